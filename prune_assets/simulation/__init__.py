@@ -1,4 +1,4 @@
-"""Layouts to come, simulated on a sample: what the evaluator of plans would keep of their pages.
+"""Simulate candidate layouts on a sample, to evaluate plans on their pages.
 
-The sample has rows that were read, for the advisor, or rows spread between bounds, for hints and forecasts.
+The sample contains rows that were read, for the advisor, or rows spread between bounds, for hints and forecasts.
 """

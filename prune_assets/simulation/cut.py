@@ -1,4 +1,4 @@
-"""Where the rows of a layout to come lie: their order, and the files, row groups and pages that they are cut into."""
+"""Row order of a candidate layout, and its division into files, row groups and pages."""
 
 from __future__ import annotations
 
@@ -24,16 +24,21 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 _WORD = 63
-# A page that would have fewer sampled rows is taken to be larger: too few tell nothing of its bounds.
+# A page with fewer sampled rows is assumed to be larger, because too few rows say nothing about its bounds.
 _LEAST_SAMPLED = 16
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The sampled rows in the order of a layout, and how its row groups and pages cut all rows.
+    """Sampled rows in the order of a layout, with row groups and pages.
 
-    `partition`, `file`, `group`: by row group the partition it lies in, its file and its first row, counted over the
-    table. `page_rows`: the most rows of a page. `keys`: the columns of the order, the slowest first.
+    `order`: numbers of the sampled rows.
+    `keys`: columns of the order, the slowest first.
+    `is_curve`: the order follows a space-filling curve.
+    `file`: file of each row group.
+    `group`: first row of each row group, counted over the table.
+    `total`: rows of the table.
+    `page_rows`: maximum rows of a page.
     """
 
     order: Numbers
@@ -46,44 +51,46 @@ class Cut:
 
     @property
     def rate(self) -> float:
-        """The sampled share of the rows."""
+        """Sampled share of the rows."""
         return len(self.order) / self.total
 
     @property
     def width(self) -> int:
-        """The pages whose sampled rows are together as many as a page has."""
+        """Number of pages whose sampled rows together equal the rows of one page."""
         return max(1, round(1 / self.rate))
 
     @property
     def group_rows(self) -> Numbers:
-        """The rows of each row group."""
+        """Number of rows of each row group."""
         return np.diff(self.group, append=self.total)
 
     @cached_property
     def pages(self) -> Numbers:
-        """The first row of each page."""
+        """First row of each page."""
         return cut_evenly(self.group, self.total, self.page_rows)
 
     @cached_property
     def group_of_page(self) -> Numbers:
-        """The row group that each page lies in."""
+        """Row group of each page."""
         return np.searchsorted(self.group, self.pages, "right") - 1
 
     @cached_property
     def group_of_sampled(self) -> Numbers:
-        """The number of the row group of each sampled row."""
+        """Row group of each sampled row."""
         found = np.empty_like(self.order)
         sampled = np.diff(self.sampled(self.group), append=len(self.order))
         found[self.order] = np.repeat(np.arange(len(self.group)), sampled)
         return found
 
     def sampled(self, starts: Numbers) -> Numbers:
-        """Return the first sampled row of containers that begin at rows of the table."""
+        """Return the first sampled row of containers, given their first rows in the table."""
         return np.minimum((starts * self.rate).round().astype(np.int64), max(len(self.order) - 1, 0))
 
 
 def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
-    """Cut containers into parts of so many rows, a smaller one last; returns where the parts begin.
+    """Cut containers into parts of `most` rows; return their first rows.
+
+    The last part of a container may be smaller.
 
     >>> cut_evenly(np.array([0, 50]), 80, 20).tolist()
     [0, 20, 40, 50, 70]
@@ -96,7 +103,7 @@ def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
 
 
 class OrderedSample(NamedTuple):
-    """The sampled rows in an order, the keys of the order, and how many sampled rows each partition has."""
+    """Sampled rows in order, the keys of the order, and the number of sampled rows per partition."""
 
     order: Numbers
     keys: tuple[Path, ...]
@@ -117,9 +124,11 @@ def ordered(sample: Sample, layout: LayoutSpec) -> OrderedSample:
 
 
 def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
-    """Return the rows in the order of keys, the slowest first; rows of equal keys keep their order.
+    """Return the rows in the order of keys, the slowest key first.
 
-    Keys and row fit into one number mostly, which sorts several times faster than `lexsort` does.
+    Rows with equal keys keep their order.
+
+    Keys and row number usually fit into one integer, which sorts several times faster than `lexsort`.
 
     >>> in_order([np.array([1, 0, 1]), np.array([5, 5, -1])], 3).tolist()
     [1, 2, 0]
@@ -138,7 +147,10 @@ def in_order(keys: Sequence[Numbers], rows: int) -> Numbers:
 
 
 def cut_of(sample: Sample, layout: LayoutSpec, bytes_per_row: float, rows: OrderedSample | None = None) -> Cut:
-    """Cut the sample into the files, row groups and pages of a layout; `rows`: the sample in its order, if known."""
+    """Cut the sample into files, row groups and pages of a layout.
+
+    `rows`: the sample in the order of the layout; None to sort it.
+    """
     order, keys, sampled = rows or ordered(sample, layout)
     ends = np.round(np.cumsum(sampled) / max(sample.rate, 1e-300)).astype(np.int64)
     begins = np.append(0, ends[:-1])
@@ -170,7 +182,7 @@ def _codes(sample: Sample, keys: Sequence[Path], layout: LayoutSpec) -> list[Num
 
 
 def _ranked(codes: Numbers, key: SortKey) -> Numbers:
-    """Return numbers that ascend as the rows do, nulls where the key has them."""
+    """Return ranks that ascend in the order of a sort key, with nulls where the key puts them."""
     ranks = -codes if key.descending else codes
     null = 1 + max(ranks.max(initial=0), 0) if key.nulls_last else min(ranks.min(initial=0), 0) - 1
     found: Numbers = np.where(codes == NULL, null, ranks)
@@ -178,7 +190,7 @@ def _ranked(codes: Numbers, key: SortKey) -> Numbers:
 
 
 def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:
-    """Return where files begin: each partition is cut into so many of equal size as its bytes ask for."""
+    """Return the first row of each file; a partition is cut into equal files by its bytes."""
     rows = np.diff(begins, append=total)
     count = np.ceil(rows * bytes_per_row / layout.target_file_bytes).astype(np.int64)
     if layout.files is not None:
@@ -190,7 +202,7 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
 
 
 def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
-    """Return the place of each row on the curve through the ranks of its values, as a write puts it."""
+    """Return the position of each row on the curve through its value ranks, as a write computes it."""
     bits = bits_per_column(len(keys))
     cell: NDArray[Any] = np.zeros(sample.rows, np.uint16)
     for path in keys:

@@ -1,7 +1,8 @@
-"""What a sort would bring, without reading rows: they are taken to be spread evenly between today's bounds.
+"""Estimate bounds after a sort without reading rows, from the current bounds.
 
-Numbers and times are spread as they are, other values by their ranks among the bounds. Rows that are drawn so are a
-sample like any other, which is sorted, cut, and given the bounds that a writer would make.
+Rows are assumed to be spread evenly between the bounds: numbers and times by value, other values by their ranks among
+the bounds. The drawn rows are a sample like any other, which is sorted, cut, and given the bounds that a writer would
+write.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-# Rows that are drawn: from an average container, and from all of them at least and at most.
+# Number of drawn rows: per container on average, and the minimum and maximum of all containers together.
 _OF_ONE, _FEWEST, _MOST = 64, 4_096, 100_000
-# Containers that they are cut into at most; finer ones tell no more of the whole.
+# Maximum number of containers in the result; finer ones do not change the result as a whole.
 _MOST_CONTAINERS = 10_000
 _LARGEST = 9e18
 
 
 class Drawn(NamedTuple):
-    """Rows of one column, and the container that each was drawn from, ascending."""
+    """Drawn rows of one column, and the container of each row, ascending."""
 
     column: SampledColumn
     at: Numbers
 
     def of(self, containers: Numbers) -> SampledColumn | None:
-        """Return the rows of some containers; None where one of them has none."""
+        """Return the rows of the given containers; None if one of them has no rows."""
         begins, ends = (np.searchsorted(self.at, containers, side) for side in ("left", "right"))
         if (begins == ends).any():
             return None
@@ -52,9 +53,9 @@ class Drawn(NamedTuple):
 
 
 def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
-    """Draw rows of containers: values between the bounds, and as many nulls as they count.
+    """Draw rows of containers: values between the bounds, and some nulls.
 
-    A container with neither bounds nor a count of nulls gives no rows.
+    The share of nulls follows their count. A container without bounds gives no rows, unless it counts only nulls.
     """
     low, high = _scale(bounds)
     nulls = np.nan_to_num(numbers_from(filled(bounds.null_count.cast(pa.float64()), 0.0)))
@@ -63,7 +64,7 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
     rows, known = bounds.row_count[at], known[at]
     drawn = np.clip(_OF_ONE * len(at), _FEWEST, _MOST) * rows / max(int(rows.sum()), 1)
     drawn = np.maximum(np.round(drawn), 2).astype(np.int64)
-    # What is rare is there nevertheless.
+    # Draw at least one null if a container has nulls, and at least one value if it has bounds.
     least, most = (nulls[at] > 0).astype(np.int64), np.where(known, drawn - 1, drawn)
     of_null = np.clip(np.round(nulls[at] / rows * drawn), least, most).astype(np.int64)
     with_value, with_null = np.repeat(at, drawn - of_null), np.repeat(at, of_null)
@@ -75,9 +76,9 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
 
 
 def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
-    """Return the bounds of about `count` containers of equal size, which `total` rows fill in the order of a column.
+    """Return the bounds of about `count` equal containers of sorted rows.
 
-    Of very many, fewer and larger ones stand for all.
+    `total`: rows in all containers. For a very large `count`, `_MOST_CONTAINERS` larger containers represent the whole.
     """
     first = np.zeros(1, np.int64)
     order = np.argsort(column.codes, kind="stable")
@@ -94,7 +95,10 @@ def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
 
 
 def _spread(low: Floats, high: Floats, count: Numbers, unit: float) -> Floats:
-    """Return so many points between ends, which the first and the last are; inside, each unit has as many."""
+    """Return `count` evenly spaced points per range, including both ends.
+
+    Inside a range, each unit has equally many points.
+    """
     number = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
     begin, end, of = np.repeat(low, count), np.repeat(high, count), np.repeat(count, count)
     inside = np.minimum(begin + (end - begin + unit) * (number + 0.5) / of, end)
@@ -103,7 +107,7 @@ def _spread(low: Floats, high: Floats, count: Numbers, unit: float) -> Floats:
 
 
 def _scale(bounds: Bounds) -> tuple[Floats, Floats]:
-    """Return bounds as numbers, of what is no number ranks; NaN where one is unknown."""
+    """Return bounds as numbers, non-numeric bounds as ranks; NaN if unknown."""
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
@@ -112,12 +116,12 @@ def _scale(bounds: Bounds) -> tuple[Floats, Floats]:
 
 
 def _unit(kind: pa.DataType) -> float:
-    """Return how far values are apart: one whole number, day, microsecond or rank is one value."""
+    """Return the distance of adjacent values: 1 whole number, day, tick or rank; 0 if continuous."""
     return 0.0 if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else 1.0
 
 
 def _coded(points: Floats, bounds: Bounds) -> tuple[pa.Array, Numbers]:
-    """Return the distinct values at points, ascending, and the number of each point's."""
+    """Return the distinct values at points, ascending, and the index of each point's value."""
     if doubles(bounds.lower) is None:
         known = pc.unique(pa.concat_arrays([bounds.lower, bounds.upper])).drop_null()
         return known.take(pc.sort_indices(known)), np.floor(points).astype(np.int64)
@@ -126,7 +130,7 @@ def _coded(points: Floats, bounds: Bounds) -> tuple[pa.Array, Numbers]:
 
 
 def values_at(points: Floats, kind: pa.DataType) -> pa.Array:
-    """Return doubles as numbers, days or ticks; whole ones are those before the points."""
+    """Return doubles as numbers, days or ticks, rounded down for whole-number types."""
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return from_numpy(points).cast(kind, safe=False)
     whole = from_numpy(np.floor(np.clip(points, -_LARGEST, _LARGEST)).astype(np.int64))
@@ -134,7 +138,7 @@ def values_at(points: Floats, kind: pa.DataType) -> pa.Array:
 
 
 def doubles(values: pa.Array) -> Floats | None:
-    """Return numbers, days or ticks as doubles, NaN where unknown; None for what is no number."""
+    """Return numbers, days or ticks as doubles, NaN if unknown; None for non-numeric types."""
     kind = values.type
     if pa.types.is_date32(kind):
         values = values.cast(pa.int32())

@@ -1,10 +1,10 @@
-"""The bounds that pages of a layout to come would have, estimated from a sample in the order of that layout.
+"""Estimate the page bounds of a candidate layout from a sample.
 
-A page of 20,000 rows has 60 sampled ones, whose smallest and largest values are too close together: `neighbours.py`
-widens them. The columns of the order need no neighbours. Along a sort key, a page reaches up to the sampled row that
-follows it. Along a curve, the m sampled values of a page are taken for even draws from a range: of m even draws from a
-range of length d the extremes are d * (m - 1) / (m + 1) apart on average, so each end of the range is the (m - 1)th
-part of their distance further out. With all rows sampled, the bounds are exact.
+The sample is in the order of the layout. A page of 20,000 rows has 60 sampled rows, whose smallest and largest values
+are too close together; `neighbours.py` widens them. The columns of the order need no neighbours. Along a sort key, a
+page reaches up to the sampled row after the page. Along a curve, the m sampled values of a page are treated as uniform
+draws from a range. The extremes of m uniform draws from a range of length d are d * (m - 1) / (m + 1) apart on average,
+so each end of the range is 1 / (m - 1) of their distance further out. If all rows are sampled, the bounds are exact.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# A page within so few runs of equal values of the keys before has a dense range of the next key.
+# A page with fewer runs of equal values of the previous keys has a dense range of the next key.
 _FEW_RUNS = 2
 
 
 class Codes(NamedTuple):
-    """The lowest and highest value of each page by their numbers, and whether it holds nulls, and what is not null."""
+    """Lowest and highest code of each page, and whether it has nulls and non-null values."""
 
     low: Numbers
     high: Numbers
@@ -45,17 +45,20 @@ class Codes(NamedTuple):
 
 
 class FutureBounds(NamedTuple):
-    """Bounds of a column in pages, and in row groups, where texts are not cut; None where those of pages say it all."""
+    """Bounds of a column in pages and row groups.
+
+    `groups`: bounds with full texts; None if the bounds of pages are not truncated.
+    """
 
     pages: Bounds
     groups: Bounds | None
 
 
 def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers], most: int) -> FutureBounds:
-    """Return the bounds of a column; `before`: codes of the keys before it in the order, if it is a key.
+    """Return the bounds of a column in a candidate layout.
 
-    `most`: bytes after which the bounds of texts in pages are cut. No writer counts NaN: each page of floats may have
-    some.
+    `before`: codes of the previous keys of the order, if the column is a key. `most`: bytes to which bounds of texts in
+    pages are truncated. Writers do not count NaN, so each page of floats may have NaN.
     """
     codes, rows = _codes_of_pages(cut, column, before), np.diff(cut.pages, append=cut.total)
     if not pa.types.is_binary(column.values.type) or (pc.max(pc.binary_length(column.values)).as_py() or 0) <= most:
@@ -71,7 +74,9 @@ def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers], most: 
 
 
 def _above(text: bytes, most: int) -> bytes:
-    """Return the shortest text of so many bytes that is not below another.
+    """Return the shortest upper bound of a text in `most` bytes.
+
+    The text itself if no such bound exists.
 
     >>> _above(b"abcd", 2), _above(b"ab", 2)
     (b'ac', b'ab')
@@ -113,7 +118,7 @@ def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> C
 
 
 def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
-    """Return what sampled rows say of pages; where each of them has a value, there is less to look at."""
+    """Return the codes of pages from their sampled rows; faster if every row has a value."""
     value = (codes >= 0) & (codes < len(column.values))
     if value.all():
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
@@ -127,7 +132,10 @@ def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
 
 
 def _dense(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
-    """Widen the bounds of sampled rows to those of evenly spread ones; along a sort key, up to the row that follows."""
+    """Widen the bounds of sampled rows to all rows of a page.
+
+    Along a sort key a page reaches up to the next sampled row; along a curve rows are assumed to be evenly spread.
+    """
     if not cut.is_curve:
         after = codes[np.append(first[1:], first[-1])]
         after = np.where((after >= own.low) & (after < len(column.values)), after, own.high)
@@ -143,14 +151,17 @@ def _share(column: SampledColumn, codes: Numbers) -> Floats:
 
 
 def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
-    """Return the values nearest to shares of the rows, which enclose those that were sampled."""
+    """Return the values nearest to shares of the rows, at least as wide as the sampled values."""
     middles = (column.share[2:-1] + column.share[1:-2]) / 2
     lower, upper = np.searchsorted(middles, low), np.searchsorted(middles, high)
     return own._replace(low=np.minimum(own.low, lower), high=np.maximum(own.high, upper))
 
 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
-    """Return the bounds of a column that the order does not sort: those of as many neighbours as the page has rows."""
+    """Return the bounds of a column outside the order from neighbouring pages.
+
+    The sampled rows of the neighbours together equal the rows of a page in number.
+    """
     value = (codes >= 0) & (codes < len(column.values))
     has_value = own.high >= own.low
     sides = ((own.low, np.inf), (own.high, -np.inf))

@@ -1,18 +1,18 @@
-"""Estimate the lowest and highest value that a page will have from the sampled rows of the page and its neighbours.
+"""Estimate the extremes of pages from their sampled rows and their neighbours.
 
-A future page has n rows, and m of them are sampled. `narrow` is w = n / m: the sampled rows of w pages are as many as a
-page has rows. Values are shares, the part of all rows up to a value, so that values of any type have distances.
+A future page has n rows, and m of them are sampled. `narrow` is w = n / m: w pages together have n sampled rows. Values
+are shares, the part of all rows up to a value, so that values of any type have distances.
 
 Similar pages. Two pages a and b are similar if chance explains how their sampled rows differ, within 3 standard errors:
 
     (mean_a - mean_b)^2 <= 9 * s2 * (1 / m_a + 1 / m_b)
     (variance_a - variance_b)^2 <= 9 * (k4 - s2^2) * (1 / (m_a - 1) + 1 / (m_b - 1))
 
-where s2 is the variance inside of pages and k4 their fourth moment, both over 64 neighbours. Rows of similar pages are
-draws from one distribution. So the w * m = n sampled rows of w similar pages are n draws, as the rows of the page are,
-and their extremes estimate the extremes of the page, whatever the distribution is. Where at least 90 % of the nearest
-pages are similar, the w nearest pages are taken, because choosing among them would favour narrow ones; elsewhere the w
-nearest similar pages of 128.
+where s2 is the variance inside pages and k4 their fourth moment, both over 64 neighbours. Rows of similar pages are
+draws from one distribution. So the w * m = n sampled rows of w similar pages are n draws, like the rows of the page,
+and their extremes estimate the extremes of the page for any distribution. If at least 90 % of the nearest pages are
+similar, the w nearest pages are used, because a choice among them would favour narrow ones; otherwise the w nearest
+similar pages of 128.
 
 No w similar pages. Let E(k) be the mean distance, in spreads of a page, between a page's mean and the extreme of k of
 its sampled rows, over 64 neighbours. With g1 = E(m/2) - E(m/4) and g2 = E(m) - E(m/2), each doubling of the rows
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# Pages that are compared with a page, and so many standard errors by which chance lets two of them differ.
+# Number of pages that a page is compared with, and the standard errors within which a difference counts as chance.
 _NEIGHBOURS = 64
 _CHANCE = 3.0
-# Pages that are alike where of the nearest ones, at least so many, nearly all are.
+# Minimum number of nearest pages, and the share of similar pages that counts as nearly all.
 _FEWEST = 8
 _MOSTLY = 0.9
-# An event so rare is not expected.
+# An event with a smaller probability is not expected.
 _RARE = 1e-3
 _TINY = 1e-12
 _AT_ONCE = 1 << 13
-# Parts of a page's rows whose extremes are compared with those of half of the rows and of all.
+# Number of parts of a page's rows; the extremes of parts, halves and the whole are compared.
 _PARTS = 4
 
 
 class Neighbours:
-    """Sampled pages: moments of each, and what windows of neighbours have.
+    """Moments of sampled pages, and statistics of windows of neighbouring pages.
 
-    `codes`: the number of the value of each sampled row, -1 for null. `shares`: for null, each value and NaN.
-    `low`, `high`: the share of the lowest and the highest value of each page, infinite without a value.
+    `codes`: code of each sampled row, -1 for null. `shares`: shares of null, of each value and of NaN. `low`, `high`:
+    shares of the lowest and highest value of each page, infinite if the page has no value.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Neighbours:
         )
 
     def _by_page(self, of_row: Floats | Flags) -> Floats:
-        """Add up what rows have."""
+        """Return the sums of row values per page."""
         return np.where(self._sampled > 0, np.add.reduceat(of_row, self.first, dtype=np.float64), 0.0)
 
     def _window(self, size: int) -> tuple[Numbers, Numbers]:
@@ -92,10 +92,11 @@ class Neighbours:
         return total
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the lowest and highest share of each page to come.
+        """Return the estimated lowest and highest share of each page.
 
-        Where neighbours differ by chance alone, their rows are those of the page. Elsewhere its own rows reach as much
-        further as doubling their number, from a quarter and from a half of them, moves the extremes.
+        If nearly all neighbours differ only by chance, their rows count as rows of the page; otherwise the nearest
+        similar pages are used. If too few are similar, the page's own extremes are extrapolated: how they move from a
+        quarter to half and to all of the sampled rows shows how they move with further doublings.
         """
         low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
@@ -109,7 +110,7 @@ class Neighbours:
         )
 
     def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
-        """Return by how many spreads all rows of a page reach beyond the sampled ones."""
+        """Return how far all rows of a page reach beyond the sampled rows, in spreads of the page."""
         quarters = np.array([self._of_part(reduce, part) for part in range(_PARTS)])
         quarters = (quarters - mean) / np.maximum(scale, _TINY)
         reach = []
@@ -121,7 +122,7 @@ class Neighbours:
         return reach_of_doublings(reach[1] - reach[0], reach[2] - reach[1], float(np.log2(self.narrow))) / pages
 
     def _of_part(self, reduce: Any, part: int) -> Floats:
-        """Return the extremes of pages over every fourth row, infinite where a page has none of these."""
+        """Return the extremes of pages over every fourth row; infinite for pages without such a row."""
         no_value, nothing = (len(self._shares) - 2, np.inf) if reduce is np.minimum else (-1, -np.inf)
         rows, first = self._codes[part::_PARTS], -((part - self.first) // _PARTS)
         if self._value is not None:
@@ -131,13 +132,13 @@ class Neighbours:
         return np.where(has_value, self._shares[found + 1], nothing)
 
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
-        """Compare each page with those around it.
+        """Compare each page with its neighbours.
 
-        Returns mean and spread of those that are alike, whether nearly all are, and the lowest and highest share of as
-        many as a page has rows, NaN where fewer are alike.
+        Returns the mean and spread of similar pages, whether nearly all are similar, and the lowest and highest share
+        over `narrow` similar pages, NaN if fewer are similar.
         """
         freedom = np.maximum(self.count - 1, 0)
-        # Pages with a value or none tell nothing of the spread inside of them.
+        # Pages with at most one value say nothing about the spread inside pages.
         within = np.where(
             self._total(freedom) >= _NEIGHBOURS,
             self._total(self._square) / np.maximum(self._total(freedom), 1),
@@ -171,7 +172,7 @@ class Neighbours:
         return found[0], np.sqrt(np.maximum(found[1], 0.0)), found[2] >= _MOSTLY, (found[3], found[4])
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
-        """Return the extremes over as many neighbours as together have the rows of a page."""
+        """Return the extremes over `narrow` neighbours, which together have n sampled rows."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
         while 2 * length <= self.narrow:
@@ -181,7 +182,10 @@ class Neighbours:
         return found
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
-        """Tell in which pages something is met: it was, or neighbours have it and its absence can be chance."""
+        """Return the pages in which a flag occurs, or may be unsampled.
+
+        The latter are pages without the flag whose neighbours have it, if chance explains its absence.
+        """
         if own.all() or not own.any():
             return own
         rate = self._total(self._by_page(flags)) / self._total(self.rows.astype(np.float64))
@@ -190,7 +194,10 @@ class Neighbours:
         return found
 
     def is_sure(self, share: Floats) -> Flags:
-        """Tell of pages with one sampled value whether chance would have shown another that neighbours have."""
+        """Return whether a page with one sampled value holds no other value.
+
+        True if another value of the neighbours would almost certainly have been sampled.
+        """
         off = self._around + (self._centre - share) ** 2
         low = self._over_neighbours(self._low, np.minimum)
         high = self._over_neighbours(self._high, np.maximum)
@@ -200,7 +207,9 @@ class Neighbours:
 
 
 def reach_of_doublings(before: Floats, last: Floats, doublings: float) -> Floats:
-    """Return what `doublings` more doublings of the rows add to extremes, by the gains of the last two.
+    """Return how much further doublings of the rows widen the extremes.
+
+    `before`, `last`: gains of the last two doublings. `doublings`: number of further doublings.
 
     >>> reach_of_doublings(np.array([8.0, 4.0]), np.array([4.0, 0.0]), 2.0).tolist()
     [3.0, 0.0]
@@ -212,7 +221,7 @@ def reach_of_doublings(before: Floats, last: Floats, doublings: float) -> Floats
 
 
 def _by_chance(of_page: Floats, variance: Floats, weight: Floats, own: Numbers, near: Numbers) -> Flags:
-    """Tell which neighbours differ from a page by no more than chance explains; those without rows may be like any."""
+    """Return which neighbours differ from a page only by chance; pages without rows always qualify."""
     parts = 1 / np.maximum(weight, _TINY)
     error = variance[own, None] * (parts[near] + parts[own, None])
     alike: Flags = (of_page[near] - of_page[own, None]) ** 2 <= _CHANCE**2 * error + _TINY

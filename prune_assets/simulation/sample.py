@@ -1,4 +1,4 @@
-"""A sample of rows: columns as numbers of their distinct values, which sorts and cuts need alone."""
+"""Sample of rows: columns as codes of distinct values, which suffice to sort and cut."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import LeafColumn, Path
 
-# A code for null lies below those of all values, as in Spark's ascending order.
+# The code of null is less than all other codes, as in Spark's ascending order.
 NULL = -1
 
 
 @dataclass(frozen=True, slots=True)
 class SampledColumn:
-    """A column of the sample: `values`, distinct and ascending, and the number of the one that each row has.
+    """A column of the sample as codes of its distinct values.
 
-    Null is NULL, and NaN, which no bound holds, the number behind the last. `share`: for null, each value and NaN the
-    share of the rows up to the middle of the rows of the value, by which values of any type have distances.
+    `values`: distinct values, ascending. `codes`: index in `values` of each row; NULL for null, and `len(values)` for
+    NaN, which bounds never include. `share`: for null, each value and NaN, the share of rows up to the middle of the
+    value's rows, which gives values of any type distances.
     """
 
     column: LeafColumn
@@ -41,7 +42,7 @@ class SampledColumn:
         return values_at(self.values, self.codes, (self.codes >= 0) & (self.codes < len(self.values)))
 
     def take(self, rows: NDArray[np.int64]) -> SampledColumn:
-        """Return the column of chosen rows, with the values of these rows alone."""
+        """Return the column for chosen rows, with only the values of these rows."""
         codes, count = self.codes[rows] + 1, len(self.values)
         has_row = np.bincount(codes, minlength=count + 2)[1:-1] > 0
         if has_row.all():
@@ -51,7 +52,9 @@ class SampledColumn:
 
 
 def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool_]) -> pa.Array:
-    """Return the values of numbers, null where they are not known; a column of nulls has no values.
+    """Return the values of codes, null if not `known`.
+
+    A column of nulls has no values.
 
     >>> values_at(pa.array([], pa.int32()), np.array([-1]), np.array([False])).to_pylist()
     [None]
@@ -63,7 +66,7 @@ def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows of a table in their order, as columns by path; `total`: the rows of the whole table."""
+    """Rows of a table in their order, as columns by path; `total`: rows of the whole table."""
 
     columns: Mapping[Path, SampledColumn]
     rows: int
@@ -71,22 +74,22 @@ class Sample:
 
     @property
     def rate(self) -> float:
-        """The share of the rows that was sampled."""
+        """Sampled share of the rows."""
         return self.rows / max(self.total, 1)
 
     def take(self, rows: NDArray[np.int64]) -> Sample:
-        """Return chosen rows, by ascending numbers."""
+        """Return chosen rows, given by ascending row numbers."""
         return Sample({path: it.take(rows) for path, it in self.columns.items()}, len(rows), self.total)
 
     def thinned(self, most: int) -> Sample:
-        """Return at most so many rows, evenly spread."""
+        """Return at most `most` rows, evenly spread."""
         if self.rows <= most:
             return self
         return self.take(np.arange(most, dtype=np.int64) * self.rows // most)
 
 
 def coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
-    """Number the values of a column."""
+    """Return the column as codes of its distinct values."""
     floating = pa.types.is_floating(values.type)
     nan = flags_from(pc.is_nan(values)) if floating else np.zeros(len(values), np.bool_)
     if floating:
@@ -103,7 +106,7 @@ def coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
 
 
 def sampled(column: LeafColumn, values: pa.Array, codes: NDArray[np.int64]) -> SampledColumn:
-    """Return a column of distinct, ascending values and the number of the one that each row has."""
+    """Return a column with distinct, ascending values and the code of each row."""
     count = np.bincount(codes[(codes >= 0) & (codes < len(values))], minlength=len(values))
     share = (np.cumsum(count) - count / 2) / max(int(count.sum()), 1)
     return SampledColumn(column, values, codes, np.concatenate([[0.0], share, [1.0]]))

@@ -1,4 +1,4 @@
-"""Evaluate a part of a predicate on given values of its columns, by the rules that lower predicates."""
+"""Evaluate a condition on given column values, by the same rules that lower predicates."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# Nodes of a part that are lowered with values before it is refused, if the outcome is unknown for all of them.
+# Nodes lowered with values (rows times nodes of the condition) before a condition is refused whose outcomes are all
+# unknown.
 _TRIED_NODES = 1_000
 
 
 def evaluate_on_values(
     parsed: ParsedPredicate, columns: Sequence[LeafColumn], semantics: SparkSemantics, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
-    """Return the possible outcomes of a part for each row of values.
+    """Return the possible outcomes of a condition for each row of values.
 
-    NULL is one of them, as a part may raise, unless it is known that this one does not. `parsed`: its names bound.
-    `values`: an array for each column.
-    Raises Refusal where they say nothing of any value.
+    The outcomes include NULL unless the condition certainly does not raise. `parsed`: the condition with bound names.
+    `values`: one array per column. Raises Refusal if the outcomes of the first rows are all unknown.
     """
     conditions = partial(Conditions, parsed, semantics)
     condition = _without_not(parsed.tree)
@@ -77,7 +77,7 @@ def evaluate_on_values(
 
 
 def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predicate | None:
-    """Return a part as a predicate on rows, in which conditions may be unsupported; None if it is an error."""
+    """Lower a condition to a predicate on rows, with unsupported leaves; None if it is an error."""
     try:
         return Conditions(parsed, semantics, on_rows=True).lower_part(parsed.tree)
     except PruneError:
@@ -87,7 +87,10 @@ def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predica
 def _at_once(
     tree: SyntaxNode, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
-    """Return the outcome for each row of values; None if a condition in the part is not lowered for all of them."""
+    """Return the outcome of each row, evaluated at once.
+
+    None if a part of the condition cannot be lowered for all rows.
+    """
     try:
         lowered = lowering.lower_tree(tree)
     except PruneError:
@@ -108,7 +111,7 @@ def _one_by_one(
     *,
     or_null: bool,
 ) -> OutcomeArray:
-    """Return the outcome for each row of values; raises Refusal where the first of them are unknown."""
+    """Return the outcome of each row, one by one. Raises Refusal if the first ones are all unknown."""
     outcomes: list[Outcomes] = []
     tried = max(1, _TRIED_NODES // sum(1 for _ in tree.walk()))
     for row in zip(*values, strict=True):
@@ -119,7 +122,9 @@ def _one_by_one(
 
 
 def divisor_of(tree: SyntaxNode) -> int | None:
-    """Return the divisor if a part that names one column depends on its remainders alone, else None.
+    """Return the divisor if a one-column condition depends only on remainders.
+
+    None for other conditions.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
     >>> divisor_of(parse_predicate("x % 100 IN (7, 8)").tree), divisor_of(parse_predicate("x % 100 = x").tree)
@@ -130,13 +135,13 @@ def divisor_of(tree: SyntaxNode) -> int | None:
 
 
 def shows_clock(tree: SyntaxNode) -> bool:
-    """Tell whether a part that names one column depends on the hour and the minute that clocks show alone."""
+    """Return whether a one-column condition depends only on the local hour and minute."""
     names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in _parents(tree)}
     return bool(names) and names <= CLOCK_FIELDS
 
 
 def _parents(tree: SyntaxNode) -> list[SyntaxNode]:
-    """Return the parent of each column; none if an opaque part may name columns."""
+    """Return the parent of each column; empty if an opaque part may name columns."""
     if isinstance(tree, Column) or any(part.columns != () for part in tree.all_of(OpaqueNode)):
         return []
     return [part for part in tree.walk() for child in part.children() if isinstance(child, Column)]
@@ -151,7 +156,7 @@ def _divisor(parent: SyntaxNode) -> int | None:
 
 
 def _without_not(tree: SyntaxNode) -> SyntaxNode:
-    """Return the condition inside NOT, `= TRUE` and `= FALSE`: it is NULL, and raises, for the same rows."""
+    """Return the condition inside NOT, `= TRUE` and `= FALSE`; it is NULL, and raises, for the same rows."""
     while True:
         if isinstance(tree, Negation):
             tree = tree.operand
@@ -162,7 +167,10 @@ def _without_not(tree: SyntaxNode) -> SyntaxNode:
 
 
 def _evaluates_all(condition: SyntaxNode) -> bool:
-    """Return True for a comparison without a condition or choice in it: its outcome is known if nothing raises."""
+    """Return whether a comparison contains no condition and no choice.
+
+    Its outcome is then known if no part of it raises.
+    """
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)
 
@@ -175,7 +183,7 @@ def _is_choice(part: SyntaxNode) -> bool:
 def _settle(
     tree: SyntaxNode, columns: Sequence[LeafColumn], conditions: Conditions, row: Sequence[pa.Scalar], *, or_null: bool
 ) -> Outcomes:
-    # Of floats there are two zeros, of which a constant is one.
+    # A float column holds two zeros, +0.0 and -0.0, but a constant is only one of them.
     if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):
         return Outcomes.UNKNOWN
     known = {column.path: value for column, value in zip(columns, row, strict=True)}

@@ -1,4 +1,4 @@
-"""From Spark SQL to the owned predicate tree: what cannot be lowered becomes a leaf that keeps data."""
+"""Lower Spark SQL to the predicate tree; unsupported parts become leaves that keep data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# Predicates that are asked again are not lowered again: so many, and none that is longer.
+# Cache of lowered predicates: number of entries, and the longest text in characters.
 _REMEMBERED = 64
 _MOST_REMEMBERED_TEXT = 1024
 
@@ -39,15 +39,15 @@ _NO_LEGACY = "unset spark.sql.parser.escapedStringLiterals and spark.sql.legacy.
 
 @dataclass(frozen=True, slots=True)
 class LoweredPredicate:
-    """A predicate as it was written and as the planner asks it.
+    """A predicate in SQL and as a tree for the planner.
 
-    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole; `normalized`: the
-    tree as SQL.
-    `frozen`: the predicate with what the clock said at `now`, in microseconds since 1970-01-01, in place of
-    `current_date()` and the like, and with constants that Spark computed; None where it has none of these. Conjuncts
-    are those of it. Spark has to be asked it,
-    not `sql`, to see the same day. `parsed`: each conjunct as it was parsed, its names bound; None for one that is not
-    parsed.
+    `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole predicate.
+    `normalized`: the tree as SQL.
+    `frozen`: the predicate with literals in place of `current_date()` and similar functions, evaluated at `now`, and
+    with constants that Spark computed; None if it has neither. `conjuncts` refer to `frozen`; pass `frozen`, not `sql`,
+    to Spark to get the same day.
+    `now`: microseconds since 1970-01-01; None without clock functions.
+    `parsed`: each conjunct with bound names; None for a conjunct that was not parsed.
     """
 
     sql: str
@@ -60,7 +60,7 @@ class LoweredPredicate:
 
     @property
     def frozen_sql(self) -> str:
-        """The predicate that was lowered: as written, but for what the clock said."""
+        """SQL that was lowered: as written, with literals for clock functions and computed constants."""
         return self.sql if self.frozen is None else self.frozen
 
 
@@ -73,13 +73,15 @@ def lower(
     now: int | None = None,
     fold: Callable[[str], str | None] | None = None,
 ) -> LoweredPredicate:
-    """Turn the text of a WHERE predicate into the owned tree, literals in the types of `columns`.
+    """Lower the text of a WHERE predicate to the predicate tree.
 
-    `is_builtin`: whether a name still is that of Spark's own function; None: each is. `now`: the microseconds since
-    1970-01-01 that clocks are to say, None for the present. `fold`: says what a constant is as a literal, where the own
-    rules do not.
-    Raises PredicateSyntaxError, UnknownColumn (saying which is meant) and PredicateTypeError; what
-    is Spark SQL but cannot be lowered becomes Unsupported, as small a part as possible.
+    `columns`: columns of the table; literals get their types.
+    `is_builtin`: returns whether a name still means Spark's own function; None if each name does.
+    `now`: the current time in microseconds since 1970-01-01; None for the system clock.
+    `fold`: returns a constant as a literal if the rules here cannot.
+
+    Raises PredicateSyntaxError, UnknownColumn (with a suggestion) and PredicateTypeError. The smallest parts of valid
+    Spark SQL that cannot be lowered become Unsupported.
     """
     if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
         remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
@@ -100,9 +102,10 @@ def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
 def _without_clock(
     sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
 ) -> LoweredPredicate | ParsedPredicate:
-    """Lower a predicate; one that calls a function of the clock, whose values change, is only parsed.
+    """Lower a predicate; only parse it if it has clock functions.
 
-    `_zone_span`: a part of the key by itself, since settings that differ in it alone are equal.
+    The value of clock functions changes, so their result must not be cached. `_zone_span`: a separate part of the cache
+    key, because settings that differ only in it are equal.
     """
     parsed = _parsed(sql, columns)
     return parsed if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
@@ -137,7 +140,10 @@ def _lower(
 
 
 def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:
-    """Name a column whose words stand in a text without backquotes, as an end of a message."""
+    """Return a hint on a column that needs backquotes; "" if none.
+
+    The column has a space in its name, and the predicate contains its words without backquotes.
+    """
     for name in dict.fromkeys(part for column in columns for part in column.path if " " in part.strip()):
         words = r"\s+".join(map(re.escape, name.split()))
         if re.search(rf"(?<![`\w]){words}(?![`\w])", sql, re.IGNORECASE):
@@ -163,7 +169,7 @@ def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicat
 
 
 def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
-    """Join predicates that were lowered one by one by AND."""
+    """Join separately lowered predicates with AND."""
     if len(parts) == 1:
         return parts[0]
     conjuncts = tuple(conjunct for part in parts for conjunct in part.conjuncts)
@@ -178,6 +184,6 @@ def lowered_conjunction(parts: Sequence[LoweredPredicate]) -> LoweredPredicate:
 
 
 def refused(sql: str, reason: str, remedy: str) -> LoweredPredicate:
-    """Return a predicate of which nothing can be lowered."""
+    """Return a predicate that is Unsupported as a whole."""
     whole = Unsupported(sql.strip(), reason, remedy)
     return LoweredPredicate(sql, whole, ((sql.strip(), whole),), render(whole), parsed=(None,))

@@ -1,4 +1,4 @@
-"""Why a part of a predicate cannot be lowered."""
+"""Reasons why a part of a predicate cannot be lowered."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ GIVE_ZONE = "pass session= or --time-zone"
 
 
 class Refusal(Exception):
-    """Says why a part of a predicate cannot be lowered, and what to write instead.
+    """Reason why a part of a predicate cannot be lowered.
 
-    `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part. `no_value`: Spark finds no
-    value of the type in a text; with ANSI it raises, without it compares with NULL. `cause`: as of `Unsupported`.
+    `remedy`: what to write instead.
+    `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part.
+    `no_value`: a text contains no value of the type; Spark raises with ansi.enabled, and compares with NULL without it.
+    `cause`: as in `Unsupported`.
     """
 
     def __init__(
@@ -32,5 +34,5 @@ class Refusal(Exception):
 
 
 def zone_needed() -> Refusal:
-    """Return the refusal of a part that depends on the time zone of a session that is not known."""
+    """Return the refusal of a part that depends on an unknown session time zone."""
     return Refusal("it depends on the time zone, which is not known", GIVE_ZONE, cause=Cause.TIME_ZONE)

@@ -1,4 +1,4 @@
-"""An owned predicate as readable SQL on one line."""
+"""Render a predicate tree as readable SQL on one line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _WORDS = frozenset(
     }
 )
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}
-# Lines end here too, and nothing is seen of it.
+# These characters also end a line, and are invisible.
 _ESCAPES |= {letter: f"\\u{ord(letter):04X}" for letter in "\u0085\u2028\u2029"}
 _LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _TRUTHS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "UNKNOWN"}
@@ -79,7 +79,7 @@ _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NU
 
 
 def render(predicate: Predicate) -> str:
-    """Return the predicate as SQL; of a long list, the first 20 values and how many more there are."""
+    """Return the predicate as SQL; long lists show 20 values and the number of the others."""
     rendered: list[str] = []
     for node, operands in post_order(predicate):
         rendered.append(_join(node, [rendered[i] for i in operands]) if operands else _leaf(node))
@@ -87,7 +87,7 @@ def render(predicate: Predicate) -> str:
 
 
 def column_sql(path: Path) -> str:
-    """Return the name of a column as SQL, back-quoted where it has to be."""
+    """Return a column name as SQL, in backquotes if necessary."""
     return _name(path)
 
 
@@ -118,7 +118,7 @@ def _negated(child: Predicate, sql: str) -> str:
 
 
 def _is_single(child: In | Interval | Pattern) -> bool:
-    """Tell whether the leaf is written with another operator than its class has, or as a call."""
+    """Return whether a leaf is written with another operator than its class suggests, or as a call."""
     match child:
         case Interval(_, low, high):
             return bool(low == high)
@@ -195,7 +195,7 @@ def _name(path: Path) -> str:
 
 
 def literal_sql(value: pa.Scalar) -> str:
-    """Return a value as the SQL that people write for it."""
+    """Return a value as a SQL literal."""
     if value.is_valid and pa.types.is_timestamp(value.type):
         return _timestamp(value)
     if value.is_valid and pa.types.is_date32(value.type):
@@ -218,7 +218,7 @@ def literal_sql(value: pa.Scalar) -> str:
 
 
 def _timestamp(value: pa.Scalar) -> str:
-    """Write a timestamp so that it means the same in every session."""
+    """Return a timestamp literal that means the same in every session."""
     name, zone = ("TIMESTAMP", "Z") if value.type.tz else ("TIMESTAMP_NTZ", "")
     day, micros = divmod(value.value, DAY)
     seconds, fraction = divmod(micros, SECOND)
@@ -228,19 +228,19 @@ def _timestamp(value: pa.Scalar) -> str:
 
 
 def _day(number: int) -> str:
-    """Write a date; years that have not four digits take a sign."""
+    """Return a date as text; years without four digits get a sign."""
     year, month, day = date_of(number)
     return f"{year:04}-{month:02}-{day:02}" if 0 <= year <= 9999 else f"{year:+05}-{month:02}-{day:02}"
 
 
 def _float(value: pa.Scalar) -> str:
-    """Write a float so that reading it rounds to it again."""
+    """Return a float literal that rounds back to the same float."""
     single = pa.types.is_float32(value.type)
     number = value.as_py()
     if not math.isfinite(number):
         name = "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
         return f"{'float' if single else 'double'}('{name}')"
-    # The fewest digits of the largest float are more than Spark allows.
+    # The shortest digits of the largest float exceed the limit that Spark allows.
     short = single and abs(number) < _LARGEST_FLOAT
     digits = str(np.float32(number)) if short else repr(number)
     return f"{digits}{'F' if single else 'D'}"

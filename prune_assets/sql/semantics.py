@@ -1,4 +1,4 @@
-"""The settings of a Spark session on which the meaning of a predicate depends."""
+"""Settings of a Spark session on which the meaning of a predicate depends."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from parquet_core.errors import WrongUse
 
 @dataclass(frozen=True, slots=True)
 class SparkSemantics:
-    """The settings of a Spark session that decide what a predicate means, to plan without one.
+    """Session settings that decide what a predicate means.
 
-    The defaults are those of Spark 4, and `of` has those of a version; only the time zone has none: with it, predicates
-    with local times skip more. An hour east of Greenwich midnight comes an hour earlier, so one more of these 48 row
-    groups is skipped:
+    With them, predicates are planned without a Spark session. The defaults are for Spark 4; `of` returns the defaults
+    of another version. Only the time zone has no default. With a time zone, predicates with local times skip more. East
+    of Greenwich midnight comes earlier, so with UTC+1 one more of these 48 row groups is skipped:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -29,18 +29,19 @@ class SparkSemantics:
     24
     23
 
-    `time_zone` None: unknown; what depends on it skips what no zone selects, 18 hours east or west of Greenwich.
-    `legacy_literals`: string literals mean what they meant in Spark 1.6 (`escapedStringLiterals`).
+    `time_zone`: None if unknown; conditions that depend on it then skip only rows that no zone selects, up to 18 hours
+    from UTC.
+    `legacy_literals`: string literals are read as in Spark 1.6 (`escapedStringLiterals`).
     `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`).
-    `infer_partition_types`: values in directory names have the type that fits them, or are all strings.
-    `binary_as_string`: bytes that no annotation describes are read as strings.
-    `minimum_precision`: an integer literal beside a decimal has as many digits as are written.
-    `retain_fraction_digits`: of a decimal with too many digits those before the point are given up.
+    `infer_partition_types`: values in directory names get the type that fits them; if False, all are strings.
+    `binary_as_string`: bytes without an annotation are read as strings.
+    `minimum_precision`: an integer literal next to a decimal has as many digits as are written.
+    `retain_fraction_digits`: a decimal with too many digits loses integer digits instead of fractional ones.
     `timestamp_ntz`: TIMESTAMP means TIMESTAMP_NTZ (`spark.sql.timestampType`).
-    `infer_timestamp_ntz`: timestamps without a zone are read as such.
-    `zone_span`: the microseconds since 1970 between which Spark's rules of the zone are known to be those of this
-    machine; None where it is not known.
-    `spark_version`: that of the session, which reports name; None for the installed one.
+    `infer_timestamp_ntz`: timestamps without a zone are read as TIMESTAMP_NTZ.
+    `zone_span`: microseconds since 1970-01-01 between which Spark's rules of the zone are known to match this
+    machine's; None if unknown.
+    `spark_version`: version of the session, for reports; None for the installed version.
     """
 
     time_zone: str | None = None
@@ -58,7 +59,7 @@ class SparkSemantics:
     spark_version: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Raise WrongUse for a setting of another type."""
+        """Raise WrongUse for a setting of the wrong type."""
         for name in _SETTINGS:
             value, type_ = getattr(self, name), str if name == "time_zone" else bool
             if not isinstance(value, type_) and not (name == "time_zone" and value is None):
@@ -67,7 +68,9 @@ class SparkSemantics:
 
     @classmethod
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
-        """Return the settings of a new session of a version, but for those that are given; None is Spark 4.
+        """Return the settings of a new session of a Spark version.
+
+        `spark_version`: None for Spark 4. `settings`: values that replace the defaults.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
         (False, True, True)
@@ -81,7 +84,7 @@ class SparkSemantics:
         return cls(**{"spark_version": spark_version, **defaults, **settings})
 
     def knows_literals_of(self, sql: str) -> bool:
-        r"""Tell whether the string literals of a predicate mean what they do in Spark 4.
+        r"""Return whether the string literals of a predicate have their Spark 4 meaning.
 
         >>> SparkSemantics(consecutive_literals=True).knows_literals_of("a = '' OR a = 'it' OR a = 'is'")
         True
@@ -93,19 +96,19 @@ class SparkSemantics:
         return not (self.consecutive_literals and _may_double_quotes(sql))
 
     def reads_alike(self, other: SparkSemantics) -> bool:
-        """Tell whether a predicate without times means the same under both."""
+        """Return whether a predicate without times means the same under both settings."""
         return self == replace(other, time_zone=self.time_zone)
 
 
 _SETTINGS = [one.name for one in fields(SparkSemantics) if one.compare]
-# A name in backticks is a token of its own: a quote in it begins no literal.
+# A name in backticks is a separate token, because a quote in it does not start a literal.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
-# In these a quote may be no quote, or a backslash no escape.
+# After these, a quote may not be a quote, or a backslash not an escape.
 _MISLEADING = re.compile(r"""--|/\*|\br['"]""", re.IGNORECASE)
 
 
 def _may_double_quotes(sql: str) -> bool:
-    """Tell whether a literal may have its own quote in it twice."""
+    """Return whether a literal may contain its own quote doubled."""
     if "''" not in sql and '""' not in sql:
         return False
     literals = [match.span() for match in _TOKEN.finditer(sql) if match[0][0] != "`"]

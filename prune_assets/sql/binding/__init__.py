@@ -1,1 +1,1 @@
-"""What the names, constants and operands of a tree are in one table and session: columns, literals and terms."""
+"""Bind names, constants and operands of a tree to one table and session: columns, literals and terms."""

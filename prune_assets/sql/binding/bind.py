@@ -1,4 +1,4 @@
-"""Bind an operand: its tree becomes a term, constants and chains of functions with Spark's types and casts."""
+"""Bind operands: their trees become terms of constants and function chains, with Spark's types and casts."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class BindingContext(NamedTuple):
 
 
 def column_of(node: nodes.SyntaxNode) -> LeafColumn:
-    """Return the column that a name means; raises Refusal if predicates do not prune on it."""
+    """Return the column that a name means. Raises Refusal if predicates do not prune on it."""
     if not isinstance(node, nodes.Column):
         raise why_not(node)
     if node.bound.column is None:
@@ -94,12 +94,12 @@ def column_of(node: nodes.SyntaxNode) -> LeafColumn:
 
 
 def is_condition(node: nodes.SyntaxNode) -> bool:
-    """Tell whether a part is a condition by its form."""
+    """Return whether a node is a condition by its form."""
     return isinstance(node, _CONDITIONS) or test_of(node) is not None
 
 
 def test_of(node: nodes.SyntaxNode) -> Role | None:
-    """Return which test for NULL or NaN a call is, None for any other node."""
+    """Return the role of a call that tests for NULL or NaN; None for other nodes."""
     function = find(node.name) if isinstance(node, nodes.Call) and len(node.arguments) == 1 else None
     return function.role if function is not None and function.role in TESTS else None
 
@@ -122,7 +122,7 @@ class Binder:
         self.timestamp = ON_UNKNOWN_CLOCKS if zone is None else SparkType(ValueKind.TIMESTAMP, zone=zone)
 
     def operand(self, node: nodes.SyntaxNode) -> Term:
-        """Return the term of an operand; raises Refusal, PredicateTypeError and UnknownColumn."""
+        """Bind an operand to a term. Raises Refusal, PredicateTypeError and UnknownColumn."""
         node = fold_constants(node)
         if isinstance(node, nodes.Literal):
             return always(self._literal(node))
@@ -131,7 +131,7 @@ class Binder:
         return self.bind(node)
 
     def bind(self, node: nodes.SyntaxNode) -> Term:  # noqa: PLR0911  (one a kind of node)
-        """Return the term of a part of an operand; raises likewise."""
+        """Bind one node of an operand. Raises as `operand`."""
         node = fold_constants(node)
         match node:
             case nodes.Literal():
@@ -228,7 +228,7 @@ class Binder:
         return self._one_type(branches)
 
     def _truth(self, node: nodes.SyntaxNode) -> Term:
-        """Return a condition as a term of TRUE, FALSE and NULL."""
+        """Bind a condition to a term with the values TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
         if isinstance(condition, Unsupported):
             raise Refusal(condition.reason, condition.remedy, cause=condition.cause)
@@ -265,7 +265,7 @@ class Binder:
         return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
     def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
-        """Return the result of the first test that is TRUE, or else the last."""
+        """Return the result of the first test that is TRUE, or else the last result."""
         branches: list[Branch] = []
         earlier: Predicate | None = None
         for test, result in zip((*tests, None), results, strict=True):
@@ -280,7 +280,7 @@ class Binder:
         return self._one_type(branches)
 
     def _one_type(self, branches: Sequence[Branch]) -> Term:
-        """Return the branches cast to one type; what they hold is no literal then."""
+        """Cast the branches to one type; their values no longer count as literals."""
         values = without_literals([branch.value for branch in branches])
         kinds = {value.type.kind for value in values} - {ValueKind.NULL}
         if ValueKind.STRING in kinds and len(kinds) > 1:
@@ -301,7 +301,7 @@ _CHOICES: dict[Role, Callable[..., Term]] = {
 
 
 def _without_nulls(term: Term) -> Term:
-    """Return a term that is known not to be NULL without the branches that are."""
+    """Drop the NULL branches of a term that is known not to be NULL."""
     left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
     return Term(left) if left else term
 
@@ -339,7 +339,7 @@ _NOT_LOWERED: dict[type[nodes.SyntaxNode], tuple[str, str]] = {
 
 
 def why_not(node: nodes.SyntaxNode) -> Refusal:
-    """Return the reason why a part is not looked into."""
+    """Return the reason why a node is not supported for pruning."""
     if type(node) in _NOT_LOWERED:
         return Refusal(*_NOT_LOWERED[type(node)])
     if isinstance(node, nodes.OpaqueNode):

@@ -1,6 +1,6 @@
-"""Put constants into the text of a predicate: what Spark's clock says, and what Spark alone computes.
+"""Put clock values and constants that only Spark computes into a predicate.
 
-Spark computes its clock once a query (ComputeCurrentTime), and a plan is made before that.
+Spark evaluates its clock once per query (ComputeCurrentTime), but a plan is made before that.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 
 _CALLS = {name: function.clock for name, function in REGISTRY.items() if function.clock is not None}
-# Those that are written without brackets too, where no column has the name.
+# Functions that are also written without brackets, if no column has the name.
 _WORDS = frozenset(name for name in _CALLS if REGISTRY[name].without_brackets)
 
 
 def now() -> int:
-    """Return the microseconds since 1970-01-01."""
+    """Return the current time in microseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1_000
 
 
 def asks_clock(parsed: ParsedPredicate) -> bool:
-    """Tell whether a predicate may ask what time it is."""
+    """Return whether a predicate may depend on the current time."""
     return any(_name(token) in _CALLS for token in parsed.tokens)
 
 
 def frozen(
     parsed: ParsedPredicate, clock: Clock, *, scope: Scope, is_builtin: Callable[[str], bool] | None
 ) -> ParsedPredicate:
-    """Return the predicate with a literal in place of each call of a function of the clock."""
+    """Replace each call of a clock function with a literal."""
     calls = [*_calls(parsed.tokens), *_words(parsed, scope)]
     literals = {
         (first, last): _CALLS[name](clock) for name, first, last in calls if is_builtin is None or is_builtin(name)
@@ -57,7 +57,7 @@ def frozen(
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
-    """Yield each call of a clock's function, with its first and last token; inside of opaque parts too."""
+    """Yield each call of a clock function with its first and last token, also inside opaque parts."""
     for i, name in enumerate(map(_name, tokens[:-2])):
         is_call = name in _CALLS and [token.text for token in tokens[i + 1 : i + 3]] == ["(", ")"]
         if is_call and not (i and tokens[i - 1].text == "."):
@@ -68,7 +68,7 @@ def _words(parsed: ParsedPredicate, scope: Scope) -> Iterator[tuple[str, int, in
     for node in parsed.tree.all_of(Column):
         name = ".".join(node.parts).lower()
         if name in _WORDS and not scope.has(name):
-            # In brackets the node begins with them.
+            # The span of a node in brackets includes the brackets.
             first, last = _span(node)
             inside = range(first, last + 1)
             yield from ((name, i, i) for i in inside if _name(parsed.tokens[i]) == name)
@@ -78,16 +78,17 @@ def _name(token: Token) -> str:
     return token.text.strip("`").lower()
 
 
-# Each costs a query that Spark answers while it plans.
+# Each constant costs a query that Spark runs while it plans.
 MAX_CONSTANTS = 8
 
 
 def with_constants(
     parsed: ParsedPredicate, *, own: Callable[[SyntaxNode], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
-    """Return the predicate with Spark's literal in place of each constant that the own rules do not evaluate.
+    """Replace constants that the rules here do not evaluate by Spark's literals.
 
-    `own`: the literal of an operand by the own rules, None if unknown; `ask`: Spark's literal for a text, or None.
+    `own`: returns the literal of an operand by the rules here; None if unknown. `ask`: returns Spark's literal for a
+    text; None if unknown.
     """
     literals: dict[tuple[int, int], str] = {}
     end = -1

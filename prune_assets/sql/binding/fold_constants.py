@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
-    """Return the literal that sums, differences and signs of literals come to, or else the node itself.
+    """Fold sums, differences and signs of literals; return other nodes unchanged.
 
-    Exact numbers, and dates and timestamps with intervals added or taken away. What
-    overflows Spark's result type is left as it is, and so is all that is not exact.
+    Exact numbers are folded, and dates and timestamps plus or minus intervals. Inexact results, and results that
+    overflow Spark's result type, are not folded.
     """
     if isinstance(node, (nodes.Literal, nodes.Column)):
         return node
@@ -37,14 +37,14 @@ def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
 
 
 def _float_bits(name: str) -> int:
-    """Return the bits of the float that a call casts to, 0 for any other call."""
+    """Return the bits of the float that a call casts to; 0 for other calls."""
     function = find(name)
     to = None if function is None else function.casts_to
     return to.bits if to is not None and to.kind is ValueKind.DOUBLE else 0
 
 
 def _named_float(node: nodes.Call, bits: int) -> nodes.SyntaxNode:
-    """Fold `double('NaN')` and its kin: other strings may be no number, and raise."""
+    """Fold `double('NaN')` and similar calls; other strings may not be numbers, and raise."""
     arguments = node.arguments
     if len(arguments) != 1 or not isinstance(arguments[0], nodes.Literal):
         return node

@@ -1,4 +1,4 @@
-"""Aggregates, window functions and generators: WHERE takes none of them outside of a subquery."""
+"""Aggregates, window functions and generators, which WHERE allows only inside a subquery."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ NON_SCALAR: Mapping[str, str] = {
 
 
 def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool] | None) -> None:
-    """Raise PredicateTypeError where a predicate calls such a function; `is_builtin`: whether it is Spark's own."""
+    """Raise PredicateTypeError if a predicate calls a non-scalar function.
+
+    `is_builtin`: returns whether a name means Spark's own function; None if each name does.
+    """
     if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return
     for node in parsed.tree.walk():

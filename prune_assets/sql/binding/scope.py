@@ -1,4 +1,4 @@
-"""Bind names: the columns of a table, found by name with Spark's rules of case and nesting."""
+"""Bind names to the columns of a table, by Spark's rules of case and nesting."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _STRING_OR_COLUMN = (
 )
 _BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string here"
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
-# Of so many fields of one name a message tells.
+# Most fields with the same name that a message lists.
 _SHOWN_FIELDS = 3
-# The column that Spark adds to every table of files, and what it holds; the last line is Delta's.
+# The column that Spark adds to every table of files, and its fields. The last line of fields is Delta's.
 FILE_METADATA = "_metadata"
 _FILE_METADATA_FIELDS = (
     *("file_path", "file_name", "file_size", "file_modification_time", "file_block_start", "file_block_length"),
@@ -60,7 +60,7 @@ _FILE_METADATA_FIELDS = (
 
 
 class Scope:
-    """The columns of a table, found by name."""
+    """Columns of a table, found by name."""
 
     def __init__(self, columns: Sequence[LeafColumn], *, case_sensitive: bool) -> None:
         self._case_sensitive = case_sensitive
@@ -70,13 +70,13 @@ class Scope:
         self._tops = list(dict.fromkeys(column.path[0] for column in columns))
 
     def has(self, name: str) -> bool:
-        """Tell whether a top-level column may be meant by a name, case ignored."""
+        """Return whether a name may mean a top-level column, ignoring case."""
         return any(top.lower() == name.lower() for top in self._tops)
 
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
-        """Return the meaning of a name; raises UnknownColumn, or PredicateTypeError if two columns match.
+        """Return the meaning of a name. Raises UnknownColumn, or PredicateTypeError if two columns match.
 
-        `beside_text`: it is compared with a column of strings, and may be a text without its quotes.
+        `beside_text`: the name is compared with a string column, so it may be a text without its quotes.
         """
         matching = self._by_top.get(self._key(parts[0]))
         if matching is None:
@@ -97,7 +97,7 @@ class Scope:
         return self._field(parts, matching)
 
     def find(self, parts: Parts) -> LeafColumn | None:
-        """Return the column that predicates with this name prune on, None if unknown."""
+        """Return the column that predicates with this name prune on; None if unknown."""
         try:
             return self.resolve(parts).column
         except (PredicateTypeError, UnknownColumn):
@@ -106,9 +106,9 @@ class Scope:
     def _field(self, parts: Parts, matching: list[LeafColumn]) -> Bound:
         wanted = [self._key(part) for part in parts]
         matches = [column for column in matching if [self._key(part) for part in column.path[: len(parts)]] == wanted]
-        # A name inside a list of structs has other parts than its path in the file.
+        # A name inside a list of structs differs from its path in the file.
         if any(column.max_repetition_level for column in matches or matching):
-            # Further down it may be the value of a key of a map.
+            # A deeper name may be the value at a key of a map.
             is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
             nested = "an array, a map or a struct" if is_nested else ""
             group = matching[0].path[:1] if len(parts) == 1 else None
@@ -138,7 +138,7 @@ class Scope:
         raise UnknownColumn(f"unknown column {name}: {text}the table has {columns}")
 
     def _fields_named(self, parts: Parts) -> list[str]:
-        """Return the fields of structs that end in a name."""
+        """Return struct fields whose paths end with the given name, at most `_SHOWN_FIELDS`."""
         wanted = [self._key(part) for part in parts]
         leaves = [column for columns in self._by_top.values() for column in columns if not column.max_repetition_level]
         ends = {column.name: [self._key(part) for part in column.path[-len(parts) :]] for column in leaves}
@@ -155,7 +155,7 @@ class Scope:
 
 
 def _of_file(parts: Parts) -> Bound:
-    """Return the binding of a name in `_metadata`; Spark ignores the case of its fields as it does that of columns."""
+    """Return the binding of a name in `_metadata`, whose fields ignore case like columns."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"
@@ -179,10 +179,10 @@ def bind_names(
     semantics: SparkSemantics,
     is_builtin: Callable[[str], bool] | None = None,
 ) -> ParsedPredicate:
-    """Bind the names of a predicate to columns, and mark the calls of functions that are not Spark's own.
+    """Bind names to columns, and mark calls of user functions.
 
-    `is_builtin`: returns True if a name means Spark's own function in the session; None if each does.
-    Raises UnknownColumn, and PredicateTypeError for a name of two columns.
+    `is_builtin`: returns whether a name means Spark's own function in the session; None if each name does. Raises
+    UnknownColumn, and PredicateTypeError for a name of two columns.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     meanings = _meanings(parsed.tree, scope)
@@ -208,7 +208,7 @@ def bind_names(
 
 
 def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
-    """Return the columns that a bound part names, each once; None if a name does not mean a single column."""
+    """Return the columns that a bound tree names; None if a name does not mean a single column."""
     found: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):
@@ -225,7 +225,7 @@ def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
 
 
 def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
-    """Return the meaning of each name in a tree; the first one that has none raises."""
+    """Return the meaning of each name in a tree. Raises for the first name without a meaning."""
     conditions = {name: node for node in tree.walk() for name in node.children() if isinstance(name, Column)}
     if isinstance(tree, Column):
         conditions[tree] = tree
@@ -237,7 +237,7 @@ def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
 
 
 def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:
-    """Tell whether a name is compared with a column of strings."""
+    """Return whether a name is compared with a string column."""
     if not isinstance(condition, (Comparison, NullSafe, Between, ListTest, LikeTest)):
         return False
     others = [other.parts for other in condition.children() if isinstance(other, Column) and other is not name]
@@ -250,12 +250,12 @@ def _as_string(bound: Bound) -> Bound:
 
 
 def _called(node: SyntaxNode) -> str:
-    """Return the name of the function that a node calls, "" if it is not a call."""
+    """Return the name of the function that a node calls; "" if it is not a call."""
     return node.name if isinstance(node, Call) else "between" if isinstance(node, Between) and node.is_call else ""
 
 
 def _is_builtin(name: str, is_builtin: Callable[[str], bool] | None) -> bool:
-    """Tell whether a call of this name is one of Spark's own function; "" is no call."""
+    """Return whether a name means Spark's own function; True for "", which is not a call."""
     function = find(name)
     # `extract year` is the name that the grammar gives EXTRACT(YEAR FROM ..).
     is_syntax = function is not None and function.is_syntax

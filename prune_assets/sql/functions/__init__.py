@@ -1,1 +1,1 @@
-"""Spark's functions and casts: evaluated forwards, inverted to preimages, and called by name on typed values."""
+"""Spark's functions and casts: forward evaluation, preimages, and calls by name on typed values."""

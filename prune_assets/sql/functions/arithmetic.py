@@ -1,4 +1,4 @@
-"""Sums, products and quotients of a value and a constant, cast to the types that Spark computes them in."""
+"""Arithmetic of a value and a constant, in the types that Spark casts the operands to."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     Builder = Callable[[SparkType, SparkType, int, int], Function | None]
 
 
-# What has too many digits loses those behind the point, but for so many; what then does not fit, overflows.
+# Spark reduces the scale of a result that has too many digits, but not below 6. A larger result overflows.
 _KEPT_SCALE = 6
 
 
-# Java's remainder fails on more digits than its context has, which is that of a decimal of 128 bits or Spark's own.
+# Java's remainder fails if the quotient has more digits than the context: 34 for DECIMAL128, or Spark's own limit.
 _LARGEST_QUOTIENT = 10**34
 REMAINDER = (
     "a remainder repeats over the column, so it is no range of it",
@@ -52,7 +52,7 @@ _LEFT: Mapping[Sign, Builder] = {
 
 
 def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
-    """Return `left sign right`, one of them a constant; raises Refusal."""
+    """Return `left sign right`, one operand being a constant. Raises Refusal."""
     if sign is Sign.REST:
         return _rest(left, right)
     left, right, result = _cast(sign, left, right)
@@ -75,12 +75,12 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
 
 
 def _rest(left: Value, right: Value) -> Value:
-    """Return `left % right`, of exact numbers, the right one a constant; raises Refusal."""
+    """Return `left % right` of exact numbers, the divisor being a constant. Raises Refusal."""
     kinds = {left.type.kind, right.type.kind}
     if isinstance(left, Fixed) and isinstance(right, Fixed) and right.is_null:
         return Fixed(left.type, None)
     if not isinstance(right, Fixed) or not right.ordinal or not kinds <= {ValueKind.INTEGER, ValueKind.DECIMAL}:
-        # A remainder of zero may be an error.
+        # A zero divisor may be an error.
         raise Refusal(*REMAINDER)
     if ValueKind.DECIMAL not in kinds:
         result = wider(left.type, right.type)
@@ -98,7 +98,7 @@ def _rest(left: Value, right: Value) -> Value:
 
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
-    """Return the remainder of a value shifted by `shift` digits, with the sign of the value."""
+    """Return the remainder of `value * 10**shift`, with the sign of the value."""
     shifted = int(10**shift)
 
     def rest(ordinal: int) -> int:
@@ -117,7 +117,7 @@ def _null(value: Value, result: SparkType) -> Value:
 
 
 def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
-    """Return the operands in the types that Spark computes with, and the type of the result."""
+    """Return the operands cast to the types that Spark computes with, and the result type."""
     kinds = {left.type.kind, right.type.kind} - {ValueKind.NULL}
     if not kinds <= {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE}:
         raise Refusal(f"{left.type} {sign} {right.type} is not supported for pruning")
@@ -150,7 +150,7 @@ def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value,
 
 
 def _of_result(sign: Sign, one: SparkType, other: SparkType) -> tuple[int, int]:
-    """Return digits and scale of a result (DecimalPrecision)."""
+    """Return the digits and scale of a decimal result (Spark's DecimalPrecision)."""
     if sign is Sign.TIMES:
         return one.digits + other.digits + 1, one.scale + other.scale
     if sign is Sign.OVER:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _EXACT = frozenset({ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.BOOLEAN})
 _TIMES = frozenset({ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ})
 _LONG = 1 << 63
-# What Spark holds as BigDecimal becomes a tinyint, smallint or int by way of a double (Decimal.roundToInt), which of so
-# few digits, or so few places in the range of an int, reaches no other whole number.
+# Spark casts a BigDecimal to tinyint, smallint or int through a double (Decimal.roundToInt). With at most 15 digits, or
+# at most 6 fractional digits within the range of an int, the double cannot round to another whole number.
 _DIGITS_OF_DOUBLE = 15
 _PLACES_BESIDE_INT = 6
 
 
 def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Function | None:
-    """Return CAST(x AS result), with `is_try` TRY_CAST; None where it is not modelled."""
+    """Return CAST(x AS result), or TRY_CAST if `is_try`; None if it is not modelled."""
     function = _cast(argument, result)
     if function is None or not is_try:
         return function
@@ -54,7 +54,7 @@ def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: P
 
 
 def _may_round_up(argument: SparkType, result: SparkType) -> bool:
-    """Tell whether Spark may take a decimal just below a whole number for that number."""
+    """Return whether Spark may round a decimal just below a whole number up to it."""
     narrow = result.kind is ValueKind.INTEGER and result.bits < 64
     return narrow and argument.digits > _DIGITS_OF_DOUBLE and argument.scale > _PLACES_BESIDE_INT
 
@@ -88,11 +88,11 @@ def _float_to_float(argument: SparkType, result: SparkType) -> Function:
 
 
 def _float_to_integer(argument: SparkType, result: SparkType) -> Function:
-    """Cut off the fraction; infinities and NaN raise."""
+    """Return the cast that truncates floats to integers; infinities and NaN raise."""
     highest = ordinal_of_float(float(_LONG), argument.bits)
 
     def value(ordinal: int) -> int:
-        # Spark compares with the largest bigint as double, which is one more, and Java then takes the largest.
+        # Spark compares with the largest bigint as a double, which is one more. Java then returns the largest bigint.
         if ordinal == highest and result.bits == 64:
             return _LONG - 1
         return int(float_of_ordinal(ordinal, argument.bits))

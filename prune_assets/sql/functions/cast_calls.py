@@ -1,4 +1,4 @@
-"""Casts that are written as calls, by the name of the type: `int(x)`."""
+"""Casts written as calls of the type name: `int(x)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices between operands, tests for NULL and NaN, and functions that are no function of their arguments."""
+"""Choices between operands, tests for NULL and NaN, and nondeterministic functions."""
 
 from __future__ import annotations
 

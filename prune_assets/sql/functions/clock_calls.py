@@ -1,4 +1,4 @@
-"""Functions without arguments that say what time it is in a session, each as the literal that it comes to."""
+"""Functions without arguments that depend on the session's clock, each with its literal at an instant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """An instant, in microseconds since 1970-01-01, as a session sees it."""
+    """Current instant in a session.
+
+    `now`: microseconds since 1970-01-01 UTC. `zone`, `time_zone`: None if unknown.
+    """
 
     now: int
     zone: Zone | None
@@ -30,11 +33,11 @@ class Clock:
 
     @classmethod
     def of(cls, semantics: SparkSemantics, now: int) -> Clock:
-        """Return the clock of a session at an instant."""
+        """Return the clock of a session at an instant, in microseconds since 1970-01-01 UTC."""
         return cls(now, Clocks.of(semantics).zone, semantics.time_zone)
 
     def local(self) -> datetime | None:
-        """Return the local time of the session, None if it is not certain."""
+        """Return the local time of the session; None if it is uncertain."""
         try:
             return None if self.zone is None else _EPOCH + timedelta(microseconds=self.zone.local(self.now))
         except UncertainTime:
@@ -49,7 +52,10 @@ def _today(clock: Clock) -> str | None:
 
 
 def instant(micros: int) -> str | None:
-    """Return an instant, in microseconds since 1970-01-01, as a literal; None in a year that has not four digits."""
+    """Return an instant as a TIMESTAMP_LTZ literal.
+
+    `micros`: microseconds since 1970-01-01 UTC. None if the year does not have four digits.
+    """
     try:
         moment = _EPOCH + timedelta(microseconds=micros)
     except OverflowError:
@@ -58,7 +64,10 @@ def instant(micros: int) -> str | None:
 
 
 def _cast(clock: Clock, kind: str) -> str | None:
-    """Return an instant in an unknown zone, as an expression that is right in every zone."""
+    """Return the current instant as a CAST that is correct in every zone.
+
+    None if the year does not have four digits.
+    """
     return None if (now := instant(clock.now)) is None else f"CAST({now} AS {kind})"
 
 
@@ -74,7 +83,7 @@ def _on_the_wall(clock: Clock) -> str | None:
 
 
 def seconds(clock: Clock) -> str:
-    """Return the seconds since 1970-01-01 as a literal."""
+    """Return the seconds since 1970-01-01 UTC as a bigint literal."""
     return f"{clock.now // SECOND}L"
 
 
@@ -89,7 +98,7 @@ FUNCTIONS = (
     SqlFunction(names=("now",), arity=(0, 0), clock=_instant),
     SqlFunction(names=("localtimestamp",), arity=(0, 0), clock=_on_the_wall),
     SqlFunction(names=("current_timezone",), arity=(0, 0), clock=_time_zone),
-    # What Spark falls back to when no column has the name (ColumnResolutionHelper).
+    # Spark falls back to these functions if no column has the name (ColumnResolutionHelper).
     SqlFunction(names=("current_time", "localtime"), arity=(0, 0), without_brackets=True),
     SqlFunction(
         names=("current_user", "session_user", "user", "current_path", "grouping__id"),

@@ -1,4 +1,4 @@
-"""The types that Spark's analyzer casts operands to."""
+"""Type coercion of operands as in Spark's analyzer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _CALENDAR = (ValueKind.DATE, ValueKind.TIMESTAMP_NTZ, ValueKind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
-# Of a comparison that casts a text: the column's values are not asked, the constant alone raises.
+# End of messages on casts of a text constant: the constant alone raises, whatever values the column holds.
 _RAISES = "with ansi.enabled Spark raises an error"
 _NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
 _DIGIT = re.compile(r"[0-9]")
@@ -49,9 +49,10 @@ _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 def wider(  # noqa: PLR0911 - one for each kind of pair
     left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0
 ) -> SparkType:
-    """Return the type that two operands meet in; raises Refusal when there is none or it is not known.
+    """Return the type to which Spark widens two operands.
 
-    `left_digits`, `right_digits`: of integers that are literals, when that counts.
+    `left_digits`, `right_digits`: digits of integer literals; 0 if irrelevant. Raises Refusal if the common type is
+    missing or unknown.
     """
     if left == right or right.kind is ValueKind.NULL:
         return left
@@ -60,7 +61,7 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
     if ValueKind.STRING in {left.kind, right.kind}:
         return _beside_string(right if left.kind is ValueKind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
-        # Above a date stands a timestamp without a zone, above both one with it.
+        # Widening order: DATE < TIMESTAMP_NTZ < TIMESTAMP.
         wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
         return ON_UNKNOWN_CLOCKS if wide == TIMESTAMP else wide
     if not (left.is_number and right.is_number):
@@ -73,15 +74,18 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
 
 
 def as_decimal(type_: SparkType, digits: int = 0) -> SparkType:
-    """Return the decimal that Spark makes of an exact number, of a literal integer with no more digits than it has."""
+    """Return the decimal type to which Spark casts an exact number.
+
+    `digits`: digits of an integer literal, which limit the type; 0 for other values.
+    """
     if type_.kind is ValueKind.DECIMAL:
         return type_
-    # A tinyint counts with all its digits even as a literal.
+    # Spark counts all digits of the type for a tinyint, even for a literal.
     return decimal_type(digits if digits and type_.bits > 8 else digits_of(type_), 0)
 
 
 def to_type(value: Value, type_: SparkType) -> Value:
-    """Return a value cast to a type, as it stands when it has it; raises Refusal."""
+    """Return a value cast to a type, unchanged if it already has the type. Raises Refusal."""
     if value.type == type_:
         return value
     if isinstance(value, Fixed) and value.is_null:
@@ -97,13 +101,13 @@ def to_type(value: Value, type_: SparkType) -> Value:
 
 
 def cast_to(value: Value, type_: SparkType) -> Value:
-    """Return a value as CAST(value AS type) makes it, which is no literal; raises Refusal."""
+    """Return CAST(value AS type); the result is no longer a literal. Raises Refusal."""
     found = to_type(value, type_)
     return replace(found, digits=0) if isinstance(found, Fixed) else found
 
 
 def apply(function: Function, value: Value) -> Value:
-    """Return the result of a function on a value; raises Refusal if Spark raises an error for a constant."""
+    """Apply a function to a value. Raises Refusal if Spark raises an error for a constant."""
     if isinstance(value, Chain):
         return Chain(value.column, function.result, (*value.functions, function))
     if value.ordinal is None:
@@ -114,7 +118,7 @@ def apply(function: Function, value: Value) -> Value:
 
 
 def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
-    """Return the result of a function on a constant that may be up to `doubt` less or more."""
+    """Apply a function to a constant that may be off by up to `doubt`."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise zone_needed()
@@ -125,16 +129,17 @@ def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
 
 
 def as_number(value: Value) -> Value:
-    """Return a number as it stands; raises Refusal for a value of another type, which Spark casts."""
+    """Return a numeric value unchanged. Raises Refusal for other types, which Spark casts."""
     if not value.type.is_number:
         raise Refusal(f"Spark casts the {value.type} to a number here", "write a number")
     return value
 
 
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
-    """Raise Refusal where a session casts these to another type than one with Spark's own settings does.
+    """Raise Refusal if the session casts the values differently from Spark's default settings.
 
-    `are_compared`: two by an operator, of which a text becomes a date or a number without ansi.enabled too.
+    `are_compared`: the values are two operands of a comparison. There Spark casts a text to a date or a number even
+    without ansi.enabled.
     """
     if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
         raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
@@ -152,9 +157,10 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
 
 
 def _is_number_text(values: Sequence[Value]) -> bool:
-    """Tell whether texts stand beside whole numbers or DOUBLE, each the plain text of a number of their types.
+    """Return whether each text is a plain number of the other operands' types.
 
-    Without ansi.enabled such a text is cast to the very type beside it, where another one may come to NULL.
+    These types must be whole numbers or DOUBLE. Without ansi.enabled Spark casts such a text to exactly the type of the
+    other operand; other texts may become NULL.
     """
     texts = [value for value in values if value.type.kind is ValueKind.STRING]
     types = [value.type for value in values if value.type.kind not in {ValueKind.STRING, ValueKind.NULL}]
@@ -168,12 +174,12 @@ def _is_number_text(values: Sequence[Value]) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    """Tell whether a whole number is a constant that a FLOAT holds."""
+    """Return whether a whole number is a constant that FLOAT represents exactly, or NULL."""
     return isinstance(value, Fixed) and (value.is_null or rounded(float(value.ordinal or 0), 32) == value.ordinal)
 
 
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
-    """Tell whether Spark rounds some of the numbers to find room for all of them in one decimal."""
+    """Return whether Spark rounds some of the exact numbers to fit all of them into one decimal."""
     number_types = [type_ for type_ in types if type_.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}]
     if all(one.kind is ValueKind.INTEGER for one in number_types):
         return False
@@ -182,7 +188,7 @@ def has_too_many_digits(types: Iterable[SparkType]) -> bool:
 
 
 def common_type(values: Sequence[Value]) -> SparkType:
-    """Return the type of branches, or of a list and what is looked for in it; raises Refusal."""
+    """Return the common type of branches, or of a value and its IN list. Raises Refusal."""
     common, *others = dict.fromkeys(value.type for value in values)
     for other in others:
         common = wider(common, other)
@@ -202,14 +208,17 @@ def _beside_string(type_: SparkType) -> SparkType:
 
 
 def _wider_decimal(left: SparkType, right: SparkType) -> SparkType:
-    """Return the decimal with room for all digits of both, or else for all before the point."""
+    """Return a decimal type for all digits of both types, or at least for all integer digits."""
     whole = max(left.digits - left.scale, right.digits - right.scale)
     scale = min(max(left.scale, right.scale), MAX_DIGITS - whole)
     return decimal_type(whole + scale, scale)
 
 
 def _parsed(value: Fixed, type_: SparkType) -> Value:
-    """Return the number that Spark casts a string to; only plain texts, what else it may be is left to Spark."""
+    """Return the value to which Spark casts a plain string constant.
+
+    Raises Refusal if the result is an error or uncertain.
+    """
     assert value.plain is not None
     text = str(value.plain.value)
     if type_.kind is ValueKind.INTEGER and _INTEGER_TEXT.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Fields of dates and times, such as the month, and units of them, such as a month, each under all of its names."""
+"""Fields and units of dates and times, such as the month, each under all of its names."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DateField:
-    """A field; `calls` return it, EXTRACT knows it by these and by `aliases`.
+    """A date or time field, such as the month.
 
-    `image`: its least and greatest value, None for one that is a text or has a fraction. `of_day`: its value on a day;
-    `of_clock`: in the microseconds since a midnight. `beside`: the fields that make it a range of days beside it.
+    `calls`: functions that return the field.
+    `aliases`: its other names in EXTRACT.
+    `image`: its least and greatest value; None for the year, and if the field is a text or has a fraction.
+    `of_day`: its value on a day.
+    `of_clock`: its value at a number of microseconds since midnight.
+    `beside`: fields that select a range of days together with this field.
     """
 
     calls: tuple[str, ...]
@@ -30,11 +34,13 @@ class DateField:
 
     @property
     def name(self) -> str:
-        """The first of its names."""
+        """First function name of the field."""
         return self.calls[0]
 
     def remedy(self, column: str) -> str:
-        """Return what to write of a column instead, as a field comes back and has no range; the year alone has none.
+        """Return what to write instead of a condition on the field.
+
+        All fields except the year are periodic, so they have no range.
 
         >>> MONTH.remedy("day"), DAY_OF_MONTH.remedy("day")  # doctest: +NORMALIZE_WHITESPACE
         ('combine it with year(day) = .., or write a range of day',
@@ -47,7 +53,7 @@ class DateField:
 
 
 def range_of(column: str) -> str:
-    """Return the advice to compare a column itself."""
+    """Return the remedy that adds a range of the column itself."""
     text = f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
     return SkippingRemedy(text)
 
@@ -59,7 +65,7 @@ DAY_OF_MONTH = DateField(("day", "dayofmonth"), ("d", "days"), (1, 31), lambda d
 FIELDS = (
     *(YEAR, QUARTER, MONTH, DAY_OF_MONTH),
     DateField(("dayofyear",), ("doy",), (1, 366), lambda day: day - day_of(date_of(day).year, 1, 1) + 1),
-    # 1970-01-01 was a Thursday; of one function Sunday is 1, of the other Monday 0.
+    # 1970-01-01 was a Thursday. `dayofweek` is 1 on Sunday, `weekday` is 0 on Monday.
     DateField(("dayofweek",), ("dow",), (1, 7), lambda day: (day + 4) % 7 + 1),
     DateField(("weekday",), (), (0, 6), lambda day: (day + 3) % 7),
     DateField(("dayofweek_iso",), ("dow_iso",), (1, 7)),
@@ -72,16 +78,16 @@ FIELDS = (
     ),
     DateField(("second",), ("s", "sec", "secs", "seconds")),
 )
-# Functions that the minute which a clock shows decides.
+# Functions whose result depends only on the local hour and minute.
 CLOCK_FIELDS = frozenset(name for field in FIELDS if field.of_clock is not None for name in field.calls)
 _FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in (*field.calls, *field.aliases)}
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: so many `months`, or `micros`, microseconds of which whole days are calendar days.
+    """A unit of time: a number of `months` or of microseconds (`micros`).
 
-    `first_day`: the first day of the unit that a day lies in.
+    Whole days within `micros` are calendar days. `first_day`: returns the first day of the unit that contains a day.
     """
 
     names: tuple[str, ...]
@@ -110,12 +116,12 @@ _UNITS: Mapping[str, Unit] = {name: unit for unit in UNITS for name in unit.name
 
 
 def field_named(name: str) -> DateField | None:
-    """Return the field that EXTRACT knows by a name."""
+    """Return the field that EXTRACT accepts under a name; None if unknown."""
     return _FIELDS.get(name.lower())
 
 
 def unit_named(name: str) -> Unit | None:
-    """Return the unit that date_trunc() knows by a name."""
+    """Return the unit that date_trunc() accepts under a name; None if unknown."""
     return _UNITS.get(name.lower())
 
 

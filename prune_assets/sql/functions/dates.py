@@ -1,4 +1,4 @@
-"""Functions of dates: their fields, days and months added to them, and the days between them."""
+"""Functions of dates: fields, added days and months, and differences in days."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def last_day() -> Function:
 
 
 def truncated(unit: str) -> Function | None:
-    """Return trunc(x, unit), None for a unit that gives NULL."""
+    """Return trunc(x, unit); None for a unit whose result is NULL."""
     first = first_day(unit)
     return None if first is None else of_days("trunc", DATE, first)
 
 
 def days_later(days: int) -> Function:
-    """Return x + days."""
+    """Return the function that adds days to a date."""
     return of_days("date_add", DATE, lambda day: day + days)
 
 
 def add_months(months: int) -> Function:
-    """Return the function that adds months: ends of months meet, and never pass each other."""
+    """Return the function that adds months: ends of months may coincide, but never change order."""
     return of_days("add_months", DATE, lambda day: months_later(day, months))
 
 
@@ -70,7 +70,7 @@ def unix_date() -> Function:
 
 
 def of_days(name: str, result: SparkType, value: Callable[[int], int], *, rises: bool = True) -> Function:
-    """Return a function of all dates."""
+    """Return a function that is defined for all dates."""
     return Function(name, result, value, (Piece(DATE.least, DATE.greatest, rises=rises),))
 
 
@@ -98,7 +98,7 @@ def _trunc(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def null_of_any(value: Value) -> Value:
-    """Return NULL in place of a value; what raises before still does."""
+    """Replace a value by NULL; errors of its functions remain possible."""
     if isinstance(value, Chain) and value.functions:
         anything = span(value.type.least, value.type.greatest)
         return apply(Function("null", value.type, int, (), nulls=anything), value)
@@ -106,7 +106,10 @@ def null_of_any(value: Value) -> Value:
 
 
 def as_time(arguments: Sequence[Value], usual: str) -> Value:
-    """Return the argument to convert to a date or timestamp: one of these, or a constant text in the `usual` format."""
+    """Return the argument of a conversion to a date or timestamp.
+
+    The argument is a date, a timestamp, or a constant text in the `usual` format. Raises Refusal for others.
+    """
     value = arguments[0]
     if len(arguments) == 2 and (
         not is_constant_text(value) or constant_text(arguments[1]) != usual or len(constant_text(value)) != len(usual)
@@ -118,12 +121,12 @@ def as_time(arguments: Sequence[Value], usual: str) -> Value:
 
 
 def is_constant_text(value: Value) -> bool:
-    """Tell whether a value is a constant text."""
+    """Return whether a value is a constant string."""
     return isinstance(value, Fixed) and value.type.kind is ValueKind.STRING
 
 
 def date_add(sign: int, arguments: Sequence[Value], _: SparkType) -> Value:
-    """Return a date with days added, by a negative sign taken away; raises Refusal."""
+    """Add days to a date, or subtract them if `sign` is negative. Raises Refusal."""
     value, days = arguments
     return apply(days_later(sign * constant_int(days)), _as_date(value))
 
@@ -143,7 +146,10 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def _off_by(function: Function, doubt: int) -> Function:
-    """Return a difference from a constant that may be so much less or more: as if the argument were."""
+    """Return a difference from a constant with an error of up to `doubt`.
+
+    The function treats the uncertainty as one of its argument.
+    """
     return replace(function, doubt=doubt)
 
 
@@ -156,7 +162,7 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return a field of a date or timestamp; raises Refusal for one that comes back and whose values are not known."""
+    """Return a field of a date or timestamp. Raises Refusal for a periodic field without known values."""
     if field is YEAR and field.of_day is not None:
         return _of_date(of_days(name, INT, field.of_day), arguments, timestamp)
     (value,) = arguments
@@ -174,9 +180,12 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
 
 
 def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, str]) -> Function:
-    """Return a field of a date or timestamp, without values if the field, or the time zone, is unknown."""
+    """Return a field of a date or timestamp as a periodic function.
+
+    The function has no values, only a set of results, if the field is not modelled or the time zone is unknown.
+    """
     of_part, image = field.of_day or field.of_clock, span(*field.image or ())
-    # A clock at the first instant of a date need not show midnight.
+    # The local time at the first instant of a date may differ from midnight.
     if of_part is None or type_.is_unzoned or (field.of_clock is not None and type_ == DATE):
         return replace(recurring(name, INT, image, why), needs_zone=of_part is not None and type_.is_unzoned)
     as_part = cast(type_, DATE if field.of_clock is None else TIMESTAMP_NTZ)
@@ -192,14 +201,14 @@ def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, st
 
 
 def _of_clock(field: Callable[[int], int], time: Value, why: tuple[str, str]) -> Value:
-    """Return what a clock on the wall shows at a known time."""
+    """Return a clock field, such as the hour, of a constant local time. Raises Refusal if uncertain."""
     if not isinstance(time, Fixed) or time.doubt:
         raise Refusal(*why)
     return Fixed(INT, None if time.ordinal is None else field(time.ordinal % DAY))
 
 
 def _remedy(remedy_of: Callable[[str], str], value: Value) -> str:
-    """Return a remedy that names the column; of what is computed from it only a range of the column helps."""
+    """Return a remedy that names the column; for functions of it, only a range of the column helps."""
     if not isinstance(value, Chain):
         return "compare the column itself"
     return (range_of if value.functions else remedy_of)(value.column.name)
@@ -210,14 +219,14 @@ def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def constant_text(value: Value) -> str:
-    """Return a constant text; raises Refusal for all else."""
+    """Return the text of a constant string. Raises Refusal for other values."""
     if not isinstance(value, Fixed) or value.plain is None or value.type.kind is not ValueKind.STRING:
         raise Refusal("the unit has to be a constant", "write it in quotes")
     return str(value.plain.value)
 
 
 def constant_int(value: Value) -> int:
-    """Return a constant that fits an int; raises Refusal for all else."""
+    """Return a constant whole number that fits an int. Raises Refusal for other values."""
     if not isinstance(value, Fixed) or value.ordinal is None or value.type.kind is not ValueKind.INTEGER:
         raise Refusal("the number has to be a constant", "write a whole number")
     if value.type.bits not in _SMALL or not INT.least < value.ordinal <= INT.greatest:
@@ -231,7 +240,7 @@ def _two(names: tuple[str, ...], bind: Bind) -> SqlFunction:
 
 TO_DATE = SqlFunction(names=("to_date",), arity=(1, 2), bind=_to_date, null_strict=True, casts_to=DATE)
 TRUNC = _two(("trunc",), _trunc)
-# With the field as a word: `extract year`.
+# SQL writes the field as a word: EXTRACT(YEAR FROM x).
 EXTRACT = _two(("extract",), _date_part)
 FUNCTIONS = (
     TO_DATE,

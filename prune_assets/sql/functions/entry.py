@@ -1,4 +1,4 @@
-"""An entry of the registry: all that is said of one of Spark's functions, under all of its names."""
+"""Registry entries: the properties of one Spark function, under all of its names."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
-    # `None`: what these arguments come to is not known.
+    # `None`: the result for these arguments is unknown.
     Bind: TypeAlias = Callable[[Sequence[Value], SparkType], Value | None]
 
 ANY_NUMBER = 1 << 30
 
 
 class Role(Enum):
-    """What a function is besides a value of its arguments: conditions and choices are lowered by their roles."""
+    """Role of a function in a predicate; conditions and choices are lowered by their roles."""
 
-    # Operands that say something of a column of strings or bytes.
+    # Operands computed from a string or binary column.
     PREFIX = auto()
     LEFT = auto()
-    # A number made of a text.
+    # Number computed from a string.
     LENGTH = auto()
-    # Conditions on such a column.
+    # Conditions on a string or binary column.
     STARTS_WITH = auto()
     ENDS_WITH = auto()
     CONTAINS = auto()
@@ -55,17 +55,24 @@ CHOICES = frozenset({Role.IF, Role.FIRST_NOT_NULL, Role.NVL2, Role.NULL_IF})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFunction:
-    """A function of Spark's.
+    """A Spark function.
 
-    `bind`: what it makes of constants and chains, given TIMESTAMP in the session's zone: a constant, or a chain with a
-    `function.Function` more, which has the result's type, the values forwards and the preimage. Where there is none, or
-    it knows no answer, `refusal` says why, with a remedy. `arity`: the least and largest number of arguments.
-    `null_strict`: NULL where any argument is. `may_raise`: may fail for some rows alone.
-    `casts_to`: the type that a call with one argument casts to. `casts_arguments`: to one type, before it is called.
-    `keeps_fractions`: its result has a fraction where its argument's type has one. `makes_timestamp`: of what type
-    spark.sql.timestampType decides. `infers_not_null`: Spark takes `f(x) > 1` for a reason that x is not null, and
-    pushes that down. `field`: the field of a date that it returns. `clock`: the literal that a call without arguments
-    comes to at an instant. `without_brackets`: is called by its bare name where no column has it.
+    `bind`: evaluates the call on bound arguments, given TIMESTAMP in the session's zone. The result is a constant, or a
+    chain with one more `function.Function`, which has the result type, forward evaluation and the preimage. None if the
+    result is unknown.
+    `refusal`: reason and remedy if there is no `bind`, or if it returns None.
+    `arity`: the least and largest number of arguments.
+    `null_strict`: NULL if any argument is NULL.
+    `may_raise`: may raise for some rows only.
+
+    `casts_to`: the type that a call with one argument casts to.
+    `casts_arguments`: casts all arguments to one common type first.
+    `keeps_fractions`: the result has a fraction if the argument's type has one.
+    `makes_timestamp`: spark.sql.timestampType decides the result type.
+    `infers_not_null`: Spark infers from `f(x) > 1` that x is not null, and pushes that down.
+    `field`: the date field that the function returns.
+    `clock`: returns the literal for a call without arguments at an instant.
+    `without_brackets`: the bare name is a call if no column has the name.
     `is_syntax`: a form of the grammar, which no function of a session replaces.
     """
 
@@ -87,6 +94,6 @@ class SqlFunction:
     is_syntax: bool = False
 
     def takes(self, arguments: int) -> bool:
-        """Tell whether it is known with so many arguments."""
+        """Return whether the function accepts this number of arguments."""
         least, most = self.arity
         return least <= arguments <= most

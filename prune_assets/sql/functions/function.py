@@ -1,4 +1,4 @@
-"""A function of one value, known by its value at every ordinal and by where it rises and falls."""
+"""Functions of one value, defined by their value at every ordinal and their monotone pieces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types.spark_types import SparkType
 
-# Beyond all that any function comes to, doubles as whole numbers included.
+# Beyond the results of every function, including doubles as whole numbers.
 _FAR = 1 << 2_000
 EVERYTHING = ValueRanges(((-_FAR, _FAR),))
 
 
 class Piece(NamedTuple):
-    """Ordinals from `first` to `last` over which a function never falls, or never rises."""
+    """Ordinals from `first` to `last` on which a function never falls (`rises`), or never rises."""
 
     first: int
     last: int
@@ -31,21 +31,21 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What Spark computes from one value.
+    """A function of one value, as Spark computes it.
 
-    `value` gives the ordinal of the result for every ordinal in the pieces; where it lies outside of the type `result`,
-    Spark raises, or with `overflows_to_null` answers NULL. The pieces are disjoint; ordinals in none of them are in one
-    of the others: `raises`, `nulls`, or `uncertain` where it is not known what Spark does.
+    `value` returns the ordinal of the result for every ordinal in the pieces. If it is outside of the type `result`,
+    Spark raises, or returns NULL with `overflows_to_null`. The pieces are disjoint. Every other ordinal is in `raises`,
+    in `nulls`, or in `uncertain` if Spark's result is unknown.
 
-    A function without order, as a periodic one, has an `image` instead of pieces: the set of its results. It has a
-    preimage of all of them or none alone, and a value at each ordinal that is not `uncertain`. `why`: the reason for
-    that, with a remedy.
+    A function without order, such as a periodic one, has an `image` instead of pieces: the set of its results. Its
+    preimage is either everything or nothing, and it has a value at each ordinal that is not `uncertain`. `why`: reason
+    and remedy to report if the image does not decide.
 
-    `steps`: functions that return the same one after the other, evaluated faster on many values; empty if none.
-    `each`: the values at many ordinals at which it is defined; None if it has to be `value` of each.
-    `is_evaluated`: False if only the set of results is known, and no value. `needs_zone`: its values are known once
-    the time zone is.
-    `doubt`: what it is applied to may be up to so much less or more than the argument: an offset that is not known.
+    `steps`: functions with the same result if applied in order, which are faster on many values; empty if unavailable.
+    `each`: vectorized `value` for ordinals at which it is defined; None if unavailable.
+    `is_evaluated`: False if only the set of results is known.
+    `needs_zone`: values are known once the time zone is known.
+    `doubt`: maximum error of the argument, such as an unknown zone offset.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Function:
         return any(piece.first <= ordinal <= piece.last for piece in self.pieces)
 
     def result_of(self, ordinal: int) -> int | None:
-        """Return the result at an ordinal, None for NULL; raises Refusal if it is an error or unknown."""
+        """Return the result at an ordinal; None for NULL. Raises Refusal if it is an error or unknown."""
         if ordinal in self.nulls:
             return None
         if not self.has_value(ordinal):
@@ -85,13 +85,13 @@ class Function:
 
     @property
     def overflows(self) -> ValueRanges:
-        """The ordinals at which the result is outside of its type."""
+        """Ordinals at which the result is outside of its type."""
         least, greatest = self.result.least, self.result.greatest
         return preimage(self, ValueRanges(((-_FAR, least - 1), (greatest + 1, _FAR))))
 
 
 class Preimage(NamedTuple):
-    """Arguments by what functions make of them: a result in the set asked for, NULL, an error, or what is not known."""
+    """Arguments grouped by outcome: a result in the requested set, NULL, an error, or unknown."""
 
     chosen: ValueRanges
     nulls: ValueRanges = NOTHING
@@ -100,14 +100,20 @@ class Preimage(NamedTuple):
 
 
 def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
-    """Return the ordinals whose value is in the set: by bisection, so at most one evaluation a bit and end."""
+    """Return the ordinals whose value is in the set.
+
+    Uses bisection: at most one evaluation per bit for each end of a range.
+    """
     return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
 
 
 def recurring(
     name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
-    """Return a periodic function, which is known by its results and by `value` at each ordinal; NULL for null alone."""
+    """Return a periodic function with a known set of results.
+
+    It is NULL only for NULL. `value`: the result at each ordinal; None if unknown.
+    """
 
     def refuse(_: int) -> int:
         raise Refusal(*why)
@@ -119,7 +125,7 @@ def recurring(
 
 
 def invert(function: Function, results: Preimage) -> Preimage:
-    """Return the arguments that lead to wanted results. Raises Refusal if they cannot be determined."""
+    """Return the arguments that lead to the given results. Raises Refusal if they cannot be determined."""
     if function.image is not None:
         return _of_unordered(function, function.image, results)
     overflows = function.overflows
@@ -136,7 +142,9 @@ def invert(function: Function, results: Preimage) -> Preimage:
 
 
 def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
-    """Return the preimage if each value may be up to `doubt` less or more: ambiguous values are uncertain.
+    """Return the preimage for values with an error of up to `doubt`.
+
+    Ambiguous values are uncertain.
 
     All values are between `least` and `greatest`.
 
@@ -153,7 +161,7 @@ uncertain=ValueRanges(pairs=((7, 12),)))
 
 
 def _shrunk(part: ValueRanges, doubt: int, least: int, greatest: int) -> ValueRanges:
-    """Return the values that are in a set and stay there however far they are moved."""
+    """Return the values that stay in the set if moved by up to `doubt`."""
     ends = ((a if a <= least else a + doubt, b if b >= greatest else b - doubt) for a, b in part.pairs)
     return joined((a, b) for a, b in ends if a <= b)
 
@@ -174,7 +182,7 @@ def _all_or_nothing(image: ValueRanges, part: ValueRanges, why: tuple[str, str])
 
 
 def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a piece whose values are wanted."""
+    """Yield the ranges of a piece whose values are in `wanted`."""
     sign = 1 if piece.rises else -1
 
     def rising(at: int) -> int:
@@ -192,7 +200,9 @@ def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) ->
 
 
 def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, greatest: int) -> int:
-    """Return the first ordinal with at least this value, one past the last when there is none.
+    """Return the first ordinal with at least this value.
+
+    One past the last ordinal if none.
 
     The value rises over the piece from `least` to `greatest`.
     """
@@ -201,7 +211,7 @@ def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, g
         return first
     if greatest < target:
         return last + 1
-    # Most functions are straight lines of the ordinal, give or take a rounding.
+    # Most functions are linear in the ordinal, up to rounding.
     guess = first + (target - least) * (last - first) // (greatest - least)
     for at in (guess, guess + 1):
         if first < at <= last and value(at) >= target > value(at - 1):

@@ -1,4 +1,4 @@
-"""Arithmetic with a constant, in Java's own floats, decimals and whole numbers: sums, products, quotients."""
+"""Arithmetic with a constant in Java's floats, decimals and integers: sums, products and quotients."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 def of_float(name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True) -> Function:
-    """Return a function that is monotone from -Infinity to Infinity and makes NaN of NaN.
+    """Return a function that is monotone from -Infinity to Infinity.
 
-    `compute` works in double precision; of a single one sums, products and quotients come out the same when they are
-    rounded a second time.
+    It maps NaN to NaN.
+
+    `compute` works in double precision. The result for a single-precision argument is rounded a second time, which does
+    not change sums, products and quotients.
     """
     bits, nan = argument.bits, argument.nan
 
@@ -35,7 +37,7 @@ def of_float(name: str, argument: SparkType, compute: Callable[[float], float], 
 
 
 def rounded(value: float, bits: int) -> float:
-    """Return the nearest float of so many bits."""
+    """Return the nearest float of `bits` bits, 32 or 64."""
     if bits == 64 or not math.isfinite(value):
         return value
     try:
@@ -46,7 +48,10 @@ def rounded(value: float, bits: int) -> float:
 
 
 def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x + constant; of a decimal constant `scale` is the scale, of a float one the ordinal is given."""
+    """Return x + constant.
+
+    `constant`: an ordinal for floats, an unscaled number of the given `scale` for decimals.
+    """
     if argument.kind is ValueKind.DOUBLE:
         number = float_of_ordinal(constant, argument.bits)
         return of_float("+", argument, lambda value: value + number)
@@ -74,7 +79,10 @@ def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: 
 
 
 def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function | None:
-    """Return x * constant, the scales of decimals added up; None for a float times zero, which has NaN at its ends."""
+    """Return x * constant, where the scales of decimals add up.
+
+    None for a float times zero, which is NaN at the ends.
+    """
     del scale
     rises = constant >= 0
     if argument.kind is ValueKind.DOUBLE:
@@ -89,7 +97,7 @@ def _aligned(argument: SparkType, result: SparkType, constant: int, scale: int) 
 
 
 def divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x / constant; a zero raises."""
+    """Return x / constant; raises for every value if the constant is zero."""
     if constant == 0:
         return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
     if argument.kind is ValueKind.DOUBLE:
@@ -100,7 +108,7 @@ def divide(argument: SparkType, result: SparkType, constant: int, scale: int) ->
 
 
 def integral_divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x DIV constant for bigints, the fraction cut off; a zero raises."""
+    """Return x DIV constant for bigints, truncated; raises for every value if the constant is zero."""
     del scale
     if constant == 0:
         return Function("div", result, int, (), raises=span(argument.least, argument.greatest))
@@ -109,7 +117,7 @@ def integral_divide(argument: SparkType, result: SparkType, constant: int, scale
 
 
 def _quotient(dividend: int, dividend_scale: int, divisor: int, divisor_scale: int, result: SparkType) -> int:
-    """Divide unscaled decimals: Spark rounds to 38 places first, then to those of the result."""
+    """Divide unscaled decimals; Spark rounds to 38 fractional digits first, then to the result's scale."""
     top = dividend * 10 ** (MAX_DIGITS + divisor_scale)
     places = half_up(top, divisor * 10**dividend_scale)
     return half_up(places, int(10 ** (MAX_DIGITS - result.scale)))

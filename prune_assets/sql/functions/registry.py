@@ -1,7 +1,7 @@
-"""The registry of functions: every name that the planner knows, and nothing about a function anywhere else.
+"""Registry of Spark's functions.
 
-A function is one entry in the file of its family. What binds, evaluates, inverts, pushes down or refuses calls asks
-the registry.
+A function is one entry in the file of its family; its properties are defined nowhere else. Code that binds, evaluates,
+inverts, pushes down or refuses calls uses the registry.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ _SUGGESTED = [
 
 
 def find(name: str) -> SqlFunction | None:
-    """Return the function of a name, None for one that is not known.
+    """Return the function of a name; None if it is unknown.
 
-    A unit or field that the grammar reads as a word follows the name: `extract year`.
+    A unit or field that the grammar reads as a word may follow the name: `extract year`.
     """
     return REGISTRY.get(name.partition(" ")[0])
 
 
 def field_of_call(name: str) -> DateField | None:
-    """Return the field of a date that a call with one argument returns, None for any other function."""
+    """Return the date field that a call with one argument returns; None for other functions."""
     function, word = find(name), name.partition(" ")[2]
     if word:
         return field_named(word) if function is EXTRACT else None
@@ -66,7 +66,10 @@ def field_of_call(name: str) -> DateField | None:
 
 
 def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return the result of a function on constants and chains; raises Refusal. `timestamp`: in the session's zone."""
+    """Evaluate a function on constants and chains. Raises Refusal.
+
+    `timestamp`: TIMESTAMP in the session's zone.
+    """
     function, word = find(name), name.partition(" ")[2]
     if word:
         arguments = [Fixed(STRING, None, plain=SparkValue(ValueKind.STRING, word)), *arguments]
@@ -83,7 +86,7 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def refused(name: str) -> Refusal:
-    """Return why a call of this name is not supported for pruning."""
+    """Return the reason why a call of this name is not supported for pruning."""
     function = find(name)
     if function is not None and function.refusal is not None:
         return Refusal(*function.refusal)

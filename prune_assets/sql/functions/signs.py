@@ -1,4 +1,4 @@
-"""Signs: minus and plus before a number, abs()."""
+"""Signs of numbers: unary minus and plus, and abs()."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SURE_DIGITS = 34
 
 
 def negate(argument: SparkType) -> Function:
-    """Return -x; of the least integer it is an overflow, and NaN stays NaN."""
+    """Return -x, which overflows for the least integer; NaN stays NaN."""
     if argument.kind is ValueKind.DECIMAL:
-        # Spark's minus works with 34 digits (Scala's DECIMAL128) and rounds what has more.
+        # Spark's minus computes with 34 digits (Scala's DECIMAL128) and rounds longer decimals.
         most = min(argument.greatest, 10**SURE_DIGITS - 1)
         rest = complement(span(-most, most), argument.least, argument.greatest)
         return Function("-", argument, neg, (Piece(-most, most, rises=False),), uncertain=rest)
@@ -39,7 +39,7 @@ def negate(argument: SparkType) -> Function:
 
 
 def absolute(argument: SparkType) -> Function:
-    """Return abs(x); of the least integer it is an overflow."""
+    """Return abs(x), which overflows for the least integer."""
     least = argument.least
     if argument.kind is ValueKind.DECIMAL:
         least = max(least, 1 - 10**SURE_DIGITS)
@@ -48,7 +48,7 @@ def absolute(argument: SparkType) -> Function:
 
 
 def minus(value: Value) -> Value:
-    """Return -x; raises Refusal."""
+    """Negate a number. Raises Refusal for other values."""
     return apply(negate(as_number(value).type), value)
 
 

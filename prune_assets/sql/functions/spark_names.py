@@ -1,4 +1,4 @@
-"""The names of Spark's own functions, as of 4.3: those of `SHOW SYSTEM FUNCTIONS`, without operators."""
+"""Names of Spark's own functions, as of 4.3, from `SHOW SYSTEM FUNCTIONS` without operators."""
 
 _NAMES = """
     abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct

@@ -1,6 +1,7 @@
-"""Bound operands: constants and chains of functions on one column, each with the condition under which it holds.
+"""Bound operands: constants and function chains on one column, with guard conditions.
 
-`CASE WHEN p THEN x + 1 ELSE 0 END` is a term of two branches, every other operand a term of one without a guard.
+`CASE WHEN p THEN x + 1 ELSE 0 END` is a term of two branches. Every other operand is a term of one branch without a
+guard.
 """
 
 from __future__ import annotations
@@ -28,17 +29,18 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 MAX_BRANCHES = 64
-# Of the conditions under which branches hold: cases inside cases multiply, and shared parts count each time.
+# Limit for the guards of branches: nested cases multiply, and shared parts count each time.
 MAX_NODES = 3_000
 NULL = Constant(Outcomes.NULL)
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A constant: its ordinal, None for NULL and for types without ordinals, whose value `plain` holds.
+    """A constant.
 
-    `digits`: of an integer that is a literal, because Spark then makes a decimal of no more digits of it; else 0.
-    `doubt`: by how much it may be less or more, as the session's time zone is not known.
+    `ordinal`: None for NULL, and for types without ordinals, whose value is in `plain`. `digits`: digits of an integer
+    literal, from which Spark derives its decimal type; 0 for other values. `doubt`: maximum error of the ordinal if the
+    session's time zone is unknown.
     """
 
     type: SparkType
@@ -49,13 +51,13 @@ class Fixed:
 
     @property
     def is_null(self) -> bool:
-        """Whether it is NULL."""
+        """Whether the constant is NULL."""
         return self.ordinal is None and self.plain is None
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Functions applied to a column, the first one first; `type` is that of the last one's result."""
+    """Functions applied to a column in order; `type` is the result type of the last one."""
 
     column: LeafColumn
     type: SparkType
@@ -67,7 +69,10 @@ Value: TypeAlias = Fixed | Chain
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A value and the condition, never NULL, under which it is the operand's; None: always."""
+    """One possible value of an operand.
+
+    `guard`: the condition, never NULL, under which the operand has this value; None if it always has.
+    """
 
     guard: Predicate | None
     value: Value
@@ -75,33 +80,36 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Branches of one type, of which exactly one holds for a row."""
+    """An operand as branches of one type; exactly one branch applies to each row."""
 
     branches: tuple[Branch, ...]
 
     @property
     def type(self) -> SparkType:
-        """The type of every branch."""
+        """Common type of the branches."""
         return self.branches[0].value.type
 
     @property
     def single(self) -> Value | None:
-        """The value when there is but one, whatever the row."""
+        """The value if it does not depend on the row; None if there are several branches."""
         return self.branches[0].value if len(self.branches) == 1 and self.branches[0].guard is None else None
 
 
 def always(value: Value) -> Term:
-    """Return the term of one value."""
+    """Return a term that always has this value."""
     return Term((Branch(None, value),))
 
 
 def each(term: Term, change: Callable[[Value], Value]) -> Term:
-    """Return the term with every value changed."""
+    """Apply `change` to the value of each branch."""
     return Term(tuple(Branch(branch.guard, change(branch.value)) for branch in term.branches))
 
 
 def pairs(left: Term, right: Term) -> list[tuple[Predicate | None, Value, Value]]:
-    """Return the values of two terms that meet, and when; raises Refusal when they are too many."""
+    """Return the pairs of values of two terms, each with its guard.
+
+    Raises Refusal for more than MAX_BRANCHES pairs.
+    """
     if len(left.branches) * len(right.branches) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases meet here", "write the cases with AND and OR")
     return [(both(one.guard, other.guard), one.value, other.value) for one in left.branches for other in right.branches]
@@ -127,7 +135,7 @@ def _operands(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def fixed(value: SparkValue, type_: SparkType) -> Fixed:
-    """Return a literal as a constant; raises Refusal when its value is not known."""
+    """Return a literal as a constant. Raises Refusal if its value is unknown."""
     if value.kind is ValueKind.NULL:
         return Fixed(type_, None)
     if isinstance(value.value, Moment):
@@ -140,7 +148,7 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
 
 
 def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
-    """Return a column's value, which Spark reads as the type, as a constant."""
+    """Return a value of a column as a constant of the type that Spark reads the column as."""
     if type_.kind in {ValueKind.STRING, ValueKind.BINARY}:
         return Fixed(type_, None, plain=SparkValue(type_.kind, value.as_py()))
     if type_.kind is ValueKind.DECIMAL:
@@ -151,14 +159,17 @@ def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
     if type_.kind is ValueKind.DOUBLE:
         return Fixed(type_, ordinal_of_float(value.as_py(), type_.bits))
     if pa.types.is_date32(value.type) or pa.types.is_timestamp(value.type):
-        # Dates and times beyond the year 9999 are none of Python's.
+        # Python cannot represent dates and times after the year 9999.
         unit = value.type.unit if pa.types.is_timestamp(value.type) else "us"
         return Fixed(type_, value.value * {"s": 1_000_000, "ms": 1_000, "us": 1}[unit])
     return Fixed(type_, int(value.as_py()))
 
 
 def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of value)
-    """Return a constant as the literal that Spark's optimizer folds it to; raises Refusal for one that is in doubt."""
+    """Return the literal to which Spark's optimizer folds a constant.
+
+    Raises Refusal for a constant that depends on an unknown time zone.
+    """
     type_, ordinal = constant.type, constant.ordinal
     if constant.doubt:
         raise zone_needed()
@@ -181,9 +192,10 @@ def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of 
 
 
 def fixed_time(kind: ValueKind, moment: Moment | None, type_: SparkType) -> Fixed:
-    """Return a literal timestamp, or a string that is cast to one, as a constant of a type; raises Refusal.
+    """Return a timestamp, or a string cast to one, as a constant. Raises Refusal.
 
-    In an unknown zone it is an instant where it has a zone of its own, and else what the session's clocks show.
+    `type_`: type of the constant. If the session's zone is unknown, the constant is an instant if the literal has its
+    own zone, otherwise a local time.
     """
     if moment is None or (type_.kind is ValueKind.TIMESTAMP_NTZ and moment.zone is not None):
         cast = (
@@ -210,17 +222,17 @@ def _ordinal(value: SparkValue, type_: SparkType) -> int:
 
 
 def without_literals(values: Sequence[Value]) -> list[Value]:
-    """Return the values as what they are inside an expression: no longer literals."""
+    """Return the values as results of an expression, which no longer count as literals."""
     return [replace(value, digits=0) if isinstance(value, Fixed) else value for value in values]
 
 
 def negation(condition: Predicate) -> Predicate:
-    """Return NOT condition."""
+    """Return NOT condition, without a double negation."""
     return condition.child if isinstance(condition, Not) else Not(condition)
 
 
 def check_size(predicates: Iterable[Predicate]) -> None:
-    """Raise Refusal when the predicates together have too many nodes; counting stops there."""
+    """Raise Refusal if the predicates have more than MAX_NODES nodes in total."""
     stack, count = list(predicates), 0
     while stack:
         count += 1

@@ -1,4 +1,4 @@
-"""Functions of texts and casts to text: they keep no order, so only constants are evaluated."""
+"""Functions of strings and casts to string; only constants are evaluated, because order is lost."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OTHER = ("this function does not keep the order of strings", SkippingRemedy("co
 
 
 def as_text(value: Value) -> Value:
-    """Return a value as CAST(value AS STRING) makes it; raises Refusal for that of a column."""
+    """Return CAST(value AS STRING) of a constant. Raises Refusal for columns."""
     if value.type == STRING:
         return value
     if isinstance(value, Fixed) and value.is_null:
@@ -46,7 +46,10 @@ def as_text(value: Value) -> Value:
 
 
 def _of_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
-    """Return the result of a function on a constant ASCII text; beyond it, Python's tables may differ from Java's."""
+    """Evaluate a function on a constant ASCII text; None for other arguments.
+
+    For other characters, Python's tables may differ from Java's.
+    """
     text = _constant(arguments[0])
     if text is None or not text.isascii():
         return None
@@ -88,7 +91,7 @@ def _fixed(text: str) -> Fixed:
 
 
 def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **properties: Any) -> SqlFunction:
-    """Return a function of texts that is NULL where one of them is, and never fails."""
+    """Return a string function that is NULL if any argument is NULL, and never raises."""
     bind = None if compute is None else partial(_of_ascii, compute)
     return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **properties})
 
@@ -111,7 +114,7 @@ FUNCTIONS = (
     _entry("startswith", arity=(2, 2), role=Role.STARTS_WITH),
     _entry("endswith", arity=(2, 2), role=Role.ENDS_WITH),
     _entry("contains", arity=(2, 2), role=Role.CONTAINS),
-    # Of a null place these are no NULL, or may fail.
+    # The following functions are not NULL for a NULL position, or may raise.
     SqlFunction(names=("locate", "position"), arity=(2, 3), refusal=_POSITION),
     SqlFunction(names=("like",), arity=(2, 3), role=Role.LIKE),
     SqlFunction(names=("ilike",), arity=(2, 3), role=Role.ILIKE),

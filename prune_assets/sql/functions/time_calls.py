@@ -53,7 +53,7 @@ def _to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return DATEADD(unit, count, x), which makes a timestamp of a date first."""
+    """Return DATEADD(unit, count, x), which casts a date to a timestamp first."""
     name, count, value = arguments
     unit = unit_named(constant_text(name))
     if unit is None or unit.names[0] != constant_text(name) or 0 < unit.micros < SECOND:
@@ -63,7 +63,7 @@ def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def _moved(value: Value, months: int, micros: int) -> Value:
-    """Return a timestamp with an interval added; a constant moves on where clocks change too."""
+    """Add an interval to a timestamp; for a constant, clock changes are taken into account."""
     if isinstance(value, Fixed) and value.type.kind is ValueKind.TIMESTAMP and not value.is_null:
         moment = literal_of(value).value
         assert isinstance(moment, Moment)
@@ -79,14 +79,14 @@ def _unix(size: int, arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
-    """Return unix_timestamp(x), which takes local times for those of UTC."""
+    """Return unix_timestamp(x), which treats local times as UTC."""
     (value,) = arguments
     value = _as_instant(value if value.type.kind in TIMES else _time(value, timestamp))
     return apply(times.in_units("unix_timestamp", value.type, 1_000_000, cut_off=True), value)
 
 
 def _as_instant(value: Value) -> Value:
-    """Return a local time in an unknown zone as an instant, everything else unchanged."""
+    """Cast a local time in an unknown zone to an instant; return other values unchanged."""
     return to_type(value, TIMESTAMP) if value.type == ON_UNKNOWN_CLOCKS else value
 
 
@@ -99,13 +99,16 @@ def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> V
 
 
 def is_time_sum(left: Value, right: Value) -> bool:
-    """Tell whether a sum or difference is one of a date or timestamp and an interval or number of days."""
+    """Return whether a sum or difference has a date or timestamp and an interval or number of days."""
     kinds = {left.type.kind, right.type.kind}
     return bool(kinds & CALENDAR) and bool(kinds & (INTERVALS | {ValueKind.INTEGER}))
 
 
 def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Value:
-    """Return a date or timestamp with an interval or days added, or by a negative sign taken away; raises Refusal."""
+    """Add an interval or days to a date or timestamp. Raises Refusal.
+
+    `sign`: negative to subtract.
+    """
     if left.type.kind not in CALENDAR:
         if sign < 0:
             raise Refusal("a time is not taken away from an interval")

@@ -1,7 +1,7 @@
-"""Functions of timestamps, and casts between dates, timestamps and timestamps without a time zone.
+"""Functions of timestamps, and casts between dates and both types of timestamps.
 
-An instant is shown later on a clock than any earlier one, but for when clocks are set back; a local time is a later
-instant, but for when they leap. There a function is cut into pieces.
+Local time rises with the instant, except where clocks are set back. The instant rises with local time, except where
+clocks jump forward. A function is split into pieces there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MONTHS_MEET = ("months later the last days of a month may meet on one day, and 
 
 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
-    """Return a cast between dates and timestamps, None for any other."""
+    """Return a cast between dates and timestamps; None for other types."""
     if argument.is_unzoned or result.is_unzoned:
         return _in_unknown_zone(argument, result)
     match argument.kind, result.kind:
@@ -59,11 +59,11 @@ def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noq
 
 
 def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
-    """Return a cast between dates, instants and what clocks show, one of them a timestamp in an unknown zone."""
+    """Return a cast between dates, instants and local times, one of them in an unknown zone."""
     doubt = 0
     if TIMESTAMP in (argument, result):
         doubt = MOST_OFFSET
-    elif argument.kind is ValueKind.TIMESTAMP:  # a time that clocks leap over is shown as one behind the leap
+    elif argument.kind is ValueKind.TIMESTAMP:  # a skipped local time is shown as one after the gap
         doubt = MOST_SHIFT
     if argument == DATE and doubt:
         raise zone_needed()
@@ -74,14 +74,14 @@ def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
 
 
 def zone_of(timestamp: SparkType) -> Zone:
-    """Return the session's time zone; raises Refusal where it is not known."""
+    """Return the time zone of the session. Raises Refusal if it is unknown."""
     if timestamp.zone is None:
         raise zone_needed()
     return timestamp.zone
 
 
 def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
-    """Return date_trunc(unit, x), None for a unit that gives NULL."""
+    """Return date_trunc(unit, x); None for a unit whose result is NULL."""
     known_unit = unit_named(unit)
     if known_unit is None:
         return None
@@ -89,7 +89,7 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
     if first is None and size <= SECOND:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
-    # What is truncated lies up to a year earlier, where the zone has to be known too.
+    # The result is up to a year earlier, and the zone's rules have to be known there too.
     known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
 
     def value(instant: int) -> int:
@@ -102,9 +102,9 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
-    """Return unix_micros(x), or in units of so many microseconds what has passed of them.
+    """Return unix_micros(x), or the number of units of `size` microseconds, rounded down.
 
-    `cut_off`: before 1970 the fraction is cut off instead.
+    `cut_off`: truncate towards zero before 1970 instead.
     """
     if cut_off:
         return _of_all(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
@@ -112,14 +112,15 @@ def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = Fals
 
 
 def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Function:
-    """Return timestamp_micros(x), or of numbers of so many microseconds."""
+    """Return timestamp_micros(x), or the timestamp for a count of units of `size` microseconds."""
     return _of_all(number, result, lambda count: count * size, name)
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
-    """Return x + interval; raises Refusal if it depends on a time zone that is not known.
+    """Return x + interval. Raises Refusal if it depends on an unknown zone.
 
-    Later is not always more on clocks that change, nor where the last days of a month meet in a shorter one.
+    The sum does not always rise with x: clocks change, and several last days of a month may become one day of a shorter
+    month.
     """
     if timestamp == ON_UNKNOWN_CLOCKS:
         raise zone_needed()
@@ -139,7 +140,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
 
 
 def _each_moved(step: TimestampStep, zone: Zone, times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return instants moved by days and time; each is computed alone only near changes of clocks."""
+    """Add days and time to instants; only instants near clock changes are computed one by one."""
     changes = [change.instant for change in zone.changes()]
     moved: NDArray[np.int64] = times + step.micros
     before, after = np.minimum(times, moved) - _NEAR, np.maximum(times, moved) + _NEAR
@@ -150,7 +151,10 @@ def _each_moved(step: TimestampStep, zone: Zone, times: NDArray[np.int64]) -> ND
 
 
 def offsets(zone: Zone, instants: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the offset at each instant from `first` to `scanned_until` of a zone; at others it may be wrong."""
+    """Return the offsets of a zone at instants, in microseconds.
+
+    Correct from `first` to `scanned_until` of the zone; other offsets may be wrong.
+    """
     changes = [change for change in zone.changes() if change.instant > zone.first]
     after = [zone.offset(max(zone.first, -CYCLE)), *(change.after for change in changes)]
     return np.array(after)[np.searchsorted([change.instant - 1 for change in changes], instants)]
@@ -169,7 +173,7 @@ def _local(argument: SparkType, zone: Zone) -> Function:
 
 
 def _instant(result: SparkType, zone: Zone) -> Function:
-    # A time that clocks leap over is an instant after the leap, later than that of times just behind it.
+    # A skipped local time becomes an instant after the gap, later than the instants of local times just after it.
     cuts = [change.instant + change.after for change in zone.changes() if change.after > change.before]
     pieces = _cut(TIMESTAMP_NTZ, zone, cuts, beyond=not zone.changes_for_ever)
     return _of_pieces("cast", TIMESTAMP_NTZ, result, zone.instant, pieces)
@@ -181,10 +185,10 @@ def _midnight(result: SparkType, zone: Zone) -> Function:
 
 
 def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
-    """Return the pieces without the instants between the first and the second midnight of one day.
+    """Drop the instants between the two midnights of one day from the pieces.
 
-    After the first one clocks were set back into the day before. Spark turns comparisons of dates into such of
-    instants, by which all of that is the later day, and asks the clocks elsewhere.
+    After the first midnight, clocks were set back into the previous day. Spark rewrites comparisons of dates as
+    comparisons of instants, which treats the repeated hours as the later day; elsewhere it uses the local time.
     """
     doubtful = []
     for change in zone.changes():
@@ -198,8 +202,11 @@ def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tu
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return the known range of a zone, cut before each of the ordinals; `beyond`: including times after 2100."""
-    # Near the ends of what is known of the zone, what is computed might lead out of it.
+    """Return the known range of a zone, split before the ordinals in `cuts`.
+
+    `beyond`: include times after 2100.
+    """
+    # Near the ends of the known range, a result might be outside of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR
     first, last = max(first, argument.least), min(last, argument.greatest)
     edges = [first, *sorted(cut for cut in cuts if first < cut <= last), last + 1]

@@ -1,4 +1,4 @@
-"""floor(), ceil() and round()."""
+"""Rounding functions: floor(), ceil() and round()."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.terms import Value
     from prune_assets.sql.types.spark_types import SparkType
 
-_EDGE = 0x43E0000000000000  # the ordinal of 2**63, at which Spark raises already
+_EDGE = 0x43E0000000000000  # the ordinal of 2**63, for which Spark already raises
 
 
 def floor(argument: SparkType) -> Function | None:
@@ -36,7 +36,10 @@ def ceil(argument: SparkType) -> Function | None:
 
 
 def round_half_up(argument: SparkType, places: int) -> Function | None:
-    """Return round(x, places) of an integer or decimal; None for a float, which Spark rounds by its text."""
+    """Return round(x, places) of an integer or decimal.
+
+    None for a float, which Spark rounds by its decimal text.
+    """
     if argument.kind is ValueKind.INTEGER:
         unit = int(10 ** max(0, -places))
         return Function("round", argument, lambda ordinal: half_up(ordinal, unit) * unit, _all(argument))
@@ -70,7 +73,7 @@ def _whole(
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
-    """Return the function with the zero that NaN comes to; what is beyond bigint overflows."""
+    """Return the function of a double; NaN becomes 0, and results beyond bigint overflow."""
     infinity, nan = argument.infinity, argument.nan
 
     def value(ordinal: int) -> int:

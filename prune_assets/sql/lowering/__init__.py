@@ -1,1 +1,1 @@
-"""From conditions on bound operands to the leaves of the owned predicate: comparisons, lists, texts and times."""
+"""Lower conditions on bound operands to predicate leaves: comparisons, lists, texts and times."""

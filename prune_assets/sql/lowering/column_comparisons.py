@@ -1,4 +1,4 @@
-"""Comparisons of two columns."""
+"""Lower comparisons of two columns."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _HOLDS_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 
 
 def compare_columns(left: LeafColumn, op: Op, right: LeafColumn, *, ansi: bool) -> Predicate:
-    """Return `left op right`; raises Refusal where Spark would cast one of them, other than numbers to numbers."""
+    """Return `left op right`. Raises Refusal if Spark casts a column, except between numeric types."""
     _check(left, right, ansi=ansi)
     if left.path == right.path:
-        # Of a value with itself, NaN included, only whether it is there is to be known.
+        # A value equals itself, NaN included, so only nulls matter.
         is_null = IsNull(left.path)
         return Or((Not(is_null), NULL)) if op in _HOLDS_FOR_EQUAL else And((is_null, NULL))
     return CompareColumns(left.path, op, right.path)
 
 
 def same_columns(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> Predicate:
-    """Return `left <=> right`; raises as `compare_columns`."""
+    """Return `left <=> right`. Raises as `compare_columns`."""
     _check(left, right, ansi=ansi)
     if left.path == right.path:
         return Constant(Outcomes.TRUE)
@@ -53,14 +53,14 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
         raise refusal
     doubles = [type_ for type_ in number_types if type_.kind is ValueKind.DOUBLE]
     if len(doubles) == 1 and not ansi and pa.float32() in {left.type, right.type}:
-        # Spark casts to float, which rounds what it meets.
+        # Spark casts to float, which rounds the values.
         raise refusal
     if has_too_many_digits(number_types):
         raise Refusal(f"Spark compares these as a decimal of {MAX_DIGITS} digits, which rounds", "store fewer digits")
 
 
 def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:
-    """Tell whether Spark reads one type of timestamps from both, whatever unit the files count in."""
+    """Return whether Spark reads one timestamp type from both columns, whatever their units are."""
     kinds = [column.type for column in (left, right)]
     are_times = all(kind is not None and pa.types.is_timestamp(kind) and kind.unit != "ns" for kind in kinds)
     return are_times and bounds_type(left) == bounds_type(right)

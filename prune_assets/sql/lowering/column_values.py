@@ -1,4 +1,4 @@
-"""The values of a column by their ordinals: conditions as the preimages that make them TRUE, NULL, or raise."""
+"""Conditions on a column as sets of ordinals that make them TRUE or NULL, or raise."""
 
 from __future__ import annotations
 
@@ -42,18 +42,21 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import OnPartitions, Predicate
     from prune_assets.sql.functions.terms import Chain
 
-# So many values are looked for one by one: bloom filters and dictionaries know about values, not about ranges.
+# Maximum number of values that are listed one by one: bloom filters and dictionaries contain values, not ranges.
 _FEW = 10
-# Of a list each value stays one, which a cast to the type of the list may have joined to ranges.
+# Limit for IN lists: each value stays a point, although the cast to the type of the list may join values to ranges.
 _LISTED = 100_000
 _CALENDAR = TIMES | {ValueKind.DATE}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnValues:
-    """A column's path and type, the type that Spark reads it as, and its ordinals from `least` to `greatest`.
+    """Types of a column and its range of ordinals.
 
-    `written`: how it is compared where it stands by itself, EQ for a list; None: functions are applied to it.
+    `arrow`: type of the column.
+    `type`: the type that Spark reads.
+    `least`, `greatest`: ends of the ordinals.
+    `written`: operator that compares the column itself, EQ for a list; None if functions are applied to the column.
     """
 
     path: Path
@@ -65,7 +68,7 @@ class ColumnValues:
 
 
 def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
-    """Return the values of a column; raises Refusal when they have no ordinals."""
+    """Return the range of ordinals of a column. Raises Refusal if its values have no ordinals."""
     assert column.type is not None
     type_ = type_of_column(column.type)
     if type_ is None or not type_.is_ordinal:
@@ -79,7 +82,7 @@ def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
 
 
 def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
-    """Return the membership of a column of texts or bytes in a list, NULL for null."""
+    """Return `column IN values` for a string or binary column, NULL for null."""
     distinct = list(dict.fromkeys(values))
     if len(distinct) == 1:
         return Compare(column.path, Op.EQ, scalar_of(distinct[0], column.type))
@@ -87,7 +90,7 @@ def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
 
 
 def is_one_of(values: ColumnValues, chosen: ValueRanges) -> Predicate:
-    """Return the membership of the column in a set, NULL for null."""
+    """Return whether the column is in a set of ordinals, NULL for null."""
     if not chosen:
         return _nothing(values)
     if values.written is Op.EQ:
@@ -95,7 +98,7 @@ def is_one_of(values: ColumnValues, chosen: ValueRanges) -> Predicate:
     rest = complement(chosen, values.least, values.greatest)
     if not rest:
         return _everything(values)
-    # What is read wider may hold more than the ends, and is like the ends.
+    # A column that Spark reads wider may hold values beyond the ends, which are treated like the ends.
     has_ends = (chosen.pairs[0][0], chosen.pairs[-1][1]) == (values.least, values.greatest)
     may_invert = has_ends or not is_read_wider(values.arrow)
     if may_invert and (len(rest.pairs) < len(chosen.pairs) or _is_point(rest)):
@@ -122,9 +125,9 @@ def _positive(values: ColumnValues, chosen: ValueRanges) -> Predicate:
 
 
 def _is_short(values: ColumnValues, first: int, last: int) -> bool:
-    """Tell whether a range is a point, or floats next to each other, which few but lists and roundings make."""
+    """Return whether a range is a point, or a few adjacent floats, as lists and roundings make."""
     if first == last:
-        # What is read wider may hold more than the greatest value: `x >= greatest` is not `x = greatest`.
+        # A column that Spark reads wider may hold values beyond the greatest: `x >= greatest` is not `x = greatest`.
         is_end = first in {values.least, values.greatest} and is_read_wider(values.arrow)
         return values.written in {None, Op.EQ} or not is_end
     is_inside = values.least < first and last < values.greatest and values.written in {None, Op.EQ}
@@ -170,7 +173,7 @@ def _scalar(values: ColumnValues, ordinal: int) -> pa.Scalar:
 
 
 def _plain(values: ColumnValues, ordinal: int) -> Any:
-    """Return the value with an ordinal as Python's own."""
+    """Return the Python value of an ordinal."""
     match values.type.kind:
         case ValueKind.DOUBLE:
             return float_of_ordinal(ordinal, values.type.bits)
@@ -186,10 +189,10 @@ UNCERTAIN = "what Spark computes is not certain where "
 
 
 class ClassifiedValues(NamedTuple):
-    """The values of a column by the outcome of a condition; all others make it FALSE.
+    """Values of a column by the outcome of a condition.
 
-    `in_zones`: the outcome is uncertain for want of the session's time zone alone. `test`: evaluates the condition on
-    rows, in place of ranges; None if ranges are known.
+    All other values make it FALSE. `in_zones`: outcomes are uncertain only because the session's time zone is unknown.
+    `test`: evaluates the condition on rows, in place of ranges; None if ranges are known.
     """
 
     column: ColumnValues
@@ -208,10 +211,10 @@ def classify_values(
     written: Op | None = None,
     doubt: int = 0,
 ) -> ClassifiedValues:
-    """Return the column's values by outcome of a condition that is TRUE for the chain's results in `wanted`.
+    """Group the column's values by the outcome of a condition.
 
-    `written`: how the column itself is compared. `doubt`: by how much a result may be less or more if the session's
-    time zone is not known.
+    `wanted`: results of the chain that make the condition TRUE. `written`: operator that compares the column itself;
+    None for functions of it. `doubt`: maximum error of a result if the session's time zone is unknown.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
@@ -225,14 +228,17 @@ def classify_values(
 
 
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
-    """Return the conjunction of two conditions on one chain, None when the values without result differ."""
+    """Return the conjunction of two conditions on one chain.
+
+    None if the values without a result differ, or a condition is tested on rows.
+    """
     if left[2:] != right[2:] or left.test is not None or left.column.path != right.column.path:
         return None
     return left._replace(true=intersection(left.true, right.true))
 
 
 def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
-    """Return the condition, NULL for a null column; `sql` is what is shown where its outcome is not known."""
+    """Return the condition, NULL for a null column; `sql` is shown if the outcome is unknown."""
     if values.test is not None:
         return values.test
     if values.null == span(values.column.least, values.column.greatest):
@@ -243,14 +249,14 @@ def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     most = union(values.true, values.null, values.raises, values.uncertain)
     if len(most.pairs) <= len(values.true.pairs):
         return _all_but(values, most, exceptions)
-    # Points stay points, which bloom filters know about.
+    # Points stay points, which bloom filters can test.
     parts = [is_one_of(values.column, values.true)]
     parts += [And((is_one_of(values.column, part), outcome)) for part, outcome in exceptions]
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple[ValueRanges, Predicate]]) -> Predicate:
-    """Return the condition as the range that holds the exceptions too, less these."""
+    """Return the condition as a range that includes the exceptions, minus the exceptions."""
     parts = [is_one_of(values.column, most)]
     for part, outcome in exceptions:
         rest = complement(part, values.column.least, values.column.greatest)
@@ -259,7 +265,7 @@ def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple
 
 
 def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
-    """Return whether the chain is NULL, the column's own null included; `values.true` is not asked."""
+    """Return whether the chain is NULL, including nulls of the column; ignores `values.true`."""
     if values.test is not None:
         return IsTruth(values.test, Outcomes.NULL)
     if not (values.null or values.raises or values.uncertain):
@@ -272,7 +278,10 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return a predicate that is TRUE for all but the raising values, and unknown for these, or None."""
+    """Return a predicate that is unknown for raising values, TRUE for others.
+
+    None if no value raises.
+    """
     if values.test is not None:
         return is_known(values.test)
     if not values.raises:
@@ -306,7 +315,7 @@ def _not_certain(values: ClassifiedValues) -> str:
 
 
 def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
-    """Return the ordinals that a comparison with one holds for; `op` is none of `<>`."""
+    """Return the ordinals that satisfy a comparison with `ordinal`; `<>` is not supported."""
     match op:
         case Op.LT:
             return span(least, ordinal - 1)

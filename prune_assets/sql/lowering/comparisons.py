@@ -1,6 +1,6 @@
-"""Comparisons of operands, branch by branch: chains of functions on a column beside constants.
+"""Lower comparisons of function chains on a column and constants, branch by branch.
 
-A plain column is a chain of no functions.
+A plain column is a chain without functions.
 """
 
 from __future__ import annotations
@@ -73,12 +73,11 @@ _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcome
 
 
 class Comparisons:
-    """Lowers conditions on terms; `sql` is the source of the whole condition, `raising` collects what may not match.
+    """Lowers conditions on terms.
 
-    Each of `raising` is TRUE for every row on which nothing raises. Without ansi.enabled nothing does: what Spark comes
-    to instead, a number wrapped around or NULL, is not known.
-
-    `on_rows`: conditions without a range are tested on rows.
+    `sql`: source of the whole condition. `raising`: collects predicates that are TRUE for every row on which nothing
+    raises. Without ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is
+    unknown. `on_rows`: conditions without a range are tested on rows.
     """
 
     def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics, *, on_rows: bool) -> None:
@@ -88,11 +87,11 @@ class Comparisons:
         self._on_rows = on_rows
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
-        """Return `left op right`; raises Refusal."""
+        """Return `left op right`. Raises Refusal."""
         return any_of([(guard, self._compare(one, op, other)) for guard, one, other in pairs(left, right)])
 
     def between(self, term: Term, low: Term, high: Term) -> Predicate:
-        """Return `low <= term AND term <= high`, as one range where it is one; raises Refusal."""
+        """Return `low <= term AND term <= high`, as one range if possible. Raises Refusal."""
         value, least, most = term.single, low.single, high.single
         if isinstance(value, Chain) and isinstance(least, Fixed) and isinstance(most, Fixed) and value.type.is_ordinal:
             self._check([value, least, most], are_compared=True)
@@ -103,13 +102,13 @@ class Comparisons:
                 upper = self._classify_comparison(value, Op.LE, most)
                 both = intersect(lower, upper)
                 if both is not None and lower.true and upper.true and not any(both[1:5]):
-                    return And((IsNull(value.column.path), _NULL))  # ends in reverse: FALSE for all but null
+                    return And((IsNull(value.column.path), _NULL))  # reversed ends: FALSE except for null
                 if both is not None:
                     return self._predicate(both)
         return all_of((self.compare(term, Op.GE, low), self.compare(term, Op.LE, high)))
 
     def is_in(self, term: Term, listed: Sequence[Term]) -> Predicate:
-        """Return `term IN listed`, the list being constants; raises Refusal."""
+        """Return `term IN listed`, where the list has only constants. Raises Refusal."""
         values = [member.single for member in listed]
         constants = [value for value in values if isinstance(value, Fixed)]
         if len(constants) < len(values):
@@ -117,19 +116,19 @@ class Comparisons:
         return any_of([(branch.guard, self._is_in(branch.value, constants)) for branch in term.branches])
 
     def is_null(self, term: Term) -> Predicate:
-        """Return `term IS NULL`, never NULL itself."""
+        """Return `term IS NULL`, which is never NULL itself."""
         return any_of([(branch.guard, self._is_null(branch.value)) for branch in term.branches])
 
     def is_nan(self, term: Term) -> Predicate:
-        """Return `isnan(term)`, FALSE for NULL; raises Refusal."""
+        """Return `isnan(term)`, FALSE for NULL. Raises Refusal."""
         return any_of([(branch.guard, self._is_nan(branch.value)) for branch in term.branches])
 
     def null_safe(self, left: Term, right: Term) -> Predicate:
-        """Return `left <=> right`; raises Refusal."""
+        """Return `left <=> right`. Raises Refusal."""
         return any_of([(guard, self._null_safe(one, other)) for guard, one, other in pairs(left, right)])
 
     def truth(self, term: Term) -> Predicate:
-        """Return a term of type boolean as a condition; raises Refusal."""
+        """Return a boolean term as a condition. Raises Refusal."""
         return any_of([(branch.guard, self._truth(branch.value)) for branch in term.branches])
 
     def _compare(self, left: Value, op: Op, right: Value) -> Predicate:
@@ -154,11 +153,11 @@ class Comparisons:
         return And((IsNull(left.column.path), _NULL)) if between else self._predicate(classified)
 
     def _are_cast(self, left: Chain, right: Chain) -> bool:
-        """Return whether two columns are compared on rows, after a cast other than of numbers to numbers."""
+        """Return whether two columns are compared on rows after a cast, except between numbers."""
         return self._on_rows and left.type != right.type and not (left.type.is_number and right.type.is_number)
 
     def _compare_chains(self, left: Chain, op: Op, right: Chain) -> Predicate:
-        """Return a comparison of columns; of functions of columns it is tested on rows alone. Raises Refusal."""
+        """Return a comparison of chains; with functions, it is tested on rows only. Raises Refusal."""
         if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
             return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
         if not self._on_rows:
@@ -172,7 +171,7 @@ class Comparisons:
         return self._tested(RowTest(tuple(chains), op), Refusal(_OF_CHAINS))
 
     def _tested(self, test: RowTest, refusal: Refusal) -> OnPartitions:
-        """Return a condition that is tested on rows; raises Refusal if its functions are not evaluated there."""
+        """Return a condition that is tested on rows. Raises Refusal if its functions cannot be evaluated."""
         functions = [function for chain in test.chains for function in chain.functions]
         if any(it.doubt or it.needs_zone or it.result == ON_UNKNOWN_CLOCKS for it in functions):
             raise zone_needed()
@@ -181,18 +180,21 @@ class Comparisons:
         return OnPartitions(test.columns, Unsupported(self._sql, ""), test)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
-        """Tell whether a constant lies between two values of a column of decimals: no bounds are needed to deny it."""
+        """Return whether a constant is between adjacent values of a decimal column.
+
+        Equality is then FALSE whatever the bounds are.
+        """
         if chain.type.kind is not ValueKind.DECIMAL or chain.functions or equal.true or equal.raises or equal.uncertain:
             return False
         return all(self._classify_comparison(chain, op, constant).true for op in (Op.LT, Op.GT))
 
     def _classify_comparison(self, chain: Chain, op: Op, constant: Fixed) -> ClassifiedValues:
-        """Sort the column's values by a comparison."""
+        """Group the column's values by the outcome of a comparison."""
         _refuse_rounded_order(chain, op, constant)
         constant = _parsed_time(constant, chain.type)
         common = wider(chain.type, constant.type, right_digits=constant.digits)
         written = None if chain.functions else op
-        # Spark casts the literal to a local time, for columns and for expressions. A computed DATE is cast itself.
+        # Spark casts the literal to a local time, for columns and for expressions. A computed DATE itself is cast.
         is_local = not common.is_unzoned and (written is not None or chain.type == TIMESTAMP_NTZ)
         if is_local and (local := _local_range(chain.type, op, constant)) is not None:
             return self._classified(chain, local, written=written)
@@ -220,7 +222,7 @@ class Comparisons:
         return classified._replace(raises=NOTHING, uncertain=union(classified.raises, classified.uncertain))
 
     def _refuse_clash(self, chain: Chain, constant: Fixed) -> None:
-        """Raise PredicateTypeError for a column that Spark refuses to compare with a constant."""
+        """Raise PredicateTypeError if Spark refuses to compare a column with a constant."""
         families = [_family(value.type.kind) for value in (chain, constant)]
         is_known = None not in families and constant.type.kind is not ValueKind.BINARY
         if self._semantics.ansi and not chain.functions and is_known and families[0] != families[1]:
@@ -322,9 +324,10 @@ class Comparisons:
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
-    """Return the outcome of comparing a whole number, or null, with a literal beyond bigint; None for other literals.
+    """Return the outcome of comparing an integer with a literal beyond bigint.
 
-    Spark folds this without reading the number, but only for a plain literal, not for other constants or a cast.
+    None for other literals. Spark folds this comparison without reading the number, so the outcome also holds for null.
+    It does so only for a plain literal, not for other constants or a cast.
     """
     is_order = value.kind is ValueKind.DECIMAL and op not in {Op.EQ, Op.NE}
     if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
@@ -333,7 +336,10 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 
 
 def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
-    """Return the predicate of the branch whose guard is TRUE; guards are never NULL and one of them is TRUE."""
+    """Return the predicate of the branch whose guard is TRUE.
+
+    Guards are never NULL, and one of them is TRUE.
+    """
     if (len(branches) == 1 and branches[0][0] is None) or all(outcome == _NULL for _, outcome in branches):
         return branches[0][1]
     parts = [_guarded(guard, outcome) for guard, outcome in branches if outcome != _FALSE]
@@ -366,7 +372,7 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
 
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
-    """Return a text beside a timestamp in an unknown zone as the time that it is, everything else as it stands."""
+    """Return a text compared with a timestamp in an unknown zone as a time; other values unchanged."""
     if constant.type.kind is not ValueKind.STRING or not beside.is_unzoned:
         return constant
     parsed = to_type(constant, beside)
@@ -375,10 +381,11 @@ def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
 
 
 def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> int:
-    """Return by how much constants, given as they are and as cast, may be off from what a value is compared with.
+    """Return the largest error of constants under an unknown zone, in microseconds.
 
-    In an unknown zone an instant is cast to what clocks show, which says how far it may be off. Spark compares
-    instants: where clocks change, those of two times that clocks show are as much nearer or further apart.
+    `constants`: the constants as given. `cast`: the constants cast to the type of the comparison. In an unknown zone an
+    instant is cast to a local time, which includes its maximum error. Spark compares instants: where clocks change, two
+    instants are nearer or further apart than their local times.
     """
     doubts = [one.doubt for one in cast]
     for i, (constant, one) in enumerate(zip(constants, cast, strict=True)):
@@ -388,7 +395,10 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
-    """Raise Refusal for a whole number beside a decimal that is rounded to compare them, unless it is a literal."""
+    """Raise Refusal if ordering an integer and a decimal constant rounds.
+
+    Spark does not round the decimal if it is a literal.
+    """
     for one, other in ((left, right), (right, left)):
         if op not in MIRRORED or one.type.kind is not ValueKind.INTEGER or other.type.kind is not ValueKind.DECIMAL:
             continue
@@ -398,7 +408,7 @@ def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
 
 
 def _bytes(value: SparkValue) -> bytes:
-    """Return the bytes by which texts and binaries are compared."""
+    """Return the bytes by which strings and binaries are compared."""
     if isinstance(value.value, str):
         return value.value.encode()
     assert isinstance(value.value, bytes)
@@ -412,18 +422,21 @@ _CLOCKS_CHANGE = (
 
 
 def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | None:
-    """Return the days or local times that compare so with a time; None for the rest, Refusal where clocks change."""
+    """Return the days or local times that satisfy a comparison with `constant`.
+
+    None for other types. Raises Refusal where clocks change.
+    """
     wanted, zone = constant.ordinal, constant.type.zone
     if wanted is None or constant.type.kind not in TIMES:
         return None
     if column == TIMESTAMP_NTZ and zone is not None:
         if not zone.is_steady(wanted):
-            # Spark casts the constant instead of the column, which is not the same where a time is skipped.
+            # Spark casts the constant instead of the column, which gives another result where a local time is skipped.
             raise Refusal(*_CLOCKS_CHANGE, cause=Cause.CLOCKS_CHANGE)
         return wanted_by(op, zone.local(wanted), column.least, column.greatest)
     if column != DATE:
         return None
-    # Spark casts a day to its midnight, which never runs backwards.
+    # Spark casts a day to its midnight, which never moves backwards from one day to the next.
     near = (wanted if zone is None else zone.local(wanted)) // DAY
     starts = {day: day * DAY if zone is None else zone.start_of_day(day) for day in range(near - 3, near + 5)}
     reached = next(day for day, start in starts.items() if start >= wanted)
@@ -445,7 +458,7 @@ def _is_column(value: Value) -> TypeGuard[Chain]:
 
 
 def _family(kind: ValueKind) -> ValueKind | None:
-    """Return one type for all types that Spark compares with each other; None for those that it casts."""
+    """Return one kind for all kinds that Spark compares with each other; None for kinds that it casts."""
     if kind in {ValueKind.STRING, ValueKind.NULL, ValueKind.OTHER}:
         return None
     if kind in {ValueKind.DECIMAL, ValueKind.DOUBLE}:
@@ -462,7 +475,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
 
 
 def _text(chain: Chain, constant: Fixed) -> object:
-    """Return the constant that a column of texts or bytes is compared with; raises Refusal for one of another type."""
+    """Return the constant for comparing a string or binary column. Raises Refusal for other types."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
     if chain.type.kind is ValueKind.BINARY:
@@ -479,6 +492,9 @@ def _text(chain: Chain, constant: Fixed) -> object:
 
 
 def _is_iso_date(constant: Value) -> bool:
-    """Tell whether a constant says the same as a date and as a text, if it is a text."""
+    """Return whether a constant is not a text, or is a yyyy-MM-dd date.
+
+    Such a text has the same meaning as a text and as a date.
+    """
     text = constant.plain.value if isinstance(constant, Fixed) and constant.plain is not None else None
     return not isinstance(text, str) or (len(text) == len("2024-01-01") and date_of_string(text) is not None)

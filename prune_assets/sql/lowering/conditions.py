@@ -47,7 +47,10 @@ _FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, with parts of one date joined, of an OR or of a NOT; () for any other node."""
+    """Return the operands of an AND, OR or NOT; else empty.
+
+    Parts of one date in an AND are joined.
+    """
     match node:
         case nodes.Negation(operand):
             return [_without_double_negation(operand)]
@@ -71,8 +74,8 @@ _MAX_DEPTH = 20
 class Conditions:
     """Lowers conditions on the columns of one table.
 
-    `parsed`: the predicate that they are parts of, its names bound. `on_rows`: conditions without a range are tested
-    on rows. `known`: values of columns, put in their place where a condition is refused.
+    `parsed`: the predicate that contains the conditions, with bound names. `on_rows`: conditions without a range are
+    tested on rows. `known`: values of columns, substituted where a condition is refused.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class Conditions:
         written: dict[nodes.SyntaxNode, nodes.SyntaxNode] | None = None,
     ) -> None:
         self._parsed = parsed
-        # The node that was read, of each one that is made of others.
+        # The node as read, for each node that was built from others.
         self._written = {} if written is None else written
         self._guards = Guards()
         self._context = LoweringContext(
@@ -96,17 +99,17 @@ class Conditions:
         self._substituted = 0
 
     def lower_conjuncts(self, tree: nodes.SyntaxNode) -> list[tuple[Predicate, ...]]:
-        """Lower the operands of the topmost AND, or the whole, each beside what propagated constants make of it.
+        """Lower the operands of the topmost AND, or the whole predicate.
 
-        None is certainly TRUE for a row on which a part of it raises. Raises PredicateTypeError, and
-        PredicateSyntaxError, for what is nested too deeply.
+        Each is followed by a copy with known constants substituted, if that prunes more. A row on which a part raises
+        never counts as TRUE. Raises PredicateTypeError, and PredicateSyntaxError if the predicate is nested too deeply.
         """
         operands = self._operands_of(tree) if isinstance(tree, nodes.Conjunction) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
     def lower_part(self, root: nodes.SyntaxNode) -> Predicate:
-        """Lower a part of a conjunct: unknown on rows on which a condition in it raises. Raises as `lower_tree`."""
+        """Lower a part of a conjunct; unknown where a condition in it raises. Raises as `lower_tree`."""
         lowered, guards = self.lower_tree(root), self._guards.take()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
@@ -116,7 +119,7 @@ class Conditions:
         return And((lowered, *guards)) if guards else lowered
 
     def lower_tree(self, root: nodes.SyntaxNode) -> Predicate:
-        """Lower a tree bottom up, chains of one connective as one node; raises as `lower_conjuncts`."""
+        """Lower a tree bottom-up, chains of one connective as one node. Raises as `lower_conjuncts`."""
         done: list[Predicate] = []
         stack: list[tuple[nodes.SyntaxNode, int, int]] = [(root, 0, 1)]
         while stack:
@@ -145,7 +148,7 @@ class Conditions:
         return operands
 
     def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
-        """Return the part as written in the place of a node that may be made of others."""
+        """Return the part as written, for a node that may be built from others."""
         return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:
@@ -158,7 +161,7 @@ class Conditions:
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
 
     def lower(self, node: nodes.SyntaxNode) -> Predicate:
-        """Return the condition as leaves; raises PredicateTypeError."""
+        """Lower a condition to leaves. Raises PredicateTypeError."""
         self._guards.count += 1
         leaf = LeafCondition(self._context, self._parsed.text(node))
         try:
@@ -200,9 +203,9 @@ class Conditions:
         return tuple(self._guards.raising)
 
     def lower_with_constants(self, node: nodes.SyntaxNode, known: Known) -> Predicate | None:
-        """Lower a part again with constants in place of columns where it is refused; None where that does not help.
+        """Lower a part again with known constants in place of columns.
 
-        It is meant to stand beside the part itself, which says what may raise.
+        None if that does not help. The result is added to the part, which itself decides whether a row may raise.
         """
         if self._known is not None:
             return None
@@ -212,7 +215,7 @@ class Conditions:
         return lowered if again._substituted else None
 
     def _with_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
-        """Lower a refused condition with constants in place of columns; None where it still is refused."""
+        """Lower a refused condition with constants in place of columns; None if it is still refused."""
         instead = substitute_constants(node, self._known) if self._known else None
         if instead is None:
             return None
@@ -225,7 +228,7 @@ class Conditions:
         return lowered
 
     def _of_dates(self, node: nodes.SyntaxNode, kept: Unsupported, leaf: LeafCondition) -> Predicate | None:
-        """Lower a condition on the text of a date as one on the date; where the years are too far, it is `kept`."""
+        """Lower a condition on a formatted date to one on the date; in far years it is `kept`."""
         dates = date_condition(node)
         if dates is None:
             return None
@@ -236,16 +239,16 @@ class Conditions:
             del self._guards.raising[raising:]
             return None
         meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
-        # Not tested on values, which takes long where there are many: the days decide all but those of far years.
+        # Not tested on values, which is slow for many values: the days decide everything except far years.
         far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(known), far])])
 
     def constant(self, node: nodes.SyntaxNode) -> nodes.Literal | None:
-        """Return an operand as the literal that Spark folds it to, None where there is none."""
+        """Return the literal to which Spark folds an operand; None if it is not a constant."""
         return LeafCondition(self._context, "").constant(node)
 
     def _asks_truth(self, operand: nodes.SyntaxNode) -> bool:
-        """Tell whether IS TRUE, FALSE or UNKNOWN is asked of a condition; of a value it is a cast."""
+        """Return whether IS TRUE, FALSE or UNKNOWN tests a condition; on a value it is a cast."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
         if isinstance(operand, nodes.Literal):
@@ -253,7 +256,7 @@ class Conditions:
         return not isinstance(operand, (nodes.Row, *ARITHMETIC))
 
     def _ask_truth(self, node: nodes.TruthTest, inner: Predicate) -> Predicate:
-        """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` says."""
+        """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` states."""
         if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {nodes.TRUTH_NAMES[node.truth]}" if inner.rewrite else ""
             source = self._source(node)

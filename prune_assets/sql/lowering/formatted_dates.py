@@ -1,6 +1,7 @@
-"""`date_format(x, 'yyyy-MM') = '2024-03'` is a range of days: such texts have the order of their days.
+"""Lower conditions on formatted dates to ranges of days.
 
-That holds for years of four digits from 1583 on, when the old and the new calendar of Spark are the same.
+`date_format(x, 'yyyy-MM') = '2024-03'` is a range of days, because such texts have the order of their days. This holds
+for years of four digits from 1583 on, where Spark's old and new calendar are the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FIRST, _LAST = day_of(1583, 1, 1), day_of(9999, 12, 31)
-# As Python writes them; days and months that a format does not have are all of them.
+# Python's formats. A format without a day or month includes all days or months.
 _FORMATS = {
     "yyyy-MM-dd": "%Y-%m-%d",
     "yyyy/MM/dd": "%Y/%m/%d",
@@ -33,10 +34,10 @@ _FORMATS = {
 
 
 class DateCondition(NamedTuple):
-    """What a condition on the text of a date is on the date itself, on each of the days that `known` selects.
+    """A condition on a formatted date, as conditions on the date.
 
-    It is TRUE where one of `one_of` is and FALSE where none is; with `negated` the other way round. `known` is TRUE
-    wherever one of them is.
+    `known`: selects the days to which the others apply; TRUE wherever one of them is TRUE. `one_of`: the condition is
+    TRUE if one of these is TRUE, and FALSE if all are FALSE; reversed if `negated`.
     """
 
     known: SyntaxNode
@@ -50,7 +51,7 @@ class _Days(NamedTuple):
 
 
 def date_condition(node: SyntaxNode) -> DateCondition | None:
-    """Return a comparison, list or range of what date_format() makes as conditions on dates; None for others."""
+    """Return a comparison, list or range of date_format() as conditions on dates; else None."""
     call, texts, op = _operands(node)
     pattern = _pattern(call)
     found = [days for text in texts if pattern and (days := _days(text, pattern)) is not None]
@@ -62,7 +63,7 @@ def date_condition(node: SyntaxNode) -> DateCondition | None:
 
 
 def _operands(node: SyntaxNode) -> tuple[SyntaxNode, Sequence[SyntaxNode], Op]:
-    """Return what is compared, with which values, and how; no values where it is no such condition."""
+    """Return the compared operand, the values and the operator; no values for other nodes."""
     match node:
         case Between(operand, low, high):
             return operand, [low, high], Op.EQ
@@ -77,7 +78,7 @@ def _operands(node: SyntaxNode) -> tuple[SyntaxNode, Sequence[SyntaxNode], Op]:
 
 
 def _pattern(call: SyntaxNode) -> str | None:
-    """Return Python's format of a call of date_format(); None for other formats and other nodes."""
+    """Return Python's format of a call of date_format(); None for other formats and nodes."""
     if not isinstance(call, Call) or call.name not in DATE_FORMAT.names:
         return None
     return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
@@ -89,7 +90,7 @@ def _text(node: SyntaxNode) -> str:
 
 
 def _days(text: SyntaxNode, pattern: str) -> _Days | None:
-    """Return the days of which the format makes a text; None for a text that it makes of no day."""
+    """Return the days formatted as `text`; None if no day is."""
     written = _text(text)
     try:
         moment = datetime.strptime(written, pattern).replace(tzinfo=UTC)
@@ -97,7 +98,7 @@ def _days(text: SyntaxNode, pattern: str) -> _Days | None:
         return None
     first = day_of(moment.year, moment.month, moment.day)
     last = first if "%d" in pattern else day_of(moment.year, moment.month if "%m" in pattern else 12, 31)
-    # Without the zeros in front it is read too.
+    # Python also reads a text without leading zeros.
     return _Days(first, last) if moment.strftime(pattern) == written and first >= _FIRST else None
 
 
@@ -116,7 +117,7 @@ def _wanted(node: SyntaxNode, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
 
 
 def _date(call: SyntaxNode, node: SyntaxNode) -> SyntaxNode:
-    """Return the date that a text is made of: of whatever it is given, date_format() makes a timestamp first."""
+    """Return the formatted date; date_format() casts its argument to a timestamp first."""
     assert isinstance(call, Call)
     moment = Cast(call.arguments[0], TIMESTAMP, span=node.span)
     return Call(TO_DATE.names[0], (moment,), span=node.span)

@@ -1,4 +1,4 @@
-"""Lower a condition by itself: comparisons, lists, ranges, nulls, and calls that are TRUE or FALSE."""
+"""Lower single conditions: comparisons, lists, ranges, null tests, and boolean calls."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class Guards:
 
 
 class LoweringContext(NamedTuple):
-    """The session, the predicate with its names bound, and how conditions inside operands are lowered.
+    """Session, predicate with bound names, and the function that lowers nested conditions.
 
-    `on_rows`: conditions without a range are tested on rows.
+    `condition`: lowers a condition inside an operand. `on_rows`: conditions without a range are tested on rows.
     """
 
     parsed: ParsedPredicate
@@ -80,7 +80,10 @@ class LoweringContext(NamedTuple):
 
 
 class LeafCondition:
-    """Lowers a condition that has AND, OR, NOT and tests of truth inside its operands alone; `sql`: its source."""
+    """Lowers a condition without connectives and truth tests, except inside its operands.
+
+    `sql`: source of the condition.
+    """
 
     def __init__(self, context: LoweringContext, sql: str) -> None:
         self._parsed, self._semantics, clocks, self._condition, self._guards, self._on_rows = context
@@ -89,7 +92,7 @@ class LeafCondition:
         self._bind = Binder(binding).operand
 
     def lower(self, node: nodes.SyntaxNode) -> Predicate:
-        """Return the condition as leaves; raises Refusal and PredicateTypeError."""
+        """Lower the condition to leaves. Raises Refusal and PredicateTypeError."""
         match node:
             case nodes.Comparison(left, right, op):
                 return self._compared_with_truth(node) or self._compare(left, op, right)
@@ -111,7 +114,7 @@ class LeafCondition:
                 return self._single(node)
 
     def _single(self, node: nodes.SyntaxNode) -> Predicate:
-        """Lower what is a condition by itself, with no operator."""
+        """Lower a condition without an operator, such as a boolean column or a call."""
         match node:
             case nodes.Call() if (test := test_of(node)) is not None:
                 return self._test(test, node)
@@ -145,7 +148,7 @@ class LeafCondition:
         return self._terms().is_null(term)
 
     def constant(self, node: nodes.SyntaxNode) -> nodes.Literal | None:
-        """Return an operand as the literal that Spark folds it to, None where there is none."""
+        """Return the literal to which Spark folds an operand; None if it is not a constant."""
         try:
             value = self._bind(node).single
             return nodes.Literal(literal_of(value)) if isinstance(value, Fixed) else None
@@ -163,7 +166,7 @@ class LeafCondition:
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
     def _compared_with_truth(self, node: nodes.Comparison) -> Predicate | None:
-        """Lower `condition = TRUE` or `condition = FALSE`; None for another comparison."""
+        """Lower `condition = TRUE` or `condition = FALSE`; None for other comparisons."""
         if (compared := compared_with_truth(node)) is None:
             return None
         condition, truth = compared
@@ -171,7 +174,7 @@ class LeafCondition:
         return inner if truth else negated(nodes.Negation(condition, span=node.span), inner, self._parsed)
 
     def _is_whole_number(self, node: nodes.SyntaxNode) -> bool:
-        """Tell whether Spark has a type of whole numbers for what is no literal."""
+        """Return whether Spark gives a non-literal an integer type."""
         if isinstance(node, nodes.Literal) or is_condition(node):
             return False
         return all(branch.value.type.kind is ValueKind.INTEGER for branch in self._bind(node).branches)
@@ -180,10 +183,10 @@ class LeafCondition:
         value, least, most = node.operand, node.low, node.high
         beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
         if beyond == [None, None] and not any(end.has(nodes.Column) for end in (least, most)):
-            # Where an end is refused, the other one may prune.
+            # If one end is refused, the other end may prune.
             with suppress(Refusal):
                 return self._terms().between(*map(self._bind, (value, least, most)))
-        # Two conditions: one may be FALSE where the other raises.
+        # A BETWEEN is two conditions: one may be FALSE where the other raises.
         self._guards.count += 1
         low, high = self._end(node, Op.GE, least), self._end(node, Op.LE, most)
         if Constant(Outcomes.TRUE) in (low, high):
@@ -194,7 +197,7 @@ class LeafCondition:
         return all_of((low, high))
 
     def _end(self, node: nodes.Between, op: Op, end: nodes.SyntaxNode) -> Predicate:
-        """Lower one half of a BETWEEN; one that is refused leaves the other."""
+        """Lower one half of a BETWEEN; a refused half becomes Unsupported, so that the other may prune."""
         try:
             return self._compare(node.operand, op, end)
         except Refusal as refusal:
@@ -210,7 +213,7 @@ class LeafCondition:
             )
 
     def _operand_text(self, node: nodes.SyntaxNode) -> str:
-        """Return the source of an operand of a comparison, in brackets if it is a condition by its form."""
+        """Return the source of a comparison operand, in brackets if it is a condition by its form."""
         text = self._parsed.text(node)
         return f"({text})" if is_condition(node) else text
 
@@ -238,7 +241,7 @@ class LeafCondition:
         raise self._no_condition(node)
 
     def _no_condition(self, node: nodes.SyntaxNode) -> Exception:
-        """Return why a value stands where a condition is expected."""
+        """Return the exception for a value in place of a condition."""
         problem = PredicateTypeError(
             f"{self._parsed.text(node)} is a value, not a condition; compare it with something"
         )
@@ -253,13 +256,13 @@ class LeafCondition:
 
 
 def is_boolean(name: nodes.Column) -> bool:
-    """Tell whether a name means a column of booleans."""
+    """Return whether a name means a boolean column."""
     column = name.bound.column
     return column is not None and pa.types.is_boolean(column.type)
 
 
 def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
-    """Return the path of a name that is tested for null alone; None for a column of nulls."""
+    """Return the path for a null test of a name; None for a column of nulls."""
     bound = name.bound
     if on_rows and bound.group is not None:
         return bound.group
@@ -268,12 +271,12 @@ def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
 
 
 def negated(node: nodes.SyntaxNode, inner: Predicate, parsed: ParsedPredicate) -> Predicate:
-    """Return the opposite of a lowered condition, `node` being the negation as written."""
+    """Return the opposite of a lowered condition; `node` is the negation as written."""
     match inner:
         case Not(child):
             return child
         case Unsupported(_, _, _, rewrite):
-            # The source of `s NOT LIKE 'a'` holds no text that is its operand alone.
+            # In the source of `s NOT LIKE 'a'`, no text is the operand alone.
             opposite = f"NOT ({rewrite})" if rewrite else ""
             return replace(inner, sql=parsed.text(node), rewrite=opposite, source=parsed.part(node))
         case _:
@@ -285,7 +288,7 @@ def _is_null(node: nodes.SyntaxNode) -> bool:
 
 
 def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool] | None:
-    """Return the condition and the literal of `condition = TRUE` or `= FALSE`; None for any other node."""
+    """Return the condition and the literal of `condition = TRUE` or `= FALSE`; else None."""
     match node:
         case nodes.Comparison(left, right, Op.EQ):
             for one, other in ((left, right), (right, left)):
@@ -295,7 +298,7 @@ def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool]
 
 
 def _truth(node: nodes.SyntaxNode) -> bool | None:
-    """Return the value of TRUE or FALSE, None for any other node."""
+    """Return the value of TRUE or FALSE; None for other nodes."""
     return bool(node.value.value) if isinstance(node, nodes.Literal) and node.value.kind is ValueKind.BOOLEAN else None
 
 

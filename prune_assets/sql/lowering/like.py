@@ -1,4 +1,4 @@
-"""LIKE patterns and comparisons of first characters, lowered to the leaf that says the same with the most evidence."""
+"""Lower LIKE patterns and comparisons of first characters to the leaves that prune most."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.pruning.predicate import Predicate
 
-# A beginning of n characters is below a longer literal when it is not above the literal's own beginning.
+# The first n characters are less than a longer literal if they are not greater than its first n characters.
 _OF_LONGER = {Op.LT: Op.LE, Op.GE: Op.GT}
 
 
 def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) -> Predicate:
-    """Return `substr(column, 1, count) op literal`: `count` characters of a string, or bytes.
+    """Return `substr(column, 1, count) op literal`.
 
-    Exact for strings that are no UTF-8 too, of which Spark counts characters by their first bytes.
+    `count`: characters of a string, or bytes. Also exact for strings that are not UTF-8, in which Spark counts
+    characters by their first bytes.
     """
     if count <= 0:
         return every_value(column, holds=HOLDS[op](b"", literal if isinstance(literal, bytes) else literal.encode()))
@@ -37,7 +38,7 @@ def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) 
 
 
 def _as_long(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
-    """Return the comparison of as many first characters as the literal has."""
+    """Compare the first characters of the column with a literal of the same length."""
     begins = StartsWith(column.path, scalar_of(literal, column.type))
     match op:
         case Op.EQ:
@@ -59,29 +60,33 @@ def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
 
 
 def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
-    """Return that a value is below all (`<`) or above all (`>=`) that begin with the prefix, or begins with it."""
+    """Compare a value with the range of all values with a prefix.
+
+    `<`: less than the end of the range, so less than all of these values or one of them. `>=`: greater than all of
+    these values.
+    """
     above = successor(prefix if isinstance(prefix, bytes) else prefix.encode())
     if above is None:
         return every_value(column, holds=op is Op.LT)
     try:
         return Compare(column.path, op, scalar_of(above if isinstance(prefix, bytes) else above.decode(), column.type))
     except UnicodeDecodeError:
-        # No string is the least one above: the character after has another first byte.
+        # The least greater value is not a valid string: the next character has another first byte.
         value = scalar_of(prefix, column.type)
         reached = Or((Compare(column.path, Op.LT, value), StartsWith(column.path, value)))
         return reached if op is Op.LT else Not(reached)
 
 
-# What one pattern may cost for every entry of a dictionary.
+# Limits the cost of matching one pattern against every entry of a dictionary.
 MAX_CHARACTERS = 1_000
-# Spark matches most patterns on decoded text, where this stands for bytes that are not UTF-8.
+# Spark matches most patterns on decoded text, where this character replaces bytes that are not UTF-8.
 REPLACEMENT = "\ufffd"
 _WILDCARDS = {wildcard.value: wildcard for wildcard in Wildcard}
 _ANY, _ONE = Wildcard.ANY, Wildcard.ONE
 
 
 def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
-    """Return `column LIKE pattern ESCAPE escape` as a leaf; raises Refusal.
+    """Return `column LIKE pattern ESCAPE escape` as a leaf. Raises Refusal.
 
     >>> like(("s",), "a%").prefix.as_py(), like(("s",), "a!%", "!").value.as_py()
     ('a', 'a%')
@@ -98,7 +103,7 @@ def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
 
 
 def _simple(column: Path, parts: tuple[str | Wildcard, ...]) -> Predicate | None:
-    """Return an equivalent leaf that prunes better, or None."""
+    """Return an equivalent leaf that prunes better; None if none is known."""
     leaf: Predicate | None = None
     match parts:
         case ():
@@ -114,13 +119,13 @@ def _simple(column: Path, parts: tuple[str | Wildcard, ...]) -> Predicate | None
         case (Wildcard.ANY, str(text), Wildcard.ANY):
             leaf = Contains(column, scalar_of(text, pa.string()))
         case _ if parts.count(_ONE) == 1 and parts.count(_ANY) == len(parts) - 1 > 0:
-            # At least one character, whatever it is.
+            # Any text of at least one character matches.
             leaf = Compare(column, Op.GT, scalar_of("", pa.string()))
     return leaf
 
 
 def read_pattern(pattern: str, escape: str = DEFAULT_ESCAPE) -> tuple[str | Wildcard, ...]:
-    r"""Return the texts and wildcards of a pattern; raises Refusal where Spark raises.
+    r"""Return the texts and wildcards of a pattern. Raises Refusal where Spark raises.
 
     >>> read_pattern(r"a%%b\__")
     ('a', <Wildcard.ANY: '%'>, 'b_', <Wildcard.ONE: '_'>)

@@ -1,4 +1,4 @@
-"""Refuse an array, a map or a struct beside a constant of a plain type, as Spark does in every mode."""
+"""Refuse comparisons of an array, map or struct with a plain constant, as Spark always does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPARED = (nodes.Comparison, nodes.NullSafe, nodes.Between)
 
 
 def refuse_nested(node: nodes.SyntaxNode, constant: Constant) -> None:
-    """Raise PredicateTypeError where a condition compares a nested column with a constant; NULL fits all types."""
+    """Raise PredicateTypeError if a condition compares a nested column with a constant except NULL."""
     operands = _operands(node)
     for column in (operand for operand in operands if isinstance(operand, nodes.Column)):
         nested = column.bound.nested
@@ -37,7 +37,7 @@ def _operands(node: nodes.SyntaxNode) -> list[nodes.SyntaxNode]:
 
 
 def _kind(operand: nodes.SyntaxNode, constant: Constant) -> ValueKind | None:
-    """Return the kind of a constant; None for NULL, and for an operand that is not known to be a constant."""
+    """Return the kind of a constant; None for NULL, and if the operand is not surely a constant."""
     try:
         value = constant(operand)
     except UncertainTime:

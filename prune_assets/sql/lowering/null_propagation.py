@@ -1,4 +1,4 @@
-"""The columns whose null makes a condition NULL."""
+"""Find the columns whose null makes a condition NULL."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ if TYPE_CHECKING:
     _Types: TypeAlias = Mapping[Callable[[pa.DataType], bool], bool]
 
 _ARITHMETIC = (nodes.Arithmetic, nodes.Negative)
-# NULL where any operand is.
+# NULL if any operand is NULL.
 _OF_ALL = (
     *(nodes.Comparison, nodes.LikeTest, nodes.ILike, nodes.RLike),
     *(*_ARITHMETIC, nodes.Concat),
 )
-# NULL where the first operand is: `5 BETWEEN NULL AND 3` is FALSE. Nothing is NULL IN a subquery without rows.
+# NULL if the first operand is NULL; `5 BETWEEN NULL AND 3` is FALSE. IN with a subquery is not listed: it is never NULL
+# if the subquery returns no rows.
 _OF_FIRST = (nodes.Between, nodes.ListTest, nodes.Cast)
-# Among more parts that may raise nothing is told.
+# With more raising parts, report no column.
 MOST_RAISING = 50
 _COLUMN_TYPES: _Types = {pa.types.is_string: True, pa.types.is_integer: False}
 _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
 def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
-    """Return the columns that make a condition NULL if they are null, each once; () if it calls a user's function.
+    """Return the columns whose null makes a condition NULL.
 
-    A column is left out if another operand may raise an error although the column is null.
+    Empty if the condition calls a user's function. A column is left out if another operand may raise an error although
+    the column is null.
     """
     if node.has(nodes.UserCall):
         return ()
@@ -56,9 +58,10 @@ def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
 
 
 def decides_every_value(node: nodes.SyntaxNode) -> bool:
-    """Tell whether a condition is TRUE or FALSE, and raises nothing, for every value of its columns but null.
+    """Return whether a condition is TRUE or FALSE for all non-null values.
 
-    Known of comparisons of a column, a field of its date, a text without a cast, or a remainder with literals.
+    It never raises then. Known for comparisons with literals of a column, a field of a date column, a text without a
+    cast, or a remainder.
     """
     if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.ListTest)):
         return False
@@ -73,7 +76,10 @@ def _is_literal(node: nodes.SyntaxNode, *, is_text: bool) -> bool:
 
 
 def _is_text(node: nodes.SyntaxNode) -> bool | None:
-    """Return whether a value is a text; None for one that is neither text nor number, may raise, or may be NULL."""
+    """Return whether a value is a text; False for a number.
+
+    None for other values, and for values that may raise or may be NULL.
+    """
     levels: list[_Level] = []
     kinds = _COLUMN_TYPES
     while kinds is _COLUMN_TYPES and (level := _operand_of(node)) is not None:
@@ -86,7 +92,11 @@ def _is_text(node: nodes.SyntaxNode) -> bool | None:
 
 
 class _Level(NamedTuple):
-    """A function of one operand, whether its operand and its result are texts, and the column types in its scope."""
+    """A function of one operand.
+
+    `operand_is_text`, `is_text`: whether the operand and the result are texts. `types`: column types that the operand
+    may have.
+    """
 
     operand: nodes.SyntaxNode
     operand_is_text: bool
@@ -116,7 +126,10 @@ def _kind_of(node: nodes.SyntaxNode, kinds: _Types) -> bool | None:
 
 
 def _evaluated(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
-    """Yield the parts that are looked at whatever is null: not those that come after a null first operand."""
+    """Yield the nodes that Spark evaluates even if operands are null.
+
+    Operands after a null first operand are not evaluated.
+    """
     stack = [node]
     while stack:
         part = stack.pop()
@@ -125,7 +138,7 @@ def _evaluated(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
 
 
 def _above_columns(node: nodes.SyntaxNode) -> frozenset[int]:
-    """Return the ids of the parts that name a column."""
+    """Return the ids of the nodes that contain a column."""
     above: set[int] = set()
     for part in reversed(list(node.walk())):
         if isinstance(part, nodes.Column) or any(id(child) in above for child in part.children()):
@@ -134,7 +147,7 @@ def _above_columns(node: nodes.SyntaxNode) -> frozenset[int]:
 
 
 def _may_raise(part: nodes.SyntaxNode) -> bool:
-    """Tell whether a part that names a column may raise for some rows alone."""
+    """Return whether a node that contains a column may raise for some rows only."""
     if isinstance(part, nodes.Cast):
         return not part.is_try
     function = _function(part)
@@ -143,7 +156,7 @@ def _may_raise(part: nodes.SyntaxNode) -> bool:
 
 
 def _casts_strings(node: nodes.SyntaxNode) -> bool:
-    """Tell whether columns of strings stand beside others, for which Spark may cast them and fail."""
+    """Return whether string columns occur next to others, where Spark may cast them and fail."""
     types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
     return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
 
@@ -169,7 +182,7 @@ def _is_order(node: nodes.SyntaxNode) -> bool:
 
 
 def _may_ignore_null(comparison: nodes.SyntaxNode) -> bool:
-    """Tell whether Spark may take a whole number for less or greater than a literal beyond bigint, null or not."""
+    """Return whether Spark may decide a comparison with a literal beyond bigint even for null."""
     operands = list(comparison.children())
     literals = [operand for operand in operands if isinstance(operand, nodes.Literal) and _is_beyond_bigint(operand)]
     compared = operands[:1] if isinstance(comparison, nodes.Between) else operands
@@ -178,7 +191,7 @@ def _may_ignore_null(comparison: nodes.SyntaxNode) -> bool:
 
 
 def _has_fractions(node: nodes.SyntaxNode) -> bool:
-    """Tell whether the type of a value is surely none of whole numbers."""
+    """Return whether the type of a value is certainly not an integer type."""
     stack = [node]
     while stack:
         part = stack.pop()

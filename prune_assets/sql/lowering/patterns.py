@@ -1,4 +1,4 @@
-"""Conditions on the text of a column: LIKE, regular expressions, and comparisons of string functions."""
+"""Lower conditions on strings: LIKE, regular expressions, and comparisons of string functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
 
-# A leaf of its own is made for each.
+# Each value becomes a separate leaf.
 MAX_VALUES = 100
 _AFFIXES: dict[Role | None, type[StartsWith | EndsWith | Contains]] = {
     Role.STARTS_WITH: StartsWith,
@@ -59,7 +59,7 @@ _CONDITIONS = frozenset({*AFFIXES, Role.LIKE, Role.ILIKE, Role.REGEX})
 
 
 def lower_pattern(node: nodes.SyntaxNode, parsed: ParsedPredicate) -> Predicate | None:
-    """Return a condition on the text of a column as leaves; None when it is about something else. Raises Refusal."""
+    """Lower a condition on the text of a column; None for other conditions. Raises Refusal."""
     match node:
         case nodes.LikeTest(operand, pattern, escape):
             return _like(operand, pattern, escape)
@@ -127,14 +127,14 @@ def _regex(
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
     why = "only the literal text at the beginning of a regular expression prunes"
-    # The text of `s NOT RLIKE 'a'` has no part without the NOT.
+    # In the source of `s NOT RLIKE 'a'`, no part excludes the NOT.
     within_not = isinstance(node, nodes.RLike) and node.within_not
     sql = f"NOT ({parsed.text(node)})" if within_not else parsed.text(node)
     return match_regex(start.column.path, regex, Unsupported(sql, why, is_whole=True, source=parsed.part(node)))
 
 
 def _of_start(leaf: Predicate, start: Start) -> Predicate:
-    """Return the leaf for the start of the column, given the leaf on the whole column."""
+    """Rewrite a leaf on the whole column as one on its first characters. Raises Refusal."""
     if start.count is None:
         return leaf
     match leaf:
@@ -147,7 +147,7 @@ def _of_start(leaf: Predicate, start: Start) -> Predicate:
 
 
 def _compared(node: nodes.SyntaxNode) -> Predicate | None:
-    """Return a comparison of a call on strings, None when no such call is compared."""
+    """Lower a comparison of a string function; None for other conditions."""
     match node:
         case nodes.Between() | nodes.ListTest() | nodes.InSubquery() | nodes.NullTest() | nodes.TruthTest():
             call = read_call(node.operand)

@@ -1,4 +1,4 @@
-"""Membership of a plain column in a long list of its own kind of values, without a step for each of them."""
+"""Membership of a plain column in a long list of its own type, without a step per value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHOLE = {pa.int8(): np.int8, pa.int16(): np.int16, pa.int32(): np.int32, pa.int
 
 
 def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
-    """Return `column IN (...)`; None where Spark casts, or fewer than two values are those of the column's type."""
+    """Return `column IN (...)`; None if Spark casts, or fewer than two values fit the type."""
     value = term.single
     if not isinstance(value, Chain) or value.functions:
         return None

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def constant_raises(operand: SyntaxNode, refusal: Refusal) -> bool:
-    """Return True if, with ansi.enabled, Spark certainly raises for this operand of a condition that was refused.
+    """Return whether Spark certainly raises for an operand of a refused condition.
 
-    Only literals and arithmetic with literals: in a call such as try_cast, or in CASE, an error may not be raised.
+    Applies to ansi.enabled. Only literals and arithmetic with literals count: in a call such as try_cast, or in CASE,
+    an error may not be raised.
     """
     parts = list(operand.walk())
     if not all(isinstance(part, (Literal, Arithmetic, Negative)) for part in parts):

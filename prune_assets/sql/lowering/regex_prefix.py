@@ -1,6 +1,7 @@
-"""Regular expressions that begin with plain text: a value without that text does not match.
+"""Lower regular expressions that begin with plain text.
 
-Java's syntax (java.util.regex.Pattern), found anywhere in the value as RLIKE does.
+A value without that text does not match. The syntax is Java's (java.util.regex.Pattern), matched anywhere in the value
+as RLIKE does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Predicate, Unsupported
 
 MAX_CHOICES = 50
-# `$` matches before a last line terminator too.
+# `$` also matches before a final line terminator.
 _ENDS = ("", "\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029")
 _TEXT = re.compile(r"(?:[^\\^$.|?*+()\[\]{}]|\\[^0-9A-Za-z])*", re.DOTALL)
 _CHARACTER = re.compile(r"\\.|[^\\]", re.DOTALL)
@@ -36,7 +37,7 @@ _Affix: TypeAlias = StartsWith | EndsWith | Contains
 
 
 class _Regex(NamedTuple):
-    """What an expression begins with: one of `texts`, `anchored` at the beginning, then `rest`."""
+    """Beginning of an expression: one of `texts`, `anchored` if it must start the value, then `rest`."""
 
     anchored: bool
     texts: tuple[str, ...]
@@ -44,7 +45,9 @@ class _Regex(NamedTuple):
 
 
 def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
-    """Return `column RLIKE regex`; `unknown` stands for what is left of it. Raises Refusal.
+    """Return `column RLIKE regex`. Raises Refusal.
+
+    `unknown`: the condition to add if only the beginning of the expression prunes.
 
     >>> match_regex(("s",), "^ab", None).prefix.as_py()
     'ab'
@@ -81,7 +84,7 @@ def _read(regex: str) -> _Regex:
 
 
 def _text_at(body: str) -> str:
-    """Return the source of the text at the beginning, without a last character that may be left out."""
+    """Return the source of the text at the beginning, without an optional last character."""
     match = _TEXT.match(body)
     assert match is not None
     source = match.group()
@@ -100,7 +103,7 @@ def _alternatives(source: str) -> list[str]:
 
 
 def _may_have_alternatives(rest: str) -> bool:
-    """Tell whether a bar may stand outside of all brackets; where it is not certain, it may."""
+    """Return whether alternatives may occur outside of all brackets; True if uncertain."""
     bare = _BARE.sub(lambda found: "(" if found.group() == "(?:" else "", rest)
     if "[" in bare or "(?" in bare or "\\Q" in rest:
         return "|" in rest
@@ -113,7 +116,7 @@ def _may_have_alternatives(rest: str) -> bool:
 
 
 def _whole(column: Path, read: _Regex) -> Predicate | None:
-    """Return a predicate equivalent to the whole expression, or None."""
+    """Return a predicate equivalent to the whole expression; None if not possible."""
     if read.rest in {"", ".*"}:
         return _any(_leaves(_kind(read), column, read.texts))
     if read.rest != "$" or any(text.endswith("\r") for text in read.texts):
@@ -125,7 +128,7 @@ def _whole(column: Path, read: _Regex) -> Predicate | None:
 
 
 def _leaves(kind: type[_Affix], column: Path, texts: Sequence[str]) -> list[Predicate]:
-    """Ask for each text; the empty one, which is everywhere, makes the others needless."""
+    """Return one leaf per text; an empty text, which every value contains, replaces all others."""
     if "" in texts:
         return [StartsWith(column, scalar_of("", pa.string()))]
     return [kind(column, scalar_of(text, pa.string())) for text in dict.fromkeys(texts)]

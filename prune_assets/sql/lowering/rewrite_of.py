@@ -1,4 +1,4 @@
-"""SQL that metadata can answer in place of a condition that it cannot: shown with the remedy, never applied."""
+"""Suggest SQL that prunes, in place of a condition that does not; shown as remedy, never applied."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
 class OperandRewrite(NamedTuple):
-    """SQL to write instead; `exact`: it is NULL, TRUE and FALSE for the same rows."""
+    """SQL to write instead; `exact`: it is TRUE, FALSE and NULL for the same rows."""
 
     sql: str
     exact: bool
 
 
 def rewrite_of(node: SyntaxNode) -> OperandRewrite | None:
-    """Return a rewrite of an equality or inequality that casts its column or its literal, or None."""
+    """Return a rewrite of an equality or inequality that casts a side; None if not possible."""
     match node:
         case Comparison(Literal(value), operand, Op.EQ | Op.NE as op) | Comparison(
             operand, Literal(value), Op.EQ | Op.NE as op

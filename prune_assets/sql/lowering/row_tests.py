@@ -1,4 +1,4 @@
-"""Conditions on functions of columns, evaluated on rows: no order of the results is needed."""
+"""Evaluate conditions on functions of columns row by row, where results need no order."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
-    # Python's integers where 64 bits are too few.
+    # Python's integers if 64 bits are too few.
     Ordinals = NDArray[Any]
     Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
-    """A comparison of chains of one type: of one with a set of results, or of two by an operator.
+    """A condition on chains of one type, evaluated on rows.
 
-    The outcome is unknown where Spark raises an error, or may. `by`: None for TRUE where the results are known.
+    `by`: a set of results for one chain, or an operator that compares two chains; None for a test that is TRUE where
+    the results are known. The outcome is unknown where Spark raises an error, or may raise one.
     """
 
     chains: tuple[Chain, ...]
@@ -49,11 +50,11 @@ class RowTest:
 
     @property
     def columns(self) -> tuple[Path, ...]:
-        """The columns of the chains, each once, in the order of the values."""
+        """Columns of the chains, each once, in the order of the values."""
         return tuple(dict.fromkeys(chain.column.path for chain in self.chains))
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcome for each row; `values`: an array for each column, in the type of its bounds."""
+        """Return the outcome for each row; `values`: one array per column, in the type of its bounds."""
         by_path = dict(zip(self.columns, values, strict=True))
         results, known, valid = zip(*(_evaluate(chain, by_path) for chain in self.chains), strict=True)
         outcomes = np.full(len(known[0]), Outcomes.TRUE, np.uint8)
@@ -72,7 +73,10 @@ def is_known(tested: OnPartitions) -> OnPartitions:
 
 
 def guarded(predicate: Predicate) -> Predicate:
-    """Return a predicate that is not TRUE where a `RowTest` in it is unknown: Spark may raise an error there."""
+    """Make a predicate not TRUE where a `RowTest` in it is unknown.
+
+    Spark may raise an error there.
+    """
     conjuncts: list[Predicate] = []
     for conjunct in conjuncts_of(predicate):
         parts = list(leaves(conjunct))
@@ -83,7 +87,7 @@ def guarded(predicate: Predicate) -> Predicate:
 
 
 class _Results(NamedTuple):
-    """Results by their ordinals; `known`: False where Spark raises an error, or may; `valid`: False for NULL."""
+    """Results as ordinals; `known`: False where Spark raises, or may raise; `valid`: False for NULL."""
 
     ordinals: Ordinals
     known: Flags
@@ -101,7 +105,7 @@ def _evaluate(chain: Chain, values: Mapping[Path, pa.Array]) -> _Results:
 
 
 def _applied(function: Function, arguments: _Results) -> _Results:
-    """Return the results of a function; each distinct argument is evaluated once."""
+    """Apply a function to rows; each distinct argument is evaluated once."""
     distinct, codes = np.unique(arguments.ordinals, return_inverse=True)
     found: list[int | None] = [None] * len(distinct)
     for first, last in _defined(function, distinct):
@@ -118,7 +122,7 @@ def _applied(function: Function, arguments: _Results) -> _Results:
 
 
 def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]]:
-    """Yield the slices of ascending ordinals at which a function has values, a piece each."""
+    """Yield the slices of ascending ordinals at which a function has values, one per piece."""
     pieces: Iterable[tuple[int, int]] = [piece[:2] for piece in function.pieces]
     if function.image is not None:
         pieces = complement(function.uncertain, int(ordinals[0]), int(ordinals[-1])).pairs if len(ordinals) else ()
@@ -127,7 +131,10 @@ def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]
 
 
 def _of_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
-    """Return the value at each of ascending ordinals, None if it is uncertain; between equal ends all are equal."""
+    """Return the value at each of ascending ordinals; None if uncertain.
+
+    If two ordinals have the same value, so has every ordinal between them, unless the function is periodic.
+    """
     if function.each is not None:
         values: list[int] = function.each(arguments).tolist()
         return values
@@ -159,7 +166,7 @@ def _value(function: Function, ordinal: int) -> int | None:
 
 
 def _ordinals(values: pa.Array) -> Ordinals:
-    """Return the ordinal of each value, of null any."""
+    """Return the ordinal of each value; any ordinal for null."""
     kind = values.type
     if pa.types.is_floating(kind):
         return _of_floats(numbers_from(filled(values, 0)))

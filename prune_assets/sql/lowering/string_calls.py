@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first `count` characters, or bytes, of a column; all of them when `count` is None."""
+    """First characters or bytes of a column; `count` is None for all of them."""
 
     column: LeafColumn
     count: int | None
 
 
 def compare_call(start: Start, op: Op, value: SparkValue) -> Predicate:
-    """Return `start op value`; raises Refusal."""
+    """Return `start op value`. Raises Refusal."""
     if value.kind is ValueKind.NULL:
         return NULL
     literal = plain_text(start.column, value)
@@ -45,7 +45,7 @@ def compare_call(start: Start, op: Op, value: SparkValue) -> Predicate:
 
 
 def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
-    """Return the value of a string for a column of strings, of bytes for one of bytes; raises Refusal for another."""
+    """Return the str or bytes of a literal for a string or binary column. Raises Refusal."""
     if pa.types.is_binary(column.type):
         if value.kind is ValueKind.BINARY and isinstance(value.value, bytes):
             return value.value
@@ -59,7 +59,10 @@ _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 
 
 def read_call(node: nodes.SyntaxNode) -> Start | None:
-    """Return the start of a column that a node calls for, None for any other node; raises Refusal for other calls."""
+    """Return the first characters that a call computes; None for other nodes.
+
+    Raises Refusal for other string functions of a column.
+    """
     if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None
     _refuse_call(node)
@@ -67,13 +70,13 @@ def read_call(node: nodes.SyntaxNode) -> Start | None:
 
 
 def role_of(node: nodes.SyntaxNode) -> Role | None:
-    """Return the role of the function that a node calls, None where it has none or the node is no call."""
+    """Return the role of the function that a node calls; None for other nodes."""
     function = find(node.name) if isinstance(node, nodes.Call) else None
     return None if function is None else function.role
 
 
 def read_start(node: nodes.SyntaxNode) -> Start:
-    """Return a plain column of strings or bytes, or the beginning of one; raises Refusal."""
+    """Return a string or binary column, or its first characters. Raises Refusal."""
     role = role_of(node)
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
@@ -84,14 +87,14 @@ def read_start(node: nodes.SyntaxNode) -> Start:
     bounds = [_character_count(operand) for operand in rest]
     if role is Role.LEFT:
         bounds = [1, *bounds] if len(bounds) == 1 else []
-    # Spark counts from 1 and takes 0 for it.
+    # Spark counts from 1, and reads 0 as 1.
     if len(bounds) not in {1, 2} or bounds[0] not in {0, 1}:
         raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
     return Start(_text_column(column), bounds[1] if len(bounds) == 2 else None)
 
 
 def read_string_start(node: nodes.SyntaxNode) -> Start:
-    """Return a column of strings or the beginning of one; raises Refusal, for bytes too."""
+    """Return a string column or its first characters. Raises Refusal, also for binary columns."""
     start = read_start(node)
     if pa.types.is_binary(start.column.type):
         raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")
@@ -99,7 +102,7 @@ def read_string_start(node: nodes.SyntaxNode) -> Start:
 
 
 def read_value(node: nodes.SyntaxNode) -> SparkValue:
-    """Return the value of a literal; raises Refusal where there is none."""
+    """Return the value of a literal. Raises Refusal for other nodes."""
     folded = fold_constants(node)
     if isinstance(folded, (nodes.OpaqueNode, nodes.UserCall)):
         raise why_not(folded)
@@ -109,7 +112,7 @@ def read_value(node: nodes.SyntaxNode) -> SparkValue:
 
 
 def read_text(node: nodes.SyntaxNode) -> str | None:
-    """Return the text of a string literal, None for NULL; raises Refusal."""
+    """Return the text of a string literal; None for NULL. Raises Refusal."""
     value = read_value(node)
     if value.kind is ValueKind.NULL:
         return None

@@ -1,1 +1,1 @@
-"""Simplifications of predicates, one rule a file, each stated with the law that it applies."""
+"""Simplifications of predicates: one rule per file, with the law that it applies."""

@@ -1,6 +1,6 @@
-"""One spelling of what can be spelled in several ways (associativity, De Morgan, tests of truth).
+"""Normalize equivalent spellings of predicates (associativity, De Morgan, tests of truth).
 
-`a AND (b AND c)` is `a AND b AND c`, `NOT (a OR b)` is `NOT a AND NOT b`; `p IS TRUE` is FALSE where p never is TRUE.
+`a AND (b AND c)` is `a AND b AND c`, `NOT (a OR b)` is `NOT a AND NOT b`; `p IS TRUE` is FALSE if p is never TRUE.
 """
 
 from __future__ import annotations
@@ -27,18 +27,24 @@ if TYPE_CHECKING:
 
     from parquet_core.pruning.predicate import Predicate
 
-# Beyond so many operands nothing is taken apart, so that deep predicates cost no more than they are long.
+# Predicates with more operands are not flattened, so that the cost grows only with the length of a predicate.
 MOST = 100
 _OPPOSITE_OPS = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: Op.NE, Op.NE: Op.EQ}
 
 
 def conjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Return the operands of an AND with those of ANDs, and the opposites of those of negated ORs, among them."""
+    """Flatten the operands of an AND.
+
+    Nested ANDs are replaced by their operands, and negated ORs by the inverses of theirs.
+    """
     return _flat(operands, And, Or)
 
 
 def disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Return the operands of an OR with those of ORs, and the opposites of those of negated ANDs, among them."""
+    """Flatten the operands of an OR.
+
+    Nested ORs are replaced by their operands, and negated ANDs by the inverses of theirs.
+    """
     return _flat(operands, Or, And)
 
 
@@ -59,7 +65,9 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
 
 
 def inverse(condition: Predicate) -> Predicate:
-    """Return the negation of a condition: TRUE where it is FALSE, NULL where it is NULL; NaN is above all numbers.
+    """Return the negation of a condition; NULL where the condition is NULL.
+
+    NaN is greater than all numbers, so every comparison has an opposite.
 
     >>> import pyarrow as pa
     >>> inverse(Compare(("x",), Op.LT, pa.scalar(5))).op
@@ -76,12 +84,12 @@ def inverse(condition: Predicate) -> Predicate:
             return Not(condition)
 
 
-# Larger conditions are asked as they stand, so that what is nested deeply costs no more than it is long.
+# Larger conditions are not simplified, so that the cost grows only with the length of a predicate.
 MOST_PARTS = 64
 
 
 def fold_truth_test(condition: Predicate, truth: Outcomes) -> Predicate:
-    """Return whether a condition comes to a truth, FALSE where it never does."""
+    """Return `condition IS truth`, or FALSE if the condition never has this truth."""
     test = IsTruth(condition, truth)
     inner = condition.child if isinstance(condition, Not) else condition
     is_choice = isinstance(inner, (And, Or)) and _is_small(inner) and len(columns_of(inner)) == 1

@@ -1,6 +1,8 @@
-"""`x IN (..) AND p(x)` is IN of the listed values that fulfil p; FALSE, or NULL for null, where no value does.
+"""Evaluate conditions on listed values.
 
-Each of `x IN (1, 9) AND x > 5`, and of `x = 5 AND x = 7`, may hold in a row group that has a 1 and a 7. Both never do.
+`x IN (..) AND p(x)` becomes IN of the listed values that satisfy p. If no value does, the result is FALSE, or NULL for
+null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of
+`x = 5 AND x = 7`, but never both operands together.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
     from parquet_core.pruning.predicate import Predicate
 
-# Beyond so many conditions on a column trying them costs more than it is likely to save.
+# With more conditions on a column, evaluating them costs more than it is likely to save.
 MOST = 32
 
 
 def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Return operands of an AND, joined by column if one of them is a list of values.
+    """Join the operands of an AND on columns with a list of values.
 
-    The result replaces the first of the joined operands: the values that are left, or FALSE, and NULL for null.
+    The result replaces the first of the joined operands: the remaining values, or FALSE, and NULL for null.
     """
     by_column: dict[Path, list[int]] = {}
     plain = [bare(operand) for operand in operands]
@@ -61,7 +63,10 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def bare(operand: Predicate) -> Predicate:
-    """Return the operand without its `IS TRUE`, which `x <=> 5` is of `x = 5`; that is FALSE where this is NULL."""
+    """Return the operand without its `IS TRUE`.
+
+    `x <=> 5` is `(x = 5) IS TRUE`. Where the bare operand is NULL, the operand with `IS TRUE` is FALSE.
+    """
     return operand.child if isinstance(operand, IsTruth) and operand.truth is Outcomes.TRUE else operand
 
 
@@ -70,7 +75,7 @@ def _is_true(joined: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
 
 
 def only_column(operand: Predicate) -> Path | None:
-    """Return the one column of a predicate that is NULL for null and for nothing else."""
+    """Return the only column of a predicate that is NULL exactly for null; None for other predicates."""
     inner = operand.child if isinstance(operand, Not) else operand
     parts = inner.children if isinstance(inner, Or) and len(inner.children) <= MOST else (inner,)
     if not all(isinstance(part, Compare | Interval | In) for part in parts):

@@ -1,7 +1,8 @@
-"""`year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`; so for quarters and days.
+"""Join conditions on parts of a date.
 
-`month(c) = 3` comes back every year, so it has no range. Beside `year(c) = 2024` it is the same as
-`trunc(c, 'MONTH') = DATE '2024-03-01'`, which has one: where the year is another, the AND is FALSE whatever this is.
+`year(c) = y AND month(c) = m` is `year(c) = y AND trunc(c, 'MONTH') = DATE 'y-m-01'`; quarters and days follow the same
+rule. `month(c) = 3` repeats every year, so it has no range. Next to `year(c) = 2024` it equals
+`trunc(c, 'MONTH') = DATE '2024-03-01'`, which has a range: in other years the AND is FALSE anyway.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 
     _Field: TypeAlias = tuple[DateField, tuple[str, ...]]
 
-# Fields that are dates beside their year, and how many there are at most.
+# Fields that are dates if their year is known, and their greatest values.
 _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
 
 def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
-    """Return operands of an AND in which months, quarters and days beside their year are dates.
+    """Rewrite months, quarters and days of a known year as dates.
 
-    A new operand keeps the span of the one that it replaces.
+    `operands`: of an AND. A new operand keeps the span of the operand that it replaces.
     """
     fields = [_field(operand) for operand in operands]
     years = _named(operands, fields, YEAR)
@@ -45,7 +46,7 @@ def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
 def _named(
     operands: Sequence[SyntaxNode], fields: Sequence[_Field | None], wanted: DateField
 ) -> dict[tuple[str, ...], int]:
-    """Return the numbers that a field is said to be equal to, by column."""
+    """Return the number that a field must equal, by column."""
     by_name = {}
     for operand, part in zip(operands, fields, strict=True):
         if part is None or part[0] is not wanted or not isinstance(operand, Comparison) or operand.op is not Op.EQ:
@@ -83,7 +84,7 @@ def _joined(
 
 
 def _date(field: DateField, year: int, month: int, number: int | None) -> Literal | None:
-    """Return the first day of the field's span in a year; None when there is none of that number."""
+    """Return the first day of a field's period in a year; None if the period does not exist."""
     if number is None or not 1 <= number <= _MOST[field]:
         return None
     if field is DAY_OF_MONTH:
@@ -96,9 +97,9 @@ def _date(field: DateField, year: int, month: int, number: int | None) -> Litera
 
 
 def _field(operand: SyntaxNode) -> _Field | None:
-    """Return the field and column of a comparison or list of `field(column)`.
+    """Return the field and column of a condition on `field(column)`; else None.
 
-    Names that differ in case are not taken for one column.
+    The condition is a comparison or list test. Names that differ in case count as different columns.
     """
     match operand:
         case Comparison(Call(name, [Column(parts)])) | ListTest(Call(name, [Column(parts)])):

@@ -1,6 +1,7 @@
-"""Comparisons of one column under AND: limits are joined to intervals, many `<>` to one NOT IN.
+"""Join comparisons of one column under AND.
 
-By De Morgan, many `=` under OR are one IN, which is looked up at once.
+Limits are joined to intervals, many `<>` to one NOT IN. By De Morgan, many `=` under OR become one IN, which is
+evaluated in one step.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _EXACT = Context(prec=80)
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Return operands of an AND with lower and upper limits of the same column joined to intervals.
+    """Join lower and upper limits of a column under AND to intervals.
 
-    An interval stands where the first of its halves stood.
+    An interval replaces the first of its limits.
     """
     limits = [_limit(operand) for operand in operands]
     by_column: dict[Path, list[int]] = {}
@@ -49,7 +50,7 @@ def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _limit(operand: Predicate) -> Compare | None:
-    """Return a comparison as one that includes its end, None where there is none, and for all else."""
+    """Return a comparison with an inclusive limit; None if it does not exist, and for other operands."""
     match operand:
         case Not(Compare() as compared):
             operand = inverse(compared)
@@ -71,10 +72,10 @@ def _moved(column: Path, op: Op, value: pa.Scalar | None) -> Compare | None:
 
 
 def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
-    """Return the value of the type that follows, or goes before; None where there is none."""
+    """Return the next value of the type (`step` 1) or the previous one (-1); None if it does not exist."""
     kind = value.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        # Nothing is the last of all strings that are less than one.
+        # The strings that are less than a string have no greatest one.
         return scalar_of(value.as_py() + ("\0" if pa.types.is_string(kind) else b"\0"), kind) if step > 0 else None
     domain = domain_of(kind)
     if domain is not None:
@@ -114,7 +115,11 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
 
 
 def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
-    """Return `low <= column <= high`; NaN is no end of an interval, and nothing lies between ends in reverse."""
+    """Return `low <= column <= high` as an interval.
+
+    Two comparisons if `high` is NaN, which cannot end an interval. If `low` is greater than `high`, no value satisfies
+    the result.
+    """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
     if _place(low) <= _place(high):
@@ -123,10 +128,10 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 
 def _place(value: pa.Scalar) -> tuple[bool, Any]:
-    """Return the sort key of a value in the order of predicates: NaN above all else."""
+    """Return the sort key of a value in the order of predicates; NaN is greatest."""
     if _is_nan(value):
         return True, 0.0
-    # A date beyond the year 9999 is none to Python.
+    # Python cannot represent dates after the year 9999.
     return False, value.value if pa.types.is_temporal(value.type) else value.as_py()
 
 
@@ -134,12 +139,12 @@ def _is_nan(value: pa.Scalar) -> bool:
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
-# Fewer stay as they are written.
+# Fewer comparisons stay as written.
 MANY = 16
 
 
 def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Return operands of an AND with many `column <> value` as one NOT IN, where the first of them stood."""
+    """Join many `column <> value` of an AND into one NOT IN, in place of the first."""
     by_column: dict[Path, list[int]] = {}
     for i, operand in enumerate(operands):
         if isinstance(operand, Compare) and operand.op is Op.NE and _can_join(operand.value.type):
@@ -156,5 +161,5 @@ def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _can_join(kind: pa.DataType) -> bool:
-    # Of floats NaN and the two zeros have rules of their own.
+    # For floats, NaN and the two zeros have special rules.
     return not (pa.types.is_floating(kind) or pa.types.is_boolean(kind))

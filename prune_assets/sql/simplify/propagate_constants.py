@@ -1,7 +1,8 @@
-"""`x = c AND p(x)` is `x = c AND p(c)`; applied where p of a column cannot be lowered, and p of a constant can.
+"""Substitute known constants in other operands.
 
-`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE; and
-`d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` is a range of `t`.
+`x = c AND p(x)` is `x = c AND p(c)`. This helps where p of a column cannot be lowered, but p of a constant can.
+`month(d) = 4` has no range, but in `d = DATE '2024-03-05' AND month(d) = 4` it can be computed, and is FALSE.
+`d = DATE '2024-03-05' AND t >= d + INTERVAL 1 DAY` gives a range of `t`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     Known = Mapping[Path, pa.Scalar]
 
-# Larger parts, and those of more operands, are not lowered a second time, so that what is long costs no more than that.
+# Larger conditions are not lowered a second time, nor are the operands of longer ANDs, to limit the cost.
 MOST_NODES = 200
 MOST_OPERANDS = 64
 
@@ -41,11 +42,11 @@ def propagate_constants(
     *,
     of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
-    """Return each operand of an AND, and beside one that is not wholly looked into what it is of the known values.
+    """Return each operand, and a copy with known constants if it prunes more.
 
-    `operands`: their trees. `again`: lowers one with the values, None where that is no better. What is added is TRUE or
-    NULL: for a row that has other values, the operand itself says what it may come to. `of_or`: the operands of an OR,
-    all of which have to be FALSE for it to be; what is added is FALSE or NULL then.
+    `operands`: returns their trees. `again`: lowers a tree with the values; None if the result is no better. An added
+    copy is TRUE or NULL, because the operand itself decides for rows with other values. `of_or`: the operands are of an
+    OR, which is FALSE only if all of them are FALSE; an added copy is FALSE or NULL then.
     """
     replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
     known = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
@@ -59,7 +60,7 @@ def propagate_constants(
 
 
 def _answered(operand: Predicate) -> Predicate:
-    """Return an operand that says of itself that what stands beside it is asked instead."""
+    """Return an operand whose reason says that the added copy is evaluated instead."""
     if not isinstance(operand, Unsupported):
         return operand
     return replace(
@@ -70,12 +71,12 @@ def _answered(operand: Predicate) -> Predicate:
 
 
 def may_be_refined(leaf: Leaf) -> bool:
-    """Tell whether a leaf says more once a column is a value: it is not looked into, or names two columns."""
+    """Return whether a known column value may refine a leaf: an unsupported one, or one of two columns."""
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
 def substitute_constants(node: SyntaxNode, known: Known) -> SyntaxNode | None:
-    """Return a part with the values of columns in their place, None where it names no such column."""
+    """Return a condition with known values in place of columns; None if no such column occurs."""
     if isinstance(node, Column) or not _is_small(node):
         return None
 
@@ -91,7 +92,7 @@ def substitute_constants(node: SyntaxNode, known: Known) -> SyntaxNode | None:
 
 
 def _constants_of(operands: Iterable[Predicate]) -> Known:
-    """Return the only possible value of each column that has one, except for the zeros of floats, which are two."""
+    """Return the only possible value of each column that has one, except the two zeros of floats."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
         part.column: part.value
@@ -101,7 +102,10 @@ def _constants_of(operands: Iterable[Predicate]) -> Known:
 
 
 def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
-    """Return a condition that is NULL where it is not TRUE, `of_or` not FALSE, None for one that never is NULL then."""
+    """Replace all outcomes except TRUE by NULL (`of_or`: except FALSE).
+
+    None if the condition is a constant that may have this outcome.
+    """
     wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
     parts = list(leaves(instead))
     if all(isinstance(part, Constant) for part in parts):

@@ -1,7 +1,7 @@
-"""The rules that simplify the operands of a connective, and the order in which they are applied.
+"""Rules that simplify the operands of a connective, and their order.
 
-Each of `RULES` takes the operands of an AND and returns operands that are TRUE, FALSE and NULL together for the same
-rows. An OR is the negation of an AND of negations (De Morgan), so that the same rules serve it.
+Each of `RULES` takes the operands of an AND and returns operands that together are TRUE, FALSE and NULL for the same
+rows. An OR is the negation of an AND of negations (De Morgan), so the same rules apply to it.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ RULES: tuple[Rule, ...] = (join_ranges, join_conditions, join_equalities)
 
 
 def all_of(operands: Sequence[Predicate]) -> Predicate:
-    """Return the AND of operands, simplified."""
+    """Return the simplified AND of operands."""
     simplified = _simplified(conjuncts(operands))
     return _connected(And, operands if simplified is None else simplified)
 
 
 def any_of(operands: Sequence[Predicate]) -> Predicate:
-    """Return the OR of operands, simplified."""
+    """Return the simplified OR of operands."""
     simplified = _simplified(tuple(map(inverse, disjuncts(operands))))
     return _connected(Or, operands if simplified is None else tuple(map(inverse, simplified)))
 
 
 def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None:
-    """Apply every rule to the operands of an AND; None where none of them changes anything."""
+    """Apply every rule to the operands of an AND; None if no rule changes them."""
     simplified = operands
     for rule in RULES:
         simplified = rule(simplified)
@@ -48,7 +48,10 @@ def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None
 
 
 def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:
-    """Return operands connected; a part that is never TRUE, or never FALSE, says so by the NULL beside it: once."""
+    """Connect operands, flattening the same connective.
+
+    A NULL operand states that an AND is never TRUE, or an OR never FALSE; only the first one is kept.
+    """
     parts_left: list[Predicate] = []
     for operand in operands:
         match operand:

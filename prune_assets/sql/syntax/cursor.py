@@ -1,4 +1,4 @@
-"""A position in the tokens of a predicate, and the source text of what was read."""
+"""Cursor over the tokens of a predicate, and the source text of nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 class Cursor:
-    """Reads tokens from left to right."""
+    """Cursor that reads tokens from left to right."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         self.sql = sql
@@ -28,45 +28,45 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether every token is read."""
+        """Whether all tokens are read."""
         return self.position >= len(self.tokens)
 
     def sign(self, ahead: int = 0) -> str:
-        """Return the word in capitals or the operator that comes; empty for names, numbers, strings and the end."""
+        """Return the next keyword (upper case) or operator; "" for other tokens and at the end."""
         index = self.position + ahead
         return self._signs[index] if index < len(self._signs) else ""
 
     def kind(self, ahead: int = 0) -> TokenKind | None:
-        """Return the type of the token that comes, None at the end."""
+        """Return the kind of the next token; None at the end."""
         index = self.position + ahead
         return self.tokens[index].kind if index < len(self.tokens) else None
 
     def is_name(self, ahead: int = 0) -> bool:
-        """Tell whether a word or a back-quoted name comes."""
+        """Return whether the next token is a word or a name in backquotes."""
         return self.kind(ahead) in {TokenKind.WORD, TokenKind.QUOTED}
 
     def take(self) -> Token:
-        """Return the token that comes and step over it."""
+        """Return the next token and advance."""
         if self.at_end:
             self.fail("something is missing here")
         self.position += 1
         return self.tokens[self.position - 1]
 
     def take_name(self) -> str:
-        """Return the name that comes, without its back quotes."""
+        """Return the next name without its backquotes, and advance."""
         if not self.is_name():
             self.fail("a name is expected here")
         token = self.take()
         return token.text[1:-1].replace("``", "`") if token.kind == TokenKind.QUOTED else token.text
 
     def expect(self, sign: str) -> None:
-        """Step over a word or operator that has to come."""
+        """Advance over a required keyword or operator."""
         if self.sign() != sign:
             self.fail(f"{sign} is expected here")
         self.position += 1
 
     def skip_brackets(self) -> None:
-        """Step over a pair of brackets with all that it holds; the opening one comes."""
+        """Skip a pair of brackets and its content; the opening bracket is the next token."""
         closing: list[str] = []
         start = self.position
         while not self.at_end:
@@ -83,7 +83,7 @@ class Cursor:
         self.fail("this bracket is not closed")
 
     def commas_ahead(self) -> int:
-        """Return how many commas the pair of brackets that comes has between its own parts."""
+        """Count the commas directly inside the pair of brackets that comes next."""
         start, depth, commas = self.position, 0, 0
         for sign in self._signs[start:]:
             depth += (sign in _CLOSING) - (sign in {")", "]"})
@@ -93,18 +93,18 @@ class Cursor:
         return commas
 
     def fail(self, problem: str) -> NoReturn:
-        """Raise PredicateSyntaxError for the token that comes."""
+        """Raise PredicateSyntaxError for the next token."""
         refuse(self.sql, len(self.sql) if self.at_end else self.tokens[self.position].start, problem)
 
     def mark(self, node: SyntaxNode, first: int) -> SyntaxNode:
-        """Note that a node reaches from token `first` to the last one read."""
+        """Set the span of a node: from token `first` to the last token read."""
         return mark(node, (first, self.position - 1))
 
 
 def text_of(node: SyntaxNode, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
-    """Return the source of a node, without its comments; any gap becomes one space.
+    """Return the source of a node without comments.
 
-    `brackets`: False leaves out those around the whole.
+    Each gap becomes one space. `brackets`: False to omit brackets around the whole node.
     """
     assert node.span is not None
     inside = tokens[node.span[0] : node.span[1] + 1]
@@ -115,7 +115,7 @@ def text_of(node: SyntaxNode, sql: str, tokens: Sequence[Token], *, brackets: bo
 
 
 def _is_bracketed(tokens: Sequence[Token]) -> bool:
-    """Tell whether the first token is a bracket that the last one closes."""
+    """Return whether the first token is a bracket that the last token closes."""
     depth = 0
     for i, token in enumerate(tokens):
         depth += (token.text == "(") - (token.text == ")")

@@ -1,13 +1,13 @@
-"""Spark's grammar of expressions as an operator-precedence parser.
+"""Parse expressions by Spark's grammar, with operator precedence.
 
-The precedence is that of SqlBaseParser.g4: a predicate (IS, IN, BETWEEN, LIKE) follows a value once, and only AND and
-OR follow a predicate. Nesting costs no stack.
+The precedence follows SqlBaseParser.g4: a value takes at most one predicate (IS, IN, BETWEEN, LIKE), and only AND and
+OR follow a predicate. Nested expressions do not use the call stack.
 
-A dialect derived from sqlglot's Spark dialect cannot replace it. Where sqlglot is compiled (`sqlglot[c]`, and
-`sqlglot[rs]`, which dagster-dbt installs), a derived parser has no instances: "interpreted classes cannot inherit from
-compiled". sqlglot's parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not know which text they
-were read from, and lose the name of a function (`substr` becomes `substring`) that the registry looks up. Its trees
-differ from those of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in each line Spark comes first:
+A dialect derived from sqlglot's Spark dialect cannot replace this parser. Where sqlglot is compiled (`sqlglot[c]`, and
+`sqlglot[rs]`, which dagster-dbt installs), a derived parser cannot be instantiated: "interpreted classes cannot inherit
+from compiled". sqlglot's parser recurses: 2,000 nested brackets raise RecursionError. Its nodes do not keep their
+source text, and lose the name of a function (`substr` becomes `substring`) that the registry looks up. Its trees differ
+from the trees of Spark's own parser (sqlglot 30.30, `dialect="spark"`); in each line Spark's reading comes first:
 
 - `a BETWEEN 1 AND 2 = true`: `a BETWEEN 1 AND (2 = true)`; `(a BETWEEN 1 AND 2) = true`
 - `a BETWEEN b = c AND 3`: `a BETWEEN (b = c) AND 3`; refused
@@ -65,18 +65,18 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.lexer import Token
     from prune_assets.sql.syntax.nodes import Build, SyntaxNode
 
-# Calls whose arguments are not plain expressions: units are written like columns.
+# Calls whose arguments are not plain expressions; units are written like columns.
 _OWN_SYNTAX = frozenset({"TIMESTAMPADD", "TIMESTAMPDIFF", "TIMEDIFF", "EXISTS"})
-# Calls of which that is so when there are three arguments.
+# Calls whose arguments are not plain expressions if there are three of them.
 _WITH_UNIT = frozenset({"DATEADD", "DATE_ADD", "DATEDIFF", "DATE_DIFF"})
-# Of which the first of three arguments is a unit.
+# Calls whose first argument is a unit if there are three arguments.
 _ADDS = frozenset({"timestampadd", "dateadd", "date_add"})
 _PREFIXES = {"-": Negative, "~": BitwiseNot, "NOT": Negation, "!": Negation}
 _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
 _CLAUSES = frozenset({"GROUP", "HAVING", "LIMIT", "ORDER"})
 _CASTS = frozenset({"CAST", "TRY_CAST"})
-# Which part of CASE may follow which; "" is what stands right after CASE.
+# Parts of CASE that may follow each part; "" means directly after CASE.
 _CASE_PARTS = {
     "": frozenset({"WHEN"}),
     "WHEN": frozenset({"THEN"}),
@@ -102,11 +102,11 @@ class _Pending:
 
 
 def parse(sql: str, tokens: Sequence[Token]) -> SyntaxNode:
-    """Return the tree of a whole predicate, its nodes marked with their tokens; raises PredicateSyntaxError."""
+    """Return the tree of a whole predicate, with a span for each node. Raises PredicateSyntaxError."""
     return _Parser(Cursor(sql, tokens)).run()
 
 
-# Words of literals that people write without quotes, with an example of the value.
+# Words of literals that are often written without quotes, with an example of the value.
 _QUOTED = dict.fromkeys(("TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ"), "2024-01-31 12:00:00") | {"DATE": "2024-01-31"}
 
 
@@ -176,7 +176,7 @@ class _Parser:
             self.pending.append(_Pending("(", 0, first))
 
     def _call_ahead(self) -> int | None:
-        """Return how many tokens the name of a call has, None when no call comes."""
+        """Return the number of tokens in the name of a call; None if no call comes next."""
         if not self.cursor.is_name() or self.cursor.sign() in _CONNECTIVES | {"CASE"}:
             return None
         count = 1
@@ -210,7 +210,7 @@ class _Parser:
             self.pending.append(_Pending("CALL", 0, first, name=name))
 
     def _has_own_syntax(self, name: str) -> bool:
-        """Tell whether a call, whose brackets come, has arguments that are no expressions."""
+        """Return whether a call, whose brackets come next, has arguments that are not expressions."""
         return name in _OWN_SYNTAX or (name in _WITH_UNIT and self.cursor.commas_ahead() > 1)
 
     def _open_case(self) -> None:
@@ -227,9 +227,9 @@ class _Parser:
         self.after_predicate = False
 
     def _make_call_opaque(self) -> bool:
-        """Delimit the innermost open call instead of reading its arguments: not all of them are expressions."""
+        """Make the innermost open call opaque, because not all of its arguments are expressions."""
         calls = [index for index, pending in enumerate(self.pending) if pending.sign == "CALL"]
-        # What CASE and CAST hold are expressions: there an error is one.
+        # CASE and CAST contain only expressions, so an error inside them is a syntax error.
         if not calls or any(pending.sign in {"CASE", "CAST"} for pending in self.pending[calls[-1] :]):
             return False
         call = self.pending[calls[-1]]
@@ -283,7 +283,7 @@ class _Parser:
             self.cursor.fail("BETWEEN without AND")
 
     def _between_waits(self) -> bool:
-        # The lower end is a value: it takes every operator that binds tighter than a predicate.
+        # The lower end is a value, so it takes every operator that binds tighter than a predicate.
         self._reduce(Binding.COMPARISON)
         return bool(self.pending) and self.pending[-1].sign == "LOW"
 
@@ -346,7 +346,7 @@ class _Parser:
             self._wait(_Pending("IN", 0, first, negated=negated))
 
     def _settle(self, node: SyntaxNode, *, negated: bool) -> None:
-        """Replace the operand by the predicate on it."""
+        """Replace the last operand with the predicate on it."""
         first = _first(self.done.pop())
         self.cursor.mark(node, first)
         self.done.append(self.cursor.mark(Negation(node), first) if negated else node)
@@ -375,7 +375,7 @@ class _Parser:
     # -- reduction
 
     def _end_part(self, sign: str) -> None:
-        """Step over a word that ends a part of CASE or CAST."""
+        """Read a word that ends a part of CASE or CAST."""
         self._reduce(Binding.OR)
         self._refuse_open_between(Binding.OR)
         bracket = self.pending[-1] if self.pending else None
@@ -417,7 +417,7 @@ class _Parser:
         if bracket.sign == "CASE":
             cursor.fail(_OPEN_CASE)
         if bracket.sign == "CAST":
-            bracket.sign = "CALL"  # without AS it is a function of that name
+            bracket.sign = "CALL"  # without AS, a function with this name
         bracket.arguments.append(self.done.pop())
         cursor.take()
         if sign == ",":
@@ -444,7 +444,7 @@ class _Parser:
             self._settle(node, negated=False)
 
     def _reduce(self, binding: int) -> None:
-        """Apply the waiting operators that bind at least as tightly."""
+        """Apply the pending operators that bind at least as tightly as `binding`."""
         while self.pending and self.pending[-1].binding >= binding and self.pending[-1].sign != "LOW":
             self._apply(self.pending.pop())
 
@@ -475,14 +475,14 @@ def _unary(sign: str, operand: SyntaxNode) -> SyntaxNode:
 
 
 def _operands_held(pending: _Pending) -> int:
-    """How many finished operands an open operator or bracket has on the stack."""
+    """Return the number of finished operands of a pending operator or bracket."""
     if pending.sign == "BETWEEN":
         return 2
     return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1
 
 
 def _call(name: str, arguments: list[SyntaxNode]) -> SyntaxNode:
-    """Return a call; `between(a, 1, 2)` is how Spark writes `a BETWEEN 1 AND 2`, since 4.0."""
+    """Return a call; `between(a, 1, 2)` is BETWEEN, as Spark prints it since 4.0."""
     if name == "between" and len(arguments) == 3:
         value, low, high = arguments
         return Between(value, low, high, is_call=True)

@@ -1,7 +1,7 @@
-"""Cut SQL into tokens exactly as Spark's lexer does.
+"""Split SQL into tokens exactly as Spark's lexer does.
 
-The tokenizer of sqlglot reads strings, numbers and comments in its own way (`'it''s'` becomes `its`), so
-the rules here are those of Spark 4 (SqlBaseLexer.g4): the longest match wins, numbers before words.
+The tokenizer of sqlglot reads strings, numbers and comments differently (`'it''s'` becomes `its`), so this module
+follows the rules of Spark 4 (SqlBaseLexer.g4): the longest match wins, and a number wins over a word.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from prune_assets.errors import PredicateSyntaxError
 
 
 class TokenKind(IntEnum):
-    """The type of a token; SIGN: operators and punctuation."""
+    """Kind of a token; SIGN means operators and punctuation."""
 
     WORD = auto()
     QUOTED = auto()
@@ -25,7 +25,7 @@ class TokenKind(IntEnum):
 
 
 class Token(NamedTuple):
-    """A token with its source as written, and where that starts and ends in the text, as in a slice."""
+    """A token: its source text, and its `start` and `end` in the SQL, as in a slice."""
 
     kind: TokenKind
     text: str
@@ -53,11 +53,11 @@ _INTEGER = re.compile(rf"[0-9]+(?:[lLsSyY]|{_SUFFIX})")
 _WORD = re.compile(r"\w+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
-# Most of what a predicate is made of, each where no longer match can begin: the rest is told apart one by one.
+# The most frequent tokens, where no longer match is possible; `_token` reads the others.
 LONG_REMEDY = "write many equalities of a column as one IN (...), or join with a table of the values"
 _USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
 _USUAL_KINDS = {1: TokenKind.NUMBER, 2: TokenKind.WORD, 3: TokenKind.SIGN}
-# A list of plain whole numbers, or of plain strings, is one token: its values take no time until they are used.
+# A list of plain whole numbers or plain strings is one token, so that its values cost no time until they are used.
 _GAP = r"[ \t\n\r]*+"
 _LISTS = tuple(
     re.compile(rf"{_GAP}({value}(?:{_GAP},{_GAP}{value}){{{SHORTEST_LIST - 1},}}+){_GAP}(?=\))")
@@ -68,9 +68,9 @@ _GAP_OR_STRING = re.compile(r"('[^']*')|[ \t\n\r]+")
 
 
 def tokenize(sql: str) -> list[Token]:
-    """Return the tokens without white space and comments; raises PredicateSyntaxError.
+    """Return the tokens without white space and comments. Raises PredicateSyntaxError.
 
-    A name in back quotes is QUOTED. A long list of plain values after IN is one LIST, whose text has no gaps wider
+    A name in backquotes is QUOTED. A long list of plain values after IN is one LIST token, whose text has no gaps wider
     than a space.
 
     >>> [token.text for token in tokenize("x>= 1.5BD -- why")]
@@ -100,7 +100,7 @@ def tokenize(sql: str) -> list[Token]:
 
 
 def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
-    """Add a long list of plain values as one token; returns where what comes after it begins."""
+    """Add a long list of plain values as one token; return the position after it."""
     values = next((match for pattern in _LISTS if (match := pattern.match(sql, position))), None)
     if values is None or not _is_encodable(values.group(1)):
         return position
@@ -120,7 +120,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def refuse(sql: str, position: int, problem: str) -> NoReturn:
-    """Raise PredicateSyntaxError with the position (from 1) and an excerpt on one line."""
+    """Raise PredicateSyntaxError with the position (from 1) and a one-line excerpt."""
     if position >= len(sql):
         raise PredicateSyntaxError(f"predicate, at its end: {problem}")
     excerpt = " ".join(sql[position : position + EXCERPT].split())

@@ -48,9 +48,9 @@ class Sign(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SyntaxNode:
-    """A part of a predicate, equal to itself alone.
+    """A node of the syntax tree; nodes compare by identity.
 
-    `span`: its first and last token, brackets around it included; None for a node that was made, not read.
+    `span`: first and last token, including brackets around the node; None for a node that was not read from text.
     """
 
     span: Span | None = field(default=None, kw_only=True, repr=False)
@@ -68,7 +68,7 @@ class SyntaxNode:
         return tuple(found)
 
     def walk(self) -> Iterator[SyntaxNode]:
-        """Yield the node and all below it, each before its operands."""
+        """Yield the node and all nodes below it, each before its operands."""
         stack: list[SyntaxNode] = [self]
         while stack:
             node = stack.pop()
@@ -76,15 +76,15 @@ class SyntaxNode:
             stack.extend(reversed(node.children()))
 
     def all_of(self, *classes: type[_Class]) -> Iterator[_Class]:
-        """Yield the nodes of some classes, in the order of `walk`."""
+        """Yield the nodes of the given classes, in the order of `walk`."""
         return (node for node in self.walk() if isinstance(node, classes))
 
     def has(self, *classes: type[SyntaxNode]) -> bool:
-        """Tell whether a node of one of the classes is in the tree."""
+        """Return whether the tree contains a node of one of the classes."""
         return next(self.all_of(*classes), None) is not None
 
     def with_children(self, children: Sequence[SyntaxNode]) -> SyntaxNode:
-        """Return the node with other operands, given in the order of `children`."""
+        """Return the node with other operands, in the order of `children`."""
         left = iter(children)
         parts: dict[str, Any] = {}
         names: tuple[str, ...] = self.__match_args__
@@ -98,7 +98,7 @@ class SyntaxNode:
 
 
 def mark(node: SyntaxNode, span: Span | None) -> SyntaxNode:
-    """Set the span of a node that has just been made, and return it."""
+    """Set the span of a new node, and return the node."""
     object.__setattr__(node, "span", span)
     return node
 
@@ -126,23 +126,25 @@ def rebuilt(root: SyntaxNode, replacement: Callable[[SyntaxNode], SyntaxNode | N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(SyntaxNode):
-    """A constant with its value in Spark."""
+    """A constant with its Spark value."""
 
     value: SparkValue
 
     def children(self) -> tuple[SyntaxNode, ...]:
-        """Return nothing."""
+        """Return an empty tuple."""
         return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The meaning of a name in a table: a column that predicates prune on, or the reason why it does not prune.
+    """Meaning of a name: a column that prunes, or a reason.
 
-    `leaf`: the column with this name, whether it prunes or not. `nullable`: the column whose IS NULL prunes.
-    `nested`: the words for an array, a map or a struct, "" if the name may be a plain value. `group`: the path of a
-    struct, list or map, whose nulls are known where rows are read. `is_word`: the name means a function that is called
-    without brackets.
+    `column`: the column that predicates prune on; None if the name does not prune.
+    `leaf`: the column with this name, whether it prunes or not.
+    `nullable`: the column whose IS NULL prunes.
+    `nested`: "an array", "a struct" or similar words; "" if the name may be a plain value.
+    `group`: path of a struct, list or map, whose nulls are known where rows are read.
+    `is_word`: the name means a function that is called without brackets.
     """
 
     column: LeafColumn | None
@@ -166,13 +168,13 @@ class Column(SyntaxNode):
     bound: Bound = field(default=UNBOUND, repr=False)
 
     def children(self) -> tuple[SyntaxNode, ...]:
-        """Return nothing."""
+        """Return an empty tuple."""
         return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownColumn(SyntaxNode):
-    """A column with the value that it has wherever more than this part holds."""
+    """A column replaced by a known value."""
 
     column: Column
     value: pa.Scalar
@@ -185,9 +187,12 @@ class Parameter(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpaqueNode(SyntaxNode):
-    """A part that does not prune: the reason, the remedy or "", and the name of the function if it is a call.
+    """A part that does not prune.
 
-    `columns`: the columns that its text names, None if unknown or not bound yet.
+    `reason`: why it does not prune.
+    `remedy`: "" if unknown.
+    `call`: name of the function if it is a call.
+    `columns`: columns named in its text; None if unknown or not bound yet.
     """
 
     reason: str
@@ -209,7 +214,7 @@ class Unary(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Negation(Unary):
-    """NOT; NOT IN, NOT BETWEEN and the like have it around the condition."""
+    """NOT; the negation around the condition in NOT IN, NOT BETWEEN and similar forms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,7 +323,10 @@ class RLike(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikeList(SyntaxNode):
-    """LIKE ALL or LIKE ANY (`is_all` False) of several patterns; `negated`: each of them is, not the whole."""
+    """LIKE ALL or LIKE ANY (`is_all` False) of several patterns.
+
+    `negated`: NOT applies to each pattern, not to the whole.
+    """
 
     operand: SyntaxNode
     patterns: tuple[SyntaxNode, ...]
@@ -345,16 +353,16 @@ class ListTest(SyntaxNode):
     source: str = ""
 
     def numbers(self) -> list[int] | None:
-        """Return the values of a long list of whole numbers, None of another list."""
+        """Return the values of a long list of whole numbers; None for other lists."""
         is_long = self.source and self.source[0] != "'"
         return list(map(int, self.source.translate(_NO_SUFFIX).split(","))) if is_long else None
 
     def strings(self) -> list[str] | None:
-        """Return the values of a long list of strings, None of another list."""
+        """Return the values of a long list of strings; None for other lists."""
         return re.findall("'([^']*)'", self.source) if self.source.startswith("'") else None
 
     def listed(self) -> Sequence[SyntaxNode]:
-        """Return each value as a node; of a long list they are made."""
+        """Return each value as a node; the nodes of a long list are created here."""
         if not self.source:
             return self.values
         if (strings := self.strings()) is not None:
@@ -380,7 +388,7 @@ class Case(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(SyntaxNode):
-    """A call by its name in small letters; a unit or field that the grammar reads as a word follows the name."""
+    """A call by its name in lower case; the name includes a unit or field read as a word."""
 
     name: str
     arguments: tuple[SyntaxNode, ...] = ()
@@ -404,14 +412,14 @@ class Row(SyntaxNode):
 _NO_SUFFIX = str.maketrans("", "", "lL")
 
 HOLDS: Mapping[Op, Callable[[Any, Any], bool]] = {Op.EQ: eq, Op.NE: ne, Op.LT: lt, Op.LE: le, Op.GT: gt, Op.GE: ge}
-# What the operators that tell which operand is more become when the operands change sides.
+# Comparison operators, keyed by the operator before the operands are swapped.
 MIRRORED: Mapping[str, Op] = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 TRUTHS: Mapping[str, Outcomes] = {"TRUE": Outcomes.TRUE, "FALSE": Outcomes.FALSE, "UNKNOWN": Outcomes.NULL}
 TRUTH_NAMES: Mapping[Outcomes, str] = {truth: name for name, truth in TRUTHS.items()}
 
 
 class Binding(IntEnum):
-    """How tightly an operator binds; all that take two operands associate to the left."""
+    """Precedence of an operator; all binary operators associate to the left."""
 
     OR = 1
     AND = 2

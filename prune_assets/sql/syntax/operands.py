@@ -1,6 +1,7 @@
-"""Operands that hold no further expression to look into: literals, columns, and what stays opaque.
+"""Read operands without nested expressions: literals, columns and opaque parts.
 
-Rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which brackets make certain.
+They follow rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which its brackets
+make certain.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def read_suffixes(cursor: Cursor, operand: SyntaxNode, *, is_call: bool) -> SyntaxNode:
-    """Return the operand, cast where a cast follows, or an opaque node that includes what else follows it."""
+    """Return the operand with the casts that follow; other suffixes make it an opaque node."""
     assert operand.span is not None
     first = operand.span[0]
     while True:
@@ -87,7 +88,7 @@ def _call_suffix(cursor: Cursor, sign: str) -> str:
 
 
 QUERY_STARTS = frozenset({"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"})
-# Spark would take these for column names where no operator can stand; they must be quoted here.
+# Spark reads these as column names where no operator is possible; here they must be quoted.
 _NO_NAMES = frozenset({"AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "ESCAPE"})
 _NO_NAMES |= {"WHEN", "THEN", "ELSE", "END", "AS"}
 _CONSTANTS = {
@@ -118,7 +119,7 @@ def read_operand(cursor: Cursor) -> SyntaxNode:
 
 
 def read_numeral(cursor: Cursor, *, negative: bool) -> SyntaxNode:
-    """Read a number, the minus sign before it being read already."""
+    """Read a number; `negative` if a minus sign was read before it."""
     try:
         value = read_number(cursor.tokens[cursor.position].text, negative=negative)
     except NumberOutOfRange as error:
@@ -177,7 +178,7 @@ def _bytes(cursor: Cursor) -> SyntaxNode:
 
 
 def _interval(cursor: Cursor) -> SyntaxNode | None:
-    """Read INTERVAL with one or more counts and units; None when `interval` is a column."""
+    """Read INTERVAL with one or more counts and units; None if `interval` is a column."""
     if cursor.kind(1) == TokenKind.STRING and cursor.sign(2) not in UNITS:
         cursor.position += 2
         return Literal(SparkValue(ValueKind.INTERVAL))

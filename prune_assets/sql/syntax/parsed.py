@@ -1,4 +1,4 @@
-"""A parsed predicate: text, tokens and tree stay together, so that no text is parsed a second time."""
+"""Parsed predicates: text, tokens and tree together, so that no text is parsed twice."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-# Of brackets, and of AND, OR and NOT. No consumer of a tree recurses, but what is nested deeper is a mistake.
+# Limits of nested brackets, and of AND and OR. No code recurses into a tree, but deeper nesting is a mistake.
 MAX_DEPTH = 10_000
 MAX_CONNECTIVES = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedPredicate:
-    """A text with its tokens; `tree` is that of the whole, or of a part of it."""
+    """A text with its tokens; `tree` is the tree of the whole text or of a part."""
 
     sql: str
     tokens: Sequence[Token]
     tree: SyntaxNode
 
     def text(self, node: SyntaxNode, *, brackets: bool = True) -> str:
-        """Return the source of a node; `brackets`: False leaves out those around the whole."""
+        """Return the source of a node; `brackets`: False to omit brackets around the node."""
         return text_of(node, self.sql, self.tokens, brackets=brackets)
 
     def part(self, node: SyntaxNode) -> ParsedPredicate:
-        """Return a part of the predicate."""
+        """Return a part of the predicate, with `node` as its tree."""
         return replace(self, tree=node)
 
     def conjuncts(self) -> list[ParsedPredicate]:
-        """Return each operand of the topmost AND, or the whole where there is none."""
+        """Return the operands of the topmost AND, or the whole predicate if it is not an AND."""
         return [self.part(node) for node in chain_of(self.tree, Conjunction)]
 
     def with_literals(self, literals: Mapping[Span, str]) -> ParsedPredicate:
-        """Return the predicate with a literal in place of each span of tokens, given by its first and last one.
+        """Replace spans of tokens with literals.
 
-        The first token of a span becomes the literal and the others empty, so that all nodes keep their spans.
+        `literals`: keyed by the first and last token of a span. The first token of a span becomes the literal and the
+        others become empty, so that all nodes keep their spans.
         """
         if not literals:
             return self
@@ -82,7 +83,7 @@ class ParsedPredicate:
 
 
 def parse_predicate(sql: str) -> ParsedPredicate:
-    """Parse a text; raises PredicateSyntaxError."""
+    """Parse a predicate. Raises PredicateSyntaxError."""
     tokens = tokenize(sql)
     _refuse_deep_brackets(sql, tokens)
     _refuse_many_conditions(tokens)
@@ -101,7 +102,7 @@ def _literal_node(literal: str, replaced: SyntaxNode) -> SyntaxNode:
 
 
 def chain_of(node: SyntaxNode, connective: type[Binary]) -> list[SyntaxNode]:
-    """Return the operands of a chain of one connective, brackets inside it forgotten, from left to right."""
+    """Return the operands of a chain of one connective from left to right, ignoring brackets."""
     operands: list[SyntaxNode] = []
     stack = [node]
     while stack:
@@ -125,7 +126,10 @@ def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
 
 
 def _refuse_statement(tokens: Sequence[Token]) -> None:
-    """Raise PredicateSyntaxError for what is more than a condition; columns may have these names."""
+    """Raise PredicateSyntaxError for a whole statement.
+
+    Called after parsing failed, because columns may have these names.
+    """
     first = tokens[0].text.upper() if tokens else ""
     if first == "WHERE":
         raise PredicateSyntaxError("predicate: it begins with WHERE; leave out the word WHERE")
@@ -145,9 +149,10 @@ _NAMES = frozenset({TokenKind.WORD, TokenKind.QUOTED})
 
 
 def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
-    """Return the columns that tokens name; None if they name a whole struct, or a name may mean two columns.
+    """Return the columns that tokens name; None if a name is ambiguous.
 
-    Case is ignored, and any word that may be a column counts as one, so that a part never names more than these.
+    A name is ambiguous if it means a whole struct or several columns. Case is ignored, and any word that may be a
+    column counts as one, so that a part never names more than these.
     """
     tops = {column.path[0].lower() for column in columns}
     named: dict[tuple[str, ...], LeafColumn] = {}
@@ -166,7 +171,7 @@ def _is_named(column: LeafColumn, chain: tuple[str, ...]) -> bool:
 
 
 def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
-    """Yield names with those behind their dots, in small letters; not those of functions."""
+    """Yield chains of dotted names in lower case, except function names."""
     i = 0
     while i < len(tokens):
         chain: list[str] = []

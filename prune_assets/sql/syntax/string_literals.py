@@ -1,4 +1,4 @@
-"""The value of string literals (SparkParserUtils.unescapeSQLString), and texts that mean a time relative to now."""
+"""Values of string literals (SparkParserUtils.unescapeSQLString), and texts that are relative dates."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CONTROL = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 def read_strings(tokens: Sequence[Token]) -> SparkValue:
-    """Return the value of at least one adjacent string token, which Spark joins.
+    """Return the value of adjacent string tokens, which Spark joins.
 
-    Two that touch are one string with its quote doubled: `'it''s'` is `it's`. What no UTF-8 can hold
+    Two tokens without a gap are one string with a doubled quote: `'it''s'` is `it's`. A string that UTF-8 cannot encode
     is a literal of unknown value.
     """
     text, before = "", None
@@ -36,7 +36,9 @@ def read_strings(tokens: Sequence[Token]) -> SparkValue:
 
 
 def read_string(source: str) -> str:
-    r"""Return the value of one string as written, quotes included; a surrogate may stand alone in it.
+    r"""Return the value of one string, written with its quotes.
+
+    The value may contain a lone surrogate.
 
     >>> read_string(r"'a\tb\%\q'") == "a\tb\\%q"
     True
@@ -75,7 +77,7 @@ _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 
 
 def is_relative_date(text: str) -> bool:
-    """Tell whether a constant text, cast to a date or time, depends on when that is done.
+    """Return whether a text means a date relative to the current time.
 
     >>> is_relative_date(" Today"), is_relative_date("2024-03-01")
     (True, False)
@@ -84,7 +86,7 @@ def is_relative_date(text: str) -> bool:
 
 
 def has_relative_date(sql: str) -> bool:
-    """Tell whether a date or time is written as such a text.
+    """Return whether a date or time literal depends on the current time.
 
     >>> has_relative_date("d > date 'tomorrow'"), has_relative_date("s > 'tomorrow'")
     (True, False)

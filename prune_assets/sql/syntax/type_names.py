@@ -1,4 +1,4 @@
-"""Types as they are written in casts (rule dataType of SqlBaseParser.g4)."""
+"""Read type names as written in casts (rule dataType of SqlBaseParser.g4)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _ANGLES = {"<": 1, ">": -1, ">>": -2, ">>>": -3, "<>": 0}
 
 
 def read_type(cursor: Cursor) -> SparkType | None:
-    """Read a type; None for one that no cast to is looked into."""
+    """Read a type; None for types to which casts are not supported for pruning."""
     word = cursor.sign() if cursor.kind() == TokenKind.WORD else ""
     if word in _DECIMALS:
         cursor.take()
@@ -87,7 +87,7 @@ def _decimal(cursor: Cursor) -> SparkType:
 def _whole_number(cursor: Cursor) -> int:
     if cursor.kind() != TokenKind.NUMBER or not cursor.tokens[cursor.position].text.isdigit():
         cursor.fail("a whole number is expected here")
-    # Of thousands of digits Python makes no number; of more than a few no type has use.
+    # Python refuses to convert thousands of digits, and no type uses more than a few.
     return int((cursor.take().text.lstrip("0") or "0")[:_MOST_DIGITS])
 
 

@@ -1,1 +1,1 @@
-"""Types and values of Spark SQL: numbers, calendars and time zones, and sets of ordinals. Knows no syntax."""
+"""Types and values of Spark SQL: numbers, calendars, time zones, sets of ordinals; independent of syntax."""

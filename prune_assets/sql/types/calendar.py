@@ -1,4 +1,4 @@
-"""The proleptic Gregorian calendar in days since 1970-01-01, far beyond the years that Python knows."""
+"""Proleptic Gregorian calendar in days since 1970-01-01, far beyond the years of Python's `date`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class YearMonthDay(NamedTuple):
 
 
 def date_of(number: int) -> YearMonthDay:
-    """Return the date of a day.
+    """Return the date of a day, counted from 1970-01-01.
 
     >>> date_of(-719_163), date_of(3_000_000).year
     (YearMonthDay(year=0, month=12, day=31), 10183)
@@ -30,7 +30,9 @@ def date_of(number: int) -> YearMonthDay:
 
 
 def day_of(year: int, month: int, day: int) -> int:
-    """Return the number of the day, of the last one of its month when it has fewer.
+    """Return the days since 1970-01-01.
+
+    A day past the end of the month becomes its last day.
 
     >>> day_of(1970, 2, 31)
     58
@@ -41,12 +43,12 @@ def day_of(year: int, month: int, day: int) -> int:
 
 
 def months_later(number: int, months: int) -> int:
-    """Return the same day of another month, or its last day when it has fewer."""
+    """Return the same day of the month some months later, or the last day of a shorter month."""
     found = date_of(number)
     year, month = divmod(found.year * 12 + found.month - 1 + months, 12)
     return day_of(year, month + 1, found.day)
 
 
 def monday_of(number: int) -> int:
-    """Return the Monday of a day's week."""
+    """Return the Monday of the week that contains a day."""
     return number - (number + 3) % 7

@@ -1,4 +1,4 @@
-"""Literals of dates and intervals, as far as their value is certain."""
+"""Literals of dates and intervals whose value is certain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
-# Spark reads digits, and these words.
+# Texts without a moment: Spark reads only texts with digits, and these words.
 _NO_MOMENT = re.compile(r"(?![\x00-\x20]*(?:epoch|now|today|tomorrow|yesterday))[^0-9]*", re.IGNORECASE)
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
@@ -43,11 +43,14 @@ _LENGTHS = {
 
 
 class InvalidDate(ValueError):
-    """The calendar has no such day."""
+    """The calendar does not have this day."""
 
 
 def read_date(text: str) -> SparkValue:
-    """Return DATE 'text'; its value is not known when it is not written year-month-day. Raises InvalidDate."""
+    """Return DATE 'text'. Raises InvalidDate.
+
+    Its value is None if the text is not written year-month-day.
+    """
     match = _DATE.fullmatch(text)
     if match is None:
         return SparkValue(ValueKind.DATE)
@@ -58,12 +61,14 @@ def read_date(text: str) -> SparkValue:
 
 
 def is_dashed(text: str) -> bool:
-    """Tell whether a string is yyyy-[m]m-[d]d, though the calendar may have no such day."""
+    """Return whether a string is written yyyy-[m]m-[d]d, even if the calendar lacks the day."""
     return _ISO_DATE.fullmatch(text) is not None
 
 
 def is_other_format(text: str) -> bool:
-    """Tell whether a text begins as dates of other languages and tools do, which Spark's DATE and TIMESTAMP refuse.
+    """Return whether a text starts like a date of another tool or language.
+
+    Spark's DATE and TIMESTAMP refuse such texts.
 
     >>> [is_other_format(text) for text in ("31.12.2024", "2024/12/31", "2024-12-31", "now")]
     [True, True, False, False]
@@ -72,7 +77,9 @@ def is_other_format(text: str) -> bool:
 
 
 def is_no_moment(text: str) -> bool:
-    """Tell whether a text is certainly neither a date nor a time: without a digit, and no word that Spark knows.
+    """Return whether a text is certainly neither a date nor a time.
+
+    Such a text has no digit, and is not a word that Spark accepts.
 
     >>> [is_no_moment(text) for text in ("", " ", "None", "2024-12-31", "today")]
     [True, True, True, False, False]
@@ -81,7 +88,7 @@ def is_no_moment(text: str) -> bool:
 
 
 def date_of_string(text: str) -> int | None:
-    """Return the days since 1970-01-01 when a string is yyyy-[m]m-[d]d, which Spark casts to that date."""
+    """Return the days since 1970-01-01 of a yyyy-[m]m-[d]d string, as Spark casts it; else None."""
     if not is_dashed(text):
         return None
     try:
@@ -92,7 +99,7 @@ def date_of_string(text: str) -> int | None:
 
 
 def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
-    """Return INTERVAL count unit; its value is not known unless it is a whole number of units."""
+    """Return INTERVAL count unit; its value is None unless it is a whole number of units."""
     length = _LENGTHS.get(unit.upper().removesuffix("S"))
     count = count.strip(" ")
     if length is None or not _COUNT.fullmatch(count) or (negative and not count.isdigit()):
@@ -102,7 +109,7 @@ def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
 
 
 def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
-    """Return INTERVAL with several counts and units; its value is not known where it mixes months with days."""
+    """Return INTERVAL with several counts and units; its value is None if months are mixed with days."""
     if len(parts) == 1:
         return parts[0]
     kinds = {part.kind for part in parts}
@@ -114,6 +121,9 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
 
 
 def months_later(day: int, months: int) -> int | None:
-    """Return the same day of another month, or its last day when it is shorter; None beyond the calendar."""
+    """Return the day some months later; in a shorter month its last day.
+
+    None outside of the years 1 to 9999.
+    """
     later = months_on(day, months)
     return later if MIN_DAY <= later <= MAX_DAY else None

@@ -1,4 +1,4 @@
-"""The values that a column of an exact ordered type can hold, and comparisons that hold for all or none of them."""
+"""Value ranges of exact ordered column types, and comparisons that are constant on them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Domain:
 
 
 def domain_of(arrow_type: pa.DataType) -> Domain | None:
-    """Return the domain of an integer or decimal type, None for any other."""
+    """Return the domain of an integer or decimal type; None for other types."""
     if pa.types.is_decimal128(arrow_type):
         high = 10**arrow_type.precision - 1
         return Domain(arrow_type, -high, high, arrow_type.scale)
@@ -39,16 +39,16 @@ def domain_of(arrow_type: pa.DataType) -> Domain | None:
 
 
 def is_at_end(leaf: Compare) -> bool:
-    """Tell whether a comparison may be what `never` and `always` return of a type that is read wider."""
+    """Return whether a comparison may be a result of `never` or `always` for a type that Spark reads wider."""
     domain = domain_of(leaf.value.type) if is_read_wider(leaf.value.type) else None
     return domain is not None and leaf.op in {Op.GT, Op.LE} and leaf.value == scalar(domain, domain.high)
 
 
 def never(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is FALSE for every value of the domain and NULL for null.
+    """Return a comparison that is FALSE for all values, NULL for null.
 
-    What a file holds beyond its type, a decimal with more digits or a byte without a sign above 255, Spark reads:
-    there nothing may follow from bounds within the type.
+    Spark also reads stored values beyond the type, such as a decimal with more digits or an unsigned byte above 255.
+    The comparison for such types is with the greatest value, so that stored bounds beyond the type do not prune.
     """
     if is_read_wider(domain.type):
         return Compare(column, Op.GT, scalar(domain, domain.high))
@@ -56,24 +56,24 @@ def never(column: Path, domain: Domain) -> Compare:
 
 
 def always(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is TRUE for every value of the domain and NULL for null."""
+    """Return a comparison that is TRUE for all values, NULL for null."""
     if is_read_wider(domain.type):
         return Compare(column, Op.LE, scalar(domain, domain.high))
     return Compare(column, Op.GE, scalar(domain, domain.low))
 
 
 def is_read_wider(kind: pa.DataType) -> bool:
-    """Tell whether Spark reads values that a type cannot hold as they stand in the file."""
+    """Return whether Spark reads stored values of this type even if the type cannot hold them."""
     return bool(pa.types.is_decimal(kind) or pa.types.is_uint8(kind) or pa.types.is_uint16(kind))
 
 
 def scalar(domain: Domain, unscaled: int) -> pa.Scalar:
-    """Return a value of the domain as a scalar of its type."""
+    """Return an unscaled value of the domain as a scalar of its type."""
     return scalar_of(plain(domain, unscaled), domain.type)
 
 
 def plain(domain: Domain, unscaled: int) -> Any:
-    """Return a value of the domain as Python's int or Decimal."""
+    """Return an unscaled value of the domain as a Python int or Decimal."""
     if not pa.types.is_decimal(domain.type):
         return unscaled
     return Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -domain.scale))

@@ -1,4 +1,4 @@
-"""The floats next to texts and ratios, and whole numbers divided as Spark divides them."""
+"""Nearest floats of texts and ratios, and integer division with Spark's rounding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-# What Spark takes for these when it casts a string, blanks and case aside (Cast.processFloatingPointSpecialLiterals).
+# Spark casts these strings, trimmed and without case (Cast.processFloatingPointSpecialLiterals).
 _NAMED = {
     **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), math.inf),
     **dict.fromkeys(("-inf", "-infinity"), -math.inf),
@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE
 
 
 def named_float(text: str) -> float | None:
-    """Return NaN or the infinity that a text names, None for any other text.
+    """Return the NaN or infinity that a text names; else None.
 
     >>> named_float("-Infinity"), named_float("1.5")
     (-inf, None)
@@ -27,7 +27,9 @@ def named_float(text: str) -> float | None:
 
 
 def float_of_text(text: str, bits: int = 64) -> float | None:
-    """Return the float that Spark casts a string to, None for all but plain numbers, NaN and the infinities.
+    """Return the float to which Spark casts a string; None if uncertain.
+
+    Certain are plain numbers, NaN and the infinities.
 
     >>> float_of_text("1.5"), float_of_text("16777217", 32), float_of_text("1d")
     (1.5, 16777216.0, None)
@@ -36,7 +38,7 @@ def float_of_text(text: str, bits: int = 64) -> float | None:
         return named_float(text)
     if bits == 64:
         return float(text)
-    # Rounded once, as Java does; by way of a double it would be rounded twice.
+    # Java rounds the text once; a conversion through double would round twice.
     with np.errstate(over="ignore", under="ignore"):
         near = np.float32(text)
         around = (near, *(np.nextafter(near, np.float32(way)) for way in (-math.inf, math.inf)))
@@ -45,11 +47,11 @@ def float_of_text(text: str, bits: int = 64) -> float | None:
 
 
 def _place(value: float) -> Fraction:
-    """Return the number of a FLOAT for rounding: infinity counts as the next power of two."""
+    """Return a FLOAT as an exact number for rounding; infinity counts as the next power of two."""
     return Fraction(math.copysign(2.0**128, value) if math.isinf(value) else value)
 
 
-# Bits of the significand, and the power of two of the least number.
+# Bits of the significand, and the exponent of the smallest positive number.
 _FLOATS = {32: (24, -149), 64: (53, -1074)}
 INFINITIES = {32: 0x7F800000, 64: 0x7FF0000000000000}
 
@@ -65,7 +67,7 @@ def half_up(numerator: int, denominator: int) -> int:
 
 
 def towards_zero(numerator: int, denominator: int) -> int:
-    """Return the ratio without its fraction.
+    """Return the ratio truncated towards zero.
 
     >>> towards_zero(7, 2), towards_zero(-7, 2)
     (3, -3)
@@ -75,7 +77,9 @@ def towards_zero(numerator: int, denominator: int) -> int:
 
 
 def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
-    """Return the ordinal of the float next to a ratio, halves to even; the denominator is positive.
+    """Return the ordinal of the float nearest to a ratio.
+
+    Halves are rounded to even. `denominator`: positive.
 
     >>> ordinal_of_ratio(1, 1, 64) == 0x3FF0000000000000, ordinal_of_ratio(10**400, 1, 32) == 0x7F800000
     (True, True)
@@ -85,7 +89,7 @@ def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
     if numerator == 0:
         return 0
     significand, least = _FLOATS[bits]
-    # The power of two that leaves the quotient as many bits as the significand, or one more.
+    # The exponent at which the quotient has the number of bits of the significand, or one more.
     power = max(numerator.bit_length() - denominator.bit_length() - significand, least)
     if _scaled(numerator, denominator, power) >= 1 << significand:
         power += 1

@@ -1,4 +1,4 @@
-"""The value and type of numeric literals, by Spark's rules (AstBuilder.visitIntegerLiteral and its kin)."""
+"""Value and type of numeric literals by Spark's rules (AstBuilder.visitIntegerLiteral and related methods)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import scalar_of
 from prune_assets.sql.types.spark_values import MAX_DIGITS, SparkValue, ValueKind, decimal, integer
 
-# The limits are what Java prints of its largest values, read as decimal digits.
+# Spark's limits are Java's printed largest values, read as decimal digits.
 _LARGEST = {pa.float32(): Decimal("3.4028234663852886E+38"), pa.float64(): Decimal("1.7976931348623157E+308")}
 _SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
 
@@ -19,7 +19,7 @@ class NumberOutOfRange(ValueError):
 
 
 def read_number(source: str, *, negative: bool) -> SparkValue:
-    """Return the value of a number as written, with the minus sign that stood before it.
+    """Return the value of a numeric literal; `negative` after a minus sign.
 
     >>> read_number("1.50", negative=True)
     SparkValue(kind=<ValueKind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)
@@ -44,7 +44,7 @@ def _floating(literal: str, negative: bool) -> SparkValue:  # noqa: FBT001  (pri
         raise NumberOutOfRange(f"{literal} has an exponent beyond all numbers") from error
     if exact > _LARGEST[kind]:
         raise NumberOutOfRange(f"{literal} is beyond the largest {kind}")
-    # Java and Arrow round the decimal digits once, to the nearest; by way of a double a float is rounded twice.
+    # Java and Arrow round the decimal digits once. A float converted through double would be rounded twice.
     value = scalar_of(digits, pa.string()).cast(kind).as_py()
     return SparkValue(ValueKind.DOUBLE, -value if negative else value, bits=kind.bit_width)
 

@@ -1,4 +1,4 @@
-"""Sets of ordinals as sorted, disjoint ranges that do not touch."""
+"""Sets of ordinals as sorted, disjoint ranges with gaps between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ValueRanges:
-    """Pairs (first, last), both included, in rising order with a gap between each and the next."""
+    """Pairs (first, last), both included, in ascending order with a gap between neighbours."""
 
     pairs: tuple[tuple[int, int], ...] = ()
 
@@ -29,7 +29,7 @@ NOTHING = ValueRanges()
 
 
 def span(first: int, last: int) -> ValueRanges:
-    """Return the ordinals from first to last, none when they are out of order."""
+    """Return the ordinals from first to last; empty if first is greater than last."""
     return ValueRanges(((first, last),)) if first <= last else NOTHING
 
 
@@ -43,7 +43,7 @@ def union(*sets: ValueRanges) -> ValueRanges:
 
 
 def joined(pairs: Iterable[tuple[int, int]]) -> ValueRanges:
-    """Return the set of all that is in any of the pairs, which come in any order."""
+    """Return the union of ranges, given in any order."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
         if merged and first <= merged[-1][1] + 1:
@@ -78,7 +78,7 @@ def intersection(left: ValueRanges, right: ValueRanges) -> ValueRanges:
 
 
 def complement(ranges: ValueRanges, first: int, last: int) -> ValueRanges:
-    """Return the numbers from first to last that are not in the set.
+    """Return the ordinals from first to last outside of the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))

@@ -1,7 +1,8 @@
-"""Spark's types of scalar values, each with its values numbered in Spark's order.
+"""Spark's scalar types, with their values numbered in Spark's order.
 
-The number of a value is its *ordinal*: an integer itself, a decimal unscaled, a date in days since 1970-01-01, a
-timestamp in microseconds, FALSE 0 and TRUE 1, a float its bits as an ordered integer (zeros alike, NaN on top).
+The number of a value is its *ordinal*: an integer itself, a decimal's unscaled integer, a date's days since 1970-01-01,
+a timestamp's microseconds, 0 for FALSE and 1 for TRUE, a float's bits as an ordered integer (both zeros are equal, NaN
+is greatest).
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ _ORDINAL_BITS = {ValueKind.DATE: 32, ValueKind.TIMESTAMP: 64, ValueKind.TIMESTAM
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """A type; `bits` of integers and floats, `digits` and `scale` of decimals.
+    """A scalar type of Spark.
 
-    `zone`: of a timestamp the session's. Where that is not known, a timestamp is counted as an instant (None), or as
-    what the session's clocks show (UNKNOWN_ZONE): of a column the former is known, of most literals the latter.
+    `bits`: of integers and floats. `digits`, `scale`: of decimals. `zone`: the session's time zone, for timestamps. If
+    it is unknown, ordinals count either instants (None), as columns do, or local times (UNKNOWN_ZONE), as most literals
+    do.
     """
 
     kind: ValueKind
@@ -55,7 +57,7 @@ class SparkType:
 
     @property
     def is_ordinal(self) -> bool:
-        """Whether its values have ordinals."""
+        """Whether the values have ordinals."""
         return (
             self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE, ValueKind.BOOLEAN}
             or self.kind in _ORDINAL_BITS
@@ -63,17 +65,17 @@ class SparkType:
 
     @property
     def is_unzoned(self) -> bool:
-        """Whether it is a timestamp in a session whose zone is not known."""
+        """Whether the type is a timestamp in a session whose time zone is unknown."""
         return self.kind is ValueKind.TIMESTAMP and (self.zone is None or self.zone == UNKNOWN_ZONE)
 
     @property
     def is_number(self) -> bool:
-        """Whether arithmetic is possible with it."""
+        """Whether the type supports arithmetic."""
         return self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE}
 
     @property
     def least(self) -> int:
-        """The ordinal of the least value."""
+        """Ordinal of the least value."""
         match self.kind:
             case ValueKind.DECIMAL:
                 return 1 - int(10**self.digits)
@@ -86,7 +88,7 @@ class SparkType:
 
     @property
     def greatest(self) -> int:
-        """The ordinal of the greatest value."""
+        """Ordinal of the greatest value."""
         match self.kind:
             case ValueKind.DOUBLE:
                 return self.nan
@@ -99,12 +101,12 @@ class SparkType:
 
     @property
     def infinity(self) -> int:
-        """The ordinal of a float's infinity."""
+        """Ordinal of a float's infinity."""
         return INFINITIES[self.bits]
 
     @property
     def nan(self) -> int:
-        """The ordinal of a float's NaN, above all."""
+        """Ordinal of a float's NaN, the greatest ordinal."""
         return INFINITIES[self.bits] + 1
 
 
@@ -126,17 +128,17 @@ def decimal_type(digits: int, scale: int) -> SparkType:
 
 
 def digits_of(integer: SparkType) -> int:
-    """Return the digits of the decimal that Spark makes of an integer that is no literal."""
+    """Return the digits of the decimal type to which Spark casts a non-literal integer."""
     return DIGITS_OF_BITS[integer.bits]
 
 
 def is_decimal(digits: int, scale: int) -> bool:
-    """Tell whether Spark has such a decimal without changing digits or scale."""
+    """Return whether Spark has this decimal type without adjusting digits or scale."""
     return 0 <= scale <= digits <= MAX_DIGITS
 
 
 def type_of_column(arrow: pa.DataType) -> SparkType | None:
-    """Return the type that Spark reads a column as, None where it is not known here."""
+    """Return the type that Spark reads a column as; None if unknown."""
     type_: SparkType | None = None
     if pa.types.is_signed_integer(arrow):
         type_ = SparkType(ValueKind.INTEGER, bits=arrow.bit_width)
@@ -174,7 +176,7 @@ def type_of_value(value: SparkValue) -> SparkType:
 
 
 def ordinal_of_float(value: float, bits: int = 64) -> int:
-    """Return the ordinal of a float that fits in so many bits.
+    """Return the ordinal of a float of `bits` bits.
 
     >>> ordinal_of_float(-0.0), ordinal_of_float(5e-324), ordinal_of_float(-5e-324)
     (0, 1, -1)
@@ -187,7 +189,7 @@ def ordinal_of_float(value: float, bits: int = 64) -> int:
 
 
 def float_of_ordinal(ordinal: int, bits: int = 64) -> float:
-    """Return the float with an ordinal; zero is +0.0."""
+    """Return the float that has an ordinal; zero is +0.0."""
     if ordinal > INFINITIES[bits]:
         return math.nan
     floating, integer = _FORMATS[bits]

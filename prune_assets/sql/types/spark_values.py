@@ -1,4 +1,4 @@
-"""What a literal is to Spark: a value and its SQL type."""
+"""Literals of Spark SQL: a value and its SQL type."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.timestamps import Moment
 
 MAX_DIGITS = 38
-# The decimal digits that Spark gives an integer of so many bits (DecimalType.forType).
+# Decimal digits that Spark gives an integer, by its bits (DecimalType.forType).
 DIGITS_OF_BITS = {8: 3, 16: 5, 32: 10, 64: 20}
 
 
 class ValueKind(StrEnum):
-    """Families of SQL types, as far as comparisons tell them apart."""
+    """Families of SQL types that comparisons distinguish."""
 
     INTEGER = "integer"
     DECIMAL = "decimal"
@@ -38,7 +38,7 @@ _NUMBERS = dict.fromkeys((ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE
 
 
 def kind_text(kind: ValueKind) -> str:
-    """Return how messages call a value of a kind.
+    """Return the name of a kind with its article, for messages.
 
     >>> kind_text(ValueKind.DECIMAL), kind_text(ValueKind.INTERVAL)
     ('a number', 'an interval')
@@ -49,12 +49,14 @@ def kind_text(kind: ValueKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SparkValue:
-    """A literal or what literals fold to.
+    """A literal, or the result of folding literals.
 
-    `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, a date (as
-    days since 1970-01-01), a Moment for timestamps, a bool, bytes, or the float of a DOUBLE; None where it is not
-    known, and for NULL. `digits` and `scale`: the decimal type that Spark widens an exact number to. `bits`: the width
-    of an INTEGER. `name`: for a string in double quotes, its text, because a setting of Spark makes that a column name.
+    `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, the days
+    since 1970-01-01 for DATE, a Moment for timestamps, a bool, bytes, or a float for DOUBLE; None for NULL, and if
+    unknown.
+    `digits`, `scale`: the decimal type to which Spark widens an exact number.
+    `bits`: width of an INTEGER or DOUBLE.
+    `name`: text of a string in double quotes, which a Spark setting turns into a column name.
     """
 
     kind: ValueKind
@@ -66,27 +68,27 @@ class SparkValue:
 
     @property
     def is_exact_number(self) -> bool:
-        """Whether it is an integer or a decimal."""
+        """Whether the value is an integer or a decimal."""
         return self.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}
 
     @property
     def number(self) -> int:
-        """The integer, unscaled decimal, or days since 1970-01-01."""
+        """Value as an int: integer, unscaled decimal, interval, or days since 1970-01-01."""
         assert isinstance(self.value, int)
         return self.value
 
 
 def integer(value: int, bits: int) -> SparkValue:
-    """Return a literal integer; its digits count for decimals, not its width, except that of a tinyint."""
+    """Return an integer literal; only a tinyint widens to a decimal by its width, others by their digits."""
     digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
     return SparkValue(ValueKind.INTEGER, value, bits=bits, digits=digits)
 
 
 def decimal(unscaled: int, digits: int, scale: int) -> SparkValue:
-    """Return `unscaled / 10**scale` as a literal of that many digits and that scale."""
+    """Return `unscaled / 10**scale` as a literal with this many digits and this scale."""
     return SparkValue(ValueKind.DECIMAL, unscaled, digits=digits, scale=scale)
 
 
 def computed(value: SparkValue) -> SparkValue:
-    """Return the value as the result of an operation: an integer then counts with its whole width."""
+    """Return the value as the result of an operation: an integer then widens by its full width."""
     return replace(value, digits=DIGITS_OF_BITS[value.bits]) if value.kind is ValueKind.INTEGER else value

@@ -1,4 +1,4 @@
-"""Literals of timestamps: what is written, kept until the session's zone tells which instant that is."""
+"""Timestamp literals, kept as written until the session's time zone determines the instant."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ UNCERTAIN_TIME = (
 WRITE_TIMESTAMP = "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss'"
 TIMES = frozenset({ValueKind.TIMESTAMP, ValueKind.TIMESTAMP_NTZ})
 INTERVALS = frozenset({ValueKind.MONTHS, ValueKind.DAYS, ValueKind.TIME})
-# Where the day is not known, the same months later is up to so much earlier or later: months have 28 to 31 days.
+# If the day is unknown, adding months may be off by this much: months have 28 to 31 days.
 _DAY_AND_MONTHS = 4 * DAY
 
 
 class TimestampStep(NamedTuple):
-    """Calendar months, or microseconds of which whole days are calendar days."""
+    """Calendar months, or microseconds whose whole days are calendar days."""
 
     months: int
     micros: int
@@ -45,10 +45,12 @@ class TimestampStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time of day at a date, as microseconds since 1970-01-01 on the clocks of a zone, moved on by steps.
+    """A local date and time in a zone, with steps added.
 
-    `zone`: None for the session's. `is_day`: a date that became its first instant. Steps are taken on the session's
-    clocks.
+    `local`: microseconds since 1970-01-01 on the zone's clocks.
+    `zone`: None for the session's zone.
+    `is_day`: True for a date that was cast to its first instant.
+    `steps`: added on the session's clocks.
     """
 
     local: int
@@ -57,7 +59,7 @@ class Moment:
     steps: tuple[TimestampStep, ...] = ()
 
     def instant(self, session: Zone) -> int:
-        """Return the instant meant in a session of that zone; raises UncertainTime."""
+        """Return the instant in a session with this zone. Raises UncertainTime."""
         clocks = session if self.zone is None else zone_named(self.zone)
         assert clocks is not None, "what is written is a zone"
         moved = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
@@ -68,13 +70,14 @@ class Moment:
         return moved
 
     def on_the_wall(self) -> int:
-        """Return the local time of a TIMESTAMP_NTZ; raises UncertainTime."""
+        """Return the local time of a TIMESTAMP_NTZ. Raises UncertainTime."""
         return replace(self, zone=None).instant(UNKNOWN_ZONE)
 
     def in_unknown_zone(self) -> tuple[int, int]:
-        """Return the instant, without a zone what clocks show, and by how much steps make it differ between zones.
+        """Return the time for an unknown session zone, and its maximum error.
 
-        Raises UncertainTime.
+        The time is an instant if the literal has a zone, otherwise a local time. The error is how far steps make the
+        result differ between zones, in microseconds. Raises UncertainTime.
         """
         start, moved = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
         shift = most_shift(min(start, moved))
@@ -83,9 +86,9 @@ class Moment:
 
 
 def moved_by(instant: int, step: TimestampStep, session: Zone) -> int:
-    """Move an instant as Spark does: months and whole days on the clocks, the rest in time that passes.
+    """Add a step to an instant as Spark does.
 
-    Raises UncertainTime.
+    Months and whole days are added on the clocks, the rest as elapsed time. Raises UncertainTime.
     """
     days = abs(step.micros) // DAY * (1 if step.micros > 0 else -1)
     if step.months or days:
@@ -99,7 +102,7 @@ def moved_by(instant: int, step: TimestampStep, session: Zone) -> int:
 
 
 def read_moment(text: str) -> Moment | None:
-    """Return the timestamp in a text, None if it is not certain.
+    """Return the timestamp written in a text; None if it is uncertain.
 
     >>> read_moment("1970-01-02 00:00:00.5 UTC")
     Moment(local=86400500000, zone='UTC', is_day=False, steps=())
@@ -113,7 +116,9 @@ def read_moment(text: str) -> Moment | None:
 
 
 def is_no_time(text: str) -> bool:
-    """Tell whether a text is written as a timestamp that no calendar and no clock has, which Spark refuses.
+    """Return whether a text is written as a timestamp that does not exist.
+
+    Spark refuses such a text.
 
     >>> is_no_time("2025-02-30"), is_no_time("2025-02-28 24:00:00"), is_no_time("today")
     (True, True, False)
@@ -134,7 +139,9 @@ def _exists(match: re.Match[str]) -> bool:
 
 
 def is_day_with_zone(text: str) -> bool:
-    """Tell whether a text is a day and a zone without a time between them, which Spark refuses.
+    """Return whether a text is a day and a zone without a time.
+
+    Spark refuses such a text.
 
     >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
     (True, False)
@@ -143,7 +150,7 @@ def is_day_with_zone(text: str) -> bool:
 
 
 def read_timestamp(sign: str, text: str) -> SparkValue:
-    """Return TIMESTAMP 'text', or TIMESTAMP_LTZ or TIMESTAMP_NTZ; its value is not known where it is not certain."""
+    """Return a TIMESTAMP, TIMESTAMP_LTZ or TIMESTAMP_NTZ literal; its value is None if uncertain."""
     kind, moment = _KINDS[sign], read_moment(text)
     if kind is ValueKind.TIMESTAMP_NTZ and moment is not None and moment.zone is not None:
         moment = None
@@ -151,9 +158,9 @@ def read_timestamp(sign: str, text: str) -> SparkValue:
 
 
 def move_time(start: SparkValue, interval: SparkValue, sign: int) -> SparkValue | None:
-    """Return a timestamp with an interval added or, by a negative sign, taken away; None for what is no timestamp.
+    """Add an interval to a timestamp; None for other values.
 
-    Of a date and hours Spark makes a timestamp.
+    `sign`: negative to subtract. A date plus hours becomes a timestamp, as in Spark.
     """
     if interval.kind not in INTERVALS:
         return None

@@ -1,8 +1,9 @@
-"""Time zones as Java's rules and Spark's conversions have them: local times to instants and back.
+"""Time zone conversions that match Java and Spark.
 
-Instants and local times are microseconds since 1970-01-01, the former in UTC. Rules are those of the zone database
-of this machine, which need not be Spark's: two builds of it differ before 1981 in many places, in the zones without
-a slash up to 1996, and wherever one of them is older. So a zone is trusted for a span of time only.
+Local times are converted to instants and back. Both are microseconds since 1970-01-01; instants are in UTC. The rules
+come from the zone database of this machine, which may differ from Spark's. Two builds of it differ in many zones before
+1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted for a span of time
+only.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
 
-# No limit: more than 64 bits hold.
+# No limit: beyond the range of 64 bits.
 LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
@@ -28,34 +29,34 @@ DAY = 24 * HOUR
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# Gregorian years come again after 400 of them, to the day of the week, and with them what rules say for ever.
+# The Gregorian calendar, including the days of the week, repeats every 400 years, and so do permanent zone rules.
 CYCLE = 146_097 * DAY
-# What can be asked of Python: well inside of its calendar, so that no offset leads out of it.
+# Times that Python supports, well inside of its calendar so that no offset leaves it.
 _LEAST, _MOST = ((moment - _EPOCH) // _MICROSECOND for moment in (datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
 _FROM_1981 = (datetime(1981, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _FROM_2038 = (datetime(2038, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 _FROM_1997 = (datetime(1997, 1, 1) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
-# Apia and Fakaofo were the last to cross the date line, on 2011-12-30; since then clocks move by 3 hours at most.
+# Apia and Fakaofo crossed the date line last, on 2011-12-30. Since then clocks move by 3 hours at most.
 _FROM_2012 = (datetime(2012, 1, 8) - _EPOCH) // _MICROSECOND  # noqa: DTZ001
 
-# 1840 to 2100, in steps between which clocks change once at most.
+# 1840 to 2100, in steps that contain at most one change of clocks.
 _SCANNED = (-4_102_444_800 * SECOND, 4_102_444_800 * SECOND)
 _SCAN_STEP = 86_400 * 3 * SECOND
 
 _OFFSET = re.compile(r"(?:(?:UTC|GMT|UT)?([+-])([0-9]{1,2}):([0-9]{2})|(?:UTC|GMT|UT)([+-])([0-9]{1,2}))")
 _LARGEST_OFFSET = 18 * 60
 _UTC_NAMES = frozenset({"Z", "UTC", "GMT", "UT"})
-# What Java's short names mean is not what the zone database says of the same name.
+# Java's short names differ in meaning from the same names in the zone database.
 _SHORT_NAMES = re.compile("[A-Z]{3}")
 
 
-# No clock is further from UTC at any time: java.time.ZoneOffset holds no more, and Spark takes every offset up to it.
+# Offsets are at most 18 hours: java.time.ZoneOffset holds no more, and Spark accepts every offset up to it.
 MOST_OFFSET = 18 * HOUR
 MOST_SHIFT, _SHIFT_FROM_2012 = 2 * MOST_OFFSET, 6 * HOUR
 
 
 def most_shift(time: int) -> int:
-    """Return how much the offset of one zone, whichever it is, may have changed between then and any later time.
+    """Return the largest later change of any zone's offset, in microseconds.
 
     >>> most_shift(0) // HOUR, most_shift(1_704_067_200 * SECOND) // HOUR
     (36, 6)
@@ -64,12 +65,12 @@ def most_shift(time: int) -> int:
 
 
 class UncertainTime(Exception):
-    """Spark may take another instant for this time than the rules here."""
+    """Spark may choose another instant for this time than the rules used here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A zone, and the instants (both included) between which its rules are taken for Spark's."""
+    """A time zone, and the instants (both included) between which its rules are trusted to match Spark's."""
 
     name: str
     rules: tzinfo
@@ -78,67 +79,67 @@ class Zone:
 
     @property
     def changes_for_ever(self) -> bool:
-        """Whether clocks change after 2037, when only what rules say for ever is left."""
+        """Whether clocks change after 2037, where only permanent rules remain."""
         return any(change.instant > _FROM_2038 for change in self.changes())
 
     @property
     def scanned_until(self) -> int:
-        """The instant up to which `changes` are known."""
+        """Last instant for which `changes` are known."""
         return _SCANNED[1]
 
     @property
     def is_fixed(self) -> bool:
-        """Whether its clocks never change."""
+        """Whether the clocks of the zone never change."""
         return isinstance(self.rules, timezone)
 
     def offset(self, instant: int) -> int:
-        """Return how far clocks are ahead of UTC; raises UncertainTime."""
+        """Return the offset from UTC at an instant, in microseconds. Raises UncertainTime."""
         self._check(instant)
         if isinstance(self.rules, timezone):
             return _micros(self.rules.utcoffset(None))
         return _micros((_EPOCH_UTC + timedelta(microseconds=_in_calendar(instant))).astimezone(self.rules).utcoffset())
 
     def instant(self, local: int, *, keep: int | None = None) -> int:
-        """Return the instant of a local time as java.time.ZonedDateTime.ofLocal does; raises UncertainTime.
+        """Return the instant of a local time, as java.time.ZonedDateTime.ofLocal does. Raises UncertainTime.
 
-        A time that clocks leap over moves on by the leap; of two instants it is the earlier one, or the one with
-        the offset `keep`.
+        A skipped local time moves forward by the length of the gap. A repeated local time gives the earlier instant, or
+        the instant with the offset `keep`.
         """
         before, after = self._offsets(local)
         chosen = after if before > after and keep == after else before
         return self._checked(local - chosen)
 
     def start_of_day(self, day: int) -> int:
-        """Return the first instant of a day, counted from 1970-01-01; raises UncertainTime."""
+        """Return the first instant of a day, counted from 1970-01-01. Raises UncertainTime."""
         local = day * DAY
         before, after = self._offsets(local)
         if before >= after:
             return self._checked(local - before)
-        early, late = local - after, local - before  # clocks leap over midnight somewhere between
+        early, late = local - after, local - before  # clocks jump over midnight between these instants
         while late - early > 1:
             middle = (early + late) // 2
             early, late = (early, middle) if self.offset(middle) == after else (middle, late)
         return late if self.offset(early) != after else early
 
     def local(self, instant: int) -> int:
-        """Return the local time at an instant; raises UncertainTime."""
+        """Return the local time at an instant. Raises UncertainTime."""
         return instant + self.offset(instant)
 
     def is_steady(self, instant: int) -> bool:
-        """Tell whether clocks do not change within two days: there, more or less time is more or less on a clock.
+        """Return whether clocks do not change within two days of an instant.
 
-        Raises UncertainTime.
+        Elapsed time then equals the difference in local time. Raises UncertainTime.
         """
         if self.is_fixed:
             return True
         return len({self.offset(instant + hours * HOUR) for hours in range(-48, 49)}) == 1
 
     def changes(self) -> tuple[OffsetChange, ...]:
-        """Return the changes of clocks from 1840 on, before which there are none, to 2100."""
+        """Return the changes of clocks from 1840 to 2100; before 1840 there are no changes."""
         return _changes(self)
 
     def _offsets(self, local: int) -> tuple[int, int]:
-        """Return the offsets before and after a change of clocks at this local time; else both are the same."""
+        """Return the offsets before and after a clock change at this local time; equal if there is no change."""
         if isinstance(self.rules, timezone):
             fixed = _micros(self.rules.utcoffset(None))
             return fixed, fixed
@@ -155,7 +156,10 @@ class Zone:
 
 
 def _in_calendar(time: int) -> int:
-    """Return a time with the same offset that Python can name: before year 1 no clock ever changed."""
+    """Return a time that Python can represent, with the same offset.
+
+    Before year 1 no clock ever changed.
+    """
     return max(time - max(0, -(-(time - _MOST) // CYCLE)) * CYCLE, _LEAST)
 
 
@@ -164,12 +168,12 @@ def _micros(offset: timedelta | None) -> int:
     return offset // _MICROSECOND
 
 
-# Stands for the zone of a session where that is not known: times are what its clocks show, whatever instants these are.
+# Placeholder for an unknown session zone: times are local times, whatever instants they are.
 UNKNOWN_ZONE = Zone("", UTC)
 
 
 class OffsetChange(NamedTuple):
-    """A change of clocks: the first instant of it, and the offsets before and from then on."""
+    """A change of clocks: its first instant, and the offsets before it and from then on (microseconds)."""
 
     instant: int
     before: int
@@ -198,7 +202,7 @@ def _changes(zone: Zone) -> tuple[OffsetChange, ...]:
 
 @cache
 def zone_named(name: str) -> Zone | None:
-    """Return the zone that Spark knows by this name; None for a name that is none, or not surely one.
+    """Return the zone that Spark uses for a name; None if uncertain.
 
     >>> zone_named("+01:00").offset(0) // HOUR, zone_named("Europe/Pariss")
     (1, None)
@@ -214,7 +218,7 @@ def zone_named(name: str) -> Zone | None:
 
 
 def check_zone_name(name: str) -> None:
-    """Raise WrongUse for a name that is no zone's, saying which may be meant."""
+    """Raise WrongUse for an unknown time zone name, with a suggestion."""
     if zone_named(name) is not None:
         return
     by_lower = {known.lower(): known for known in available_timezones() if "/" in known}
@@ -240,7 +244,7 @@ NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone"
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """What of a session decides about times: its `zone`, None where it is not known."""
+    """Session settings that affect times; `zone` is None if unknown."""
 
     zone: Zone | None
     ansi: bool
@@ -249,7 +253,7 @@ class Clocks:
 
     @classmethod
     def of(cls, semantics: SparkSemantics) -> Clocks:
-        """Take what decides about times from a session's settings."""
+        """Return the settings that affect times."""
         zone = None if semantics.time_zone is None else zone_named(semantics.time_zone)
         if zone is not None and semantics.zone_span is not None:
             zone = replace(zone, first=semantics.zone_span[0], last=semantics.zone_span[1])
@@ -262,9 +266,9 @@ class Clocks:
 
 
 def _after_skipped_days(zone: Zone) -> Zone:
-    """Return a zone that is certain only after the last day its calendar skipped or had twice.
+    """Trust a zone only after the last day it skipped or repeated.
 
-    Of such a day Spark says one thing where it computes and another where it rewrites the comparison.
+    On such a day, Spark's evaluation and its rewritten comparison have different results.
     """
     skipped = [change.instant for change in zone.changes() if abs(change.after - change.before) > DAY // 2]
     return replace(zone, first=max(zone.first, skipped[-1] + 4 * DAY)) if skipped else zone
