@@ -1,4 +1,4 @@
-"""What a report says of files and row groups, and the map of a table that has too many to tell each."""
+"""Report entries of files and row groups, and the map of a table with too many row groups for single entries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
 
 
-# Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
+# Up to this many row groups, a report describes each of them; else only the costliest ones that are read.
 MAX_DETAILED = 2_000
 MAX_CELLS = 1_500
 
@@ -28,7 +28,7 @@ _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number 
 
 
 def tells_every_row_group(plan: PlannedRead) -> bool:
-    """Tell whether a report describes each row group."""
+    """Return True if the report describes each row group."""
     return len(plan.index) <= MAX_DETAILED
 
 
@@ -44,7 +44,7 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
 
 
 class FileReports(Sequence[FileReport]):
-    """What is read of every file and row group, and why; each is put together when it is looked at."""
+    """Reports of all files: the rows read per row group and the reason; each report is built on access."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
@@ -61,7 +61,7 @@ class FileReports(Sequence[FileReport]):
     def __getitem__(self, number: slice) -> tuple[FileReport, ...]: ...
 
     def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
-        """Describe a file, or those of a slice."""
+        """Describe one file, or the files of a slice."""
         index = range(len(self))[number]
         if not isinstance(index, int):
             return tuple(map(self.__getitem__, index))
@@ -72,7 +72,7 @@ class FileReports(Sequence[FileReport]):
 def _file(
     plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
-    """Describe a file by the row groups at `positions`, all of its own or some."""
+    """Describe a file by the row groups at `positions`, which are all or some of its row groups."""
     first, stop = np.searchsorted(plan.index.groups.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
@@ -81,7 +81,7 @@ def _file(
 
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
-    # One of no row groups is skipped.
+    # A file without row groups counts as skipped.
     found = set(verdicts.tolist()) or {int(Verdict.SKIP)}
     return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
 
@@ -130,7 +130,7 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
+    """Return per row group the number of the first level that drops it, or some of its rows; -1 if no level does."""
     evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):
@@ -171,7 +171,7 @@ def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
 
 
 def _sums(cell: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    # Sums of integers: np.bincount would pass them through floats.
+    # np.add.at sums integers exactly; np.bincount would convert them to floats.
     total = np.zeros(count, np.int64)
     np.add.at(total, cell, values)
     return total
