@@ -1,1 +1,1 @@
-"""What a plan skips and why, as data, text and picture."""
+"""Skip reports: the data that a plan skips and the reasons, as data, text and picture."""

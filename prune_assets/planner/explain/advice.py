@@ -50,7 +50,7 @@ _NEVER_TRUE = (
 def advise(
     plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
 ) -> Advice | None:
-    """Explain what prevents more skipping, and the remedies; None if enough is skipped. Reads no further metadata.
+    """Explain what prevents more skipping, and the remedies; None if enough is skipped. Reads nothing else.
 
     A predicate that no row can match gets advice too, as it is often a comparison with NULL. If half the bytes are
     skipped already, only columns that skip too little after the other conjuncts get advice.

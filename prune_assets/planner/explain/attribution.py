@@ -96,7 +96,7 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
 
 
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return per leaf: read row groups that it could not exclude, their bytes, and the number that it matches entirely."""
+    """Return per leaf: read row groups that it could not exclude, their bytes, and how many match entirely."""
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
     total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)

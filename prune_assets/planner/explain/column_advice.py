@@ -238,7 +238,7 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Return True if at least half of the row groups have a bloom filter, or a read dictionary (it has the value)."""
+        """Return True if half of the row groups have a bloom filter, or a read dictionary, which has the value."""
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
         dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)

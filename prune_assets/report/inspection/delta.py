@@ -1,4 +1,4 @@
-"""The console form of what a Delta log says: features, files by size, statistics by column, log health."""
+"""Console form of a Delta log: features, files by size, statistics by column, log health."""
 
 from __future__ import annotations
 
