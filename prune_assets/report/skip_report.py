@@ -278,7 +278,7 @@ class SkipReport:
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index is missing.
     `normalized`: the predicate as it was evaluated, without `x IS NULL AND NULL`, which selects no row.
-    `leaves`: its comparisons from left to right, at most the first 200.
+    `leaves`: comparisons of the predicate from left to right, at most the first 200.
     `files_complete`: `files` has every row group; else it has only the costliest row groups that are read, and `map`
     has all row groups, in runs.
     `table_snapshot`: None for plain files.

@@ -1,7 +1,7 @@
 """Predict what Spark reads of a dataset for a predicate, by the rules of Spark's own reader.
 
 Bounds and page indexes are evaluated as parquet-java does. Dictionaries and bloom filters are evaluated only if the
-plan has read them already; a prediction that more of them could lower says so.
+plan has read them already; the prediction notes if more of them could lower it.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def opposite(leaf: Filter) -> Filter | Truth:
     >>> opposite(Filter(("a",), Rel.LT)).rel
     <Rel.GE: '>='>
     """
-    # Negated, the list contains `x <> NULL`, which is never true.
+    # The negated list includes `x <> NULL`, which is never true.
     return Truth(holds=False) if leaf.with_null else replace(leaf, rel=OPPOSITE[leaf.rel])
 
 
