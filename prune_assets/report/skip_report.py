@@ -18,7 +18,7 @@ Verdict = Literal["skip", "scan", "selection"]
 class Extent:
     """An amount of data; `bytes` are compressed bytes of the columns read, `pages` None if unknown.
 
-    `row_groups` is None if unopened files are included: their bytes are those of whole files, or a share.
+    `row_groups` is None if unopened files are included: their bytes are the sizes of whole files, or a share of them.
     `rows` is None if no log has the row counts of such files.
     """
 
@@ -277,7 +277,7 @@ class SkipReport:
     alone, are not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
     that are page indexes, bloom filters and dictionaries.
     `estimated`: some page-level bytes are pro rata because their offset index is missing.
-    `normalized`: the predicate as it was evaluated, without `x IS NULL AND NULL`, which selects no row.
+    `normalized`: the evaluated predicate, without `x IS NULL AND NULL`, which selects no row.
     `leaves`: comparisons of the predicate from left to right, at most the first 200.
     `files_complete`: `files` has every row group; else it has only the costliest row groups that are read, and `map`
     has all row groups, in runs.
@@ -324,7 +324,7 @@ class SkipReport:
 
     @property
     def skipped_fraction(self) -> float | None:
-        """`skipped_bytes` as a share of all bytes, from 0 to 1; None if there was nothing to read."""
+        """`skipped_bytes` as a share of all bytes, from 0 to 1; None if the total is 0."""
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
     def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:

@@ -78,7 +78,7 @@ def means_the_same(
 
 
 def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
-    """Return the settings that decide the meaning of a predicate; None stands for the installed Spark's defaults."""
+    """Return the settings that decide the meaning of a predicate; None means those of the installed Spark."""
     if session is None:
         return SparkSemantics.of(installed_version())
     if isinstance(session, str):

@@ -52,7 +52,7 @@ def advise(
 ) -> Advice | None:
     """Explain what prevents more skipping, and the remedies; None if enough is skipped. Reads nothing else.
 
-    A predicate that no row can match gets advice too, as it is often a comparison with NULL. If half the bytes are
+    A predicate that no row can match gets advice too, because it often compares with NULL. If half the bytes are
     skipped already, only columns that skip too little after the other conjuncts get advice.
     """
     kept = plan.kept.extent(plan.index)

@@ -107,7 +107,7 @@ def _raising(plan: PlannedRead) -> Unsupported | None:
 
 def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
     """Mark the scan as failing if it opens a file whose stored type Spark cannot read for the column."""
-    from parquet_core.layout.places import file_name  # it imports the layout checks, which explain does not need otherwise
+    from parquet_core.layout.places import file_name  # it imports the layout checks, unused by most reports
 
     index = plan.index
     opened = np.unique(index.groups.file[scan.ranges.row_totals(len(index)) > 0])

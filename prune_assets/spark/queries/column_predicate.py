@@ -71,7 +71,7 @@ def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the SQL of each conjunct of a Connect Column, and a function by which the server compares SQL and Column."""
+    """Yield the SQL of each conjunct of a Connect Column, and a function that has the server compare both."""
     client: Any = frame.sparkSession.client
     stack = [where.to_plan(client)]  # type: ignore[operator]  # Connect's own Column
     while stack:
