@@ -37,8 +37,9 @@ def check(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Check in the written files whether a table has its layout; without a layout, check the table's health.
+    """Check in the written files whether a table has its layout.
 
+    Without a layout, check the table's health.
     The rows of this file are sorted, and the bloom filter is missing:
 
     >>> import tempfile
@@ -86,7 +87,10 @@ def prove(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> Proof:
-    """Check as `check` does; if no file matches `where`, return a proof over 0 files."""
+    """Check as `check` does.
+
+    If no file matches `where`, return a proof over 0 files.
+    """
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
     from prune_assets.checks.remedies import as_its_catalog_takes

@@ -1,1 +1,4 @@
-"""Planning of reads: evaluates levels of metadata in order; the planned read is plain data."""
+"""Planning of reads: evaluates levels of metadata in order.
+
+The planned read is plain data.
+"""

@@ -1,5 +1,6 @@
-"""Read the metadata of very many files on Spark's executors; survivors and counts come back.
+"""Read the metadata of very many files on Spark's executors.
 
+Survivors and counts come back.
 Each task gets some files and the predicate, evaluates all levels as a plan does, and returns which of its files may
 hold a matching row. Files that a task cannot read, or tasks that Spark cannot run, count as kept: the driver then
 reads these files itself and raises their error.
@@ -52,8 +53,9 @@ _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
 def executor_files(session: SparkSession) -> int | None:
-    """Return the number of files from which a session's executors read footers; None for never, as in a local session.
+    """Return the number of files from which a session's executors read footers.
 
+    None for never, as in a local session.
     Raises WrongUse for a setting that is not a number.
     """
     setting = session.conf.get(SETTING, None)
@@ -76,7 +78,10 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TaskResult:
-    """Result of one task, per file. `levels`: files that each level excluded; `failure`: why it read nothing."""
+    """Result of one task, per file.
+
+    `levels`: files that each level excluded; `failure`: why it read nothing.
+    """
 
     kept: NDArray[np.bool_]
     rows: NDArray[np.int64]
@@ -89,8 +94,9 @@ class _TaskResult:
 def ask_executors(
     session: SparkSession, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
 ) -> FoundElsewhere | None:
-    """Evaluate the remaining unread files on the executors; None if there are too few of them.
+    """Evaluate the remaining unread files on the executors.
 
+    None if there are too few of them.
     `predicate`: has the same leaves as the predicate of `answers`, without leaves that only this process can evaluate.
     """
     least = executor_files(session)
@@ -200,7 +206,10 @@ def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
 
 
 def _ship(session: SparkSession) -> None:
-    """Send the code of these packages to the executors, once per session; a classic local session needs none."""
+    """Send the code of these packages to the executors, once per session.
+
+    A classic local session needs none.
+    """
     if session in _SHIPPED:
         return
     context: Any = getattr(session, "_sc", None)

@@ -53,7 +53,10 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
 
 
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
-    """Add the sizes of unopened files; for some of the columns, use their share in the opened files."""
+    """Add the sizes of unopened files.
+
+    If only some columns are read, use their share in the opened files.
+    """
     assert index.groups.opened is not None
     of_file = index.groups.sizes_of_files()
     unopened = np.flatnonzero(~index.groups.opened[index.groups.file])
@@ -90,7 +93,10 @@ def _extent(
 
 @dataclass(frozen=True, slots=True)
 class PlannedExtent:
-    """Data that an access plan reads per row group; `estimated`: some bytes are pro rata."""
+    """Data that an access plan reads per row group.
+
+    `estimated`: some bytes are pro rata.
+    """
 
     rows: NDArray[np.int64]
     pages: NDArray[np.int64]

@@ -63,7 +63,10 @@ class PlannedRead:
 
     @cached_property
     def kept(self) -> PlannedExtent:
-        """Data read per row group; fetches the offset indexes, which give the bytes of selected pages."""
+        """Data read per row group.
+
+        Fetches the offset indexes, which give the bytes of selected pages.
+        """
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @property

@@ -98,7 +98,10 @@ class RememberedTest:
             return False
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcome of the condition per row of values; one array per column, in the type of its bounds."""
+        """Return the outcome of the condition per row of values.
+
+        One array per column, in the type of its bounds.
+        """
         # The same query also tests null, which the planner needs next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
         classes = [self._classes(column) for column in with_null]
@@ -205,7 +208,10 @@ def _value_test(
     semantics: SparkSemantics,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
-    """Return a test of a condition on known values of its columns; None if their values are not plain values."""
+    """Return a test of a condition on known values of its columns.
+
+    None if their values are not plain values.
+    """
     named = named_columns(written.tree)
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
@@ -248,7 +254,10 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
 
 
 def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
-    """Return True if the session can run queries for tests; Spark Connect cannot, as it shows no plans."""
+    """Return True if the session can run queries for tests.
+
+    Spark Connect cannot, as it shows no plans.
+    """
     return hasattr(session, "_jsparkSession")
 
 
@@ -320,7 +329,10 @@ def _is_text(value: bytes | None) -> bool:
 
 
 def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
-    """Return the value classes of a column for a condition on it alone; None if each value is its own class."""
+    """Return the value classes of a column for a condition on it alone.
+
+    None if each value is its own class.
+    """
     kind = column.type
     if kind is not None and pa.types.is_signed_integer(kind):
         divisor = divisor_of(tree)
@@ -337,7 +349,10 @@ def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
-    """Return the local minute of the day; an instant outside the certain rules of the zone is its own class."""
+    """Return the local minute of the day.
+
+    An instant outside the certain rules of the zone is its own class.
+    """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
     # The offset keeps classes away from all instants and prevents overflows.

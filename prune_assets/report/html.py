@@ -36,7 +36,10 @@ _READ = "background:#d9560b;border-radius:4px;height:8px"
 
 
 class LevelRow(NamedTuple):
-    """One row of the funnel; bars are per mille of the bytes of the whole table."""
+    """One row of the funnel.
+
+    Bars are per mille of the bytes of the whole table.
+    """
 
     level: Level
     title: str

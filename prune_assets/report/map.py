@@ -52,7 +52,10 @@ class Cell(NamedTuple):
 
 
 class PlacedCell(NamedTuple):
-    """A cell and the position of its rectangle, in units of the drawing; `upright`: spans count from the bottom up."""
+    """A cell and the position of its rectangle, in units of the drawing.
+
+    `upright`: spans count from the bottom up.
+    """
 
     cell: Cell
     x: float

@@ -42,7 +42,9 @@ class _PictureLine(NamedTuple):
 
 
 def to_svg(report: SkipReport) -> str:
-    """Draw the table from its first file to its last; widths are proportional to bytes, and data read is colored.
+    """Draw the table from its first file to its last.
+
+    Widths are proportional to bytes, and data read is colored.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -139,7 +141,10 @@ def _by_row_group(report: SkipReport) -> list[_PictureLine]:
 
 
 def _in_runs(report: SkipReport) -> list[_PictureLine]:
-    """Draw each run of row groups as one, read from its start; there is no line for files, which runs do not show."""
+    """Draw each run of row groups as one, read from its start.
+
+    There is no line for files, which runs do not show.
+    """
     groups: _Ranges = []
     rows: _Ranges = []
     end = 0

@@ -1,4 +1,7 @@
-"""Formatting of numbers, values and paths; numbers are rounded so that they never claim too much."""
+"""Formatting of numbers, values and paths.
+
+Numbers are rounded so that they never claim too much.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ def count_text(count: int | None) -> str:
 
 
 def share_text(part: int, whole: int) -> str:
-    """Format a part as a percentage; 0 % and 100 % appear only if exact.
+    """Format a part as a percentage.
+
+    0 % and 100 % appear only if exact.
 
     >>> share_text(1, 3), share_text(999_999, 1_000_000), share_text(1, 1_000_000), share_text(3, 3), share_text(0, 0)
     ('33.3 %', '>99.9 %', '<0.1 %', '100 %', '-')
@@ -92,7 +97,9 @@ def value_text(value: pa.Scalar) -> str:
 
 
 def short_path(path: str, table: str, limit: int) -> str:
-    """Return a path relative to its table, shortened to `limit` characters; the distinguishing start of names is kept.
+    """Return a path relative to its table, shortened to `limit` characters.
+
+    The distinguishing start of names is kept.
 
     >>> short_path("s3://lake/orders/day=1/part-0.parquet", "s3://lake/orders/", 40)
     'day=1/part-0.parquet'

@@ -36,7 +36,10 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
 
 
 def _stays_whole(rows: pa.Table, name: str) -> bool:
-    """Return True for numbers and times, which are printed on one line; texts may wrap."""
+    """Return True for numbers and times, which are printed on one line.
+
+    Texts may wrap.
+    """
     import pyarrow as pa
 
     kind = rows.schema.field(name).type

@@ -16,8 +16,9 @@ Verdict = Literal["skip", "scan", "selection"]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """An amount of data; `bytes` are compressed bytes of the columns read, `pages` None if unknown.
+    """An amount of data.
 
+    `bytes` are compressed bytes of the columns read, `pages` None if unknown.
     `row_groups` is None if unopened files are included: their bytes are the sizes of whole files, or a share of them.
     `rows` is None if no log has the row counts of such files.
     """
@@ -228,7 +229,10 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class ReaderWarning:
-    """Why a reader without this plan would lose rows; `option`: the option that `read` sets to false to prevent it."""
+    """Why a reader without this plan would lose rows.
+
+    `option`: the option that `read` sets to false to prevent it.
+    """
 
     reader: str
     why: str
@@ -237,7 +241,10 @@ class ReaderWarning:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change by which more is skipped; `kept_bytes`: estimated bytes read after it, None if unknown."""
+    """A change by which more is skipped.
+
+    `kept_bytes`: estimated bytes read after it, None if unknown.
+    """
 
     kind: Literal["write_predicate", "sort_by", "partition_by", "bloom_filter", "statistics", "row_groups"]
     said: str
@@ -324,7 +331,10 @@ class SkipReport:
 
     @property
     def skipped_fraction(self) -> float | None:
-        """`skipped_bytes` as a share of all bytes, from 0 to 1; None if the total is 0."""
+        """`skipped_bytes` as a share of all bytes, from 0 to 1.
+
+        None if the total is 0.
+        """
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
     def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:

@@ -73,12 +73,18 @@ def limited_engine(report: SkipReport) -> Engine | None:
 
 
 def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bool:
-    """Return True if a reader reads clearly more than the best possible; reports mention such a reader."""
+    """Return True if a reader reads clearly more than the best possible.
+
+    Reports mention such a reader.
+    """
     return kept_bytes - best_bytes > _CLEARLY_MORE * whole_bytes
 
 
 def limit_text(report: SkipReport) -> str:
-    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if it does not."""
+    """Explain why Spark with this plan skips clearly less than possible, and the remedy.
+
+    Empty if it does not.
+    """
     engine = limited_engine(report)
     if engine is None:
         return ""
@@ -88,7 +94,10 @@ def limit_text(report: SkipReport) -> str:
 
 
 def _predicted(report: SkipReport) -> Engine | None:
-    """Return Spark with this plan; None if its figures are unknown, or only upper limits."""
+    """Return Spark with this plan.
+
+    None if its figures are unknown, or only upper limits.
+    """
     _, engine = compared_engines(report)
     unknown = {Caveat.TIME_ZONE, Caveat.FAILS, Caveat.UNREAD_METADATA}
     return None if engine is None or engine.caveat in unknown else engine
@@ -103,8 +112,9 @@ def advice_title(report: SkipReport) -> str:
 
 
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:
-    """Describe a skipped share below the required one, and the remedy; None if enough is skipped.
+    """Describe a skipped share below the required one, and the remedy.
 
+    None if enough is skipped.
     The remedy is another way to write the predicate, if a condition does not prune, or other files.
     """
     below = below_required(report, min_skipped)
@@ -154,7 +164,10 @@ def did_nothing(level: Level) -> bool:
 
 
 def made_text(report: SkipReport) -> str:
-    """Return when a report was made and by which version; "" if the report does not record it."""
+    """Return when a report was made and by which version.
+
+    Empty if the report does not record it.
+    """
     return (
         f"{report.made.replace('T', ' ').replace('+00:00', ' UTC')}, prune-assets {report.version}"
         if report.made
@@ -163,7 +176,10 @@ def made_text(report: SkipReport) -> str:
 
 
 def comparison(report: SkipReport) -> str:
-    """Compare Spark's read alone with its read with the plan; "" if one of them is unknown."""
+    """Compare Spark's read alone with its read with the plan.
+
+    Empty if one of them is unknown.
+    """
     alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
@@ -182,14 +198,20 @@ def comparison(report: SkipReport) -> str:
 
 
 def time_zone_text(report: SkipReport) -> str:
-    """Explain how to interpret `normalized` under an unknown time zone of the session; "" if no zone matters."""
+    """Explain how to interpret `normalized` under an unknown time zone of the session.
+
+    Empty if no zone matters.
+    """
     if all(engine.caveat is not Caveat.TIME_ZONE for engine in report.engines):
         return ""
     return "not known: a value is skipped only if all time zones agree about it; pass --time-zone to skip more"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
-    """Return the reads of an engine alone, and with the plan; None for an unknown read."""
+    """Return the reads of an engine alone, and with the plan.
+
+    None for an unknown read.
+    """
     return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
 
 
@@ -247,7 +269,10 @@ def snapshot_text(snapshot: TableSnapshot) -> str:
 
 
 def unopened_text(report: SkipReport) -> str:
-    """Describe unopened files of a table without a log, and how they are counted; "" if all were opened."""
+    """Describe unopened files of a table without a log, and how they are counted.
+
+    Empty if all were opened.
+    """
     if report.table_snapshot is not None or not report.unopened_files:
         return ""
     files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
@@ -263,7 +288,10 @@ def unopened_text(report: SkipReport) -> str:
 
 
 def least_text(report: SkipReport) -> str:
-    """Explain why a conjunct alone may skip more than reported; "" if the figures are complete."""
+    """Explain why a conjunct alone may skip more than reported.
+
+    Empty if the figures are complete.
+    """
     if all(part.complete for part in report.conjuncts):
         return ""
     if report.unopened_files:

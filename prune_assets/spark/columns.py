@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def column_of(name: str, *, nested: bool = True) -> Column:
-    """Return a column by its exact name; if `nested`, a dot separates a struct from its field."""
+    """Return a column by its exact name.
+
+    If `nested`, a dot separates a struct from its field.
+    """
     from pyspark.sql import functions as fn
 
     return fn.col(".".join(map(quoted, name.split(".") if nested else [name])))

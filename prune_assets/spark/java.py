@@ -95,7 +95,10 @@ def _remedy() -> str:
 
 
 def use_java() -> Java:
-    """Set JAVA_HOME of this process to the Java that `find_java` returns. Call it before Spark starts."""
+    """Set JAVA_HOME of this process to the Java that `find_java` returns.
+
+    Call it before Spark starts.
+    """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
     return java
@@ -170,7 +173,10 @@ def _settings(binary: Path) -> tuple[dict[str, str], str]:
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:
-    """Return the output of `java`, and the reason of a failure; "" if it succeeded."""
+    """Return the output of `java`, and the reason of a failure.
+
+    Empty if it succeeded.
+    """
     try:
         done = subprocess.run(  # noqa: S603 - running Java is the purpose
             [binary, *arguments],

@@ -1,4 +1,7 @@
-"""Options for a Spark that runs only on this machine; the user's own options take precedence."""
+"""Options for a Spark that runs only on this machine.
+
+The user's own options take precedence.
+"""
 
 from __future__ import annotations
 

@@ -42,8 +42,9 @@ def lower_predicate(
     session: SparkSession | SparkSemantics | None,
     now: int | None = None,
 ) -> LoweredPredicate:
-    """Lower a predicate on the columns of a table; raises WrongUse unless it is a string or a Column.
+    """Lower a predicate on the columns of a table.
 
+    Raises WrongUse unless it is a string or a Column.
     `now`: current time for clock functions, in microseconds since 1970-01-01; None for the present.
     """
     semantics = semantics_for(session)
@@ -78,7 +79,10 @@ def means_the_same(
 
 
 def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
-    """Return the settings that decide the meaning of a predicate; None means those of the installed Spark."""
+    """Return the settings that decide the meaning of a predicate.
+
+    None means the settings of the installed Spark.
+    """
     if session is None:
         return SparkSemantics.of(installed_version())
     if isinstance(session, str):
@@ -93,7 +97,10 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
 
 
 def builtin_check(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
-    """Return a function that tests whether a function name is a Spark builtin; None if all names are."""
+    """Return a function that tests whether a function name is a Spark builtin.
+
+    None if all names are.
+    """
     if session is None or isinstance(session, SparkSemantics):
         return None
     from prune_assets.spark.queries.ask_values import is_builtin_function

@@ -26,8 +26,9 @@ _WITHIN_A_STAGE = 30.0
 
 
 def start_session(*tables: str) -> SparkSession:
-    """Return the Spark session of a command; print to stderr that it starts, which takes a while.
+    """Return the Spark session of a command.
 
+    Print to stderr that it starts, which takes a while.
     `tables`: tables that Spark will read and write. Raises UnsupportedFeature, before Spark starts, for a table in a
     store whose driver Spark lacks. The session logs nothing: a command reports a failure in one line, where Spark would
     print a hundred.

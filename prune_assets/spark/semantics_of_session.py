@@ -24,7 +24,10 @@ _KNOWN: WeakKeyDictionary[SparkSession, dict[str, Span | None]] = WeakKeyDiction
 
 
 def semantics_of(session: SparkSession) -> SparkSemantics:
-    """Read the settings of a session and, once, the span of its time zone; raises for an unsupported Spark."""
+    """Read the settings of a session and, once, the span of its time zone.
+
+    Raises for an unsupported Spark.
+    """
     # Behavior that became a setting in Spark 4 is always on before.
     version = check_session(session)
     defaults = SparkSemantics.of(version)
@@ -57,8 +60,9 @@ def is_true(session: SparkSession, key: str, *default: str) -> bool:
 
 
 def agreed_span(session: SparkSession, name: str) -> Span | None:
-    """Return the span in which Spark and this machine agree on a zone; None for an unknown or fixed zone.
+    """Return the span in which Spark and this machine agree on a zone.
 
+    None for an unknown or fixed zone.
     In microseconds since 1970, both included. Computed once per session and zone.
     """
     zone = zone_named(name)

@@ -203,7 +203,10 @@ _holding = Lock()
 
 @contextmanager
 def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a session option while any thread holds it; afterwards restore it, or unset it if it was not set."""
+    """Set a session option while any thread holds it.
+
+    Afterwards restore it, or unset it if it was not set.
+    """
     name = id(session), key
     with _holding:
         before, holders = _held.get(name) or (option_that_was_set(session, key), 0)

@@ -28,8 +28,9 @@ _INSTALLED: dict[tuple[object, ...], str] = {}
 
 
 def installed_version() -> str | None:
-    """Return the version of the installed pyspark, which is not imported; None if not installed.
+    """Return the version of the installed pyspark, which is not imported.
 
+    None if not installed.
     Read from its source: `importlib.metadata` would load half of the standard library.
     """
     # Every plan without a session calls this function, and the search takes longer than parsing a predicate.
@@ -84,8 +85,9 @@ def install_as(spark: str) -> str:
 
 
 def java_versions(version: str | None) -> tuple[int, int | None]:
-    """Return the oldest and the newest Java for a Spark version; None if no Java is too new.
+    """Return the oldest and the newest Java for a Spark version.
 
+    None if no Java is too new.
     Hadoop before 3.4.2 looks up the user with an API that Java 24 removed.
     >>> java_versions("3.5.9"), java_versions("4.1.4"), java_versions("4.2.0"), java_versions(None)
     ((8, 23), (17, 23), (17, None), (17, None))
@@ -119,12 +121,18 @@ def _loggers() -> list[Logger]:
 
 
 def message_of(error: PySparkException) -> str:
-    """Return the message of an error that Spark raised; before 4.0 it is only the text of the error."""
+    """Return the message of an error that Spark raised.
+
+    Before 4.0 it is only the text of the error.
+    """
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 
 
 def java_error() -> type[Exception]:
-    """Return the class of Java errors that Spark does not convert; pyspark-client, without Java, has its own class."""
+    """Return the class of Java errors that Spark does not convert.
+
+    pyspark-client, without Java, has its own class.
+    """
     try:
         from py4j.protocol import Py4JError
     except ModuleNotFoundError:
@@ -212,7 +220,10 @@ def metadata_column(df: DataFrame) -> Column:
 
 
 def try_cast(name: str, to: DataType) -> Column:
-    """Cast a column by its plain name, null if the cast fails; Spark 3.5 supports this only in SQL."""
+    """Cast a column by its plain name, null if the cast fails.
+
+    Spark 3.5 supports this only in SQL.
+    """
     from pyspark.sql import functions as fn
 
     if release(installed_version() or "4") < (4, 0):
@@ -230,7 +241,10 @@ def in_tasks_by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
 
 
 def limits_row_group_rows(session: SparkSession) -> bool:
-    """Return True if the writer can limit the rows of a row group; parquet-java can since 1.16."""
+    """Return True if the writer can limit the rows of a row group.
+
+    parquet-java can since 1.16.
+    """
     return release(session.version) >= (4, 1)
 
 

@@ -37,8 +37,9 @@ def is_supported(version: str) -> bool:
 
 
 def check_session(session: SparkSession) -> str:
-    """Return the Spark version of a session; with Spark Connect, the version of the server.
+    """Return the Spark version of a session.
 
+    With Spark Connect, the version of the server.
     Raises UnsupportedFeature for an unsupported version, and for a version older than the pyspark that drives it
     through Java, because such a pyspark calls methods that the older version lacks.
     """
@@ -88,7 +89,10 @@ def is_client_only() -> bool:
 
 
 def home_version() -> str | None:
-    """Return the version of the Spark in SPARK_HOME, by the name of a jar; None if SPARK_HOME holds no Spark."""
+    """Return the version of the Spark in SPARK_HOME, by the name of a jar.
+
+    None if SPARK_HOME holds no Spark.
+    """
     home = os.environ.get("SPARK_HOME")
     jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
     found = (re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in jars)

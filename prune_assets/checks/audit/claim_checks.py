@@ -33,7 +33,10 @@ class Outside(NamedTuple):
 
 
 class Miscount(NamedTuple):
-    """A wrong count: `what` is counted, as claimed and as found; `loses_rows`: True if predicates lose rows by it."""
+    """A wrong count: `what` is counted, as claimed and as found.
+
+    `loses_rows`: True if predicates lose rows by it.
+    """
 
     container: int
     what: str
@@ -98,7 +101,10 @@ class CheckedClaims:
             yield side, found._replace(containers=len(containers))
 
     def miscounts(self, *, whole: bool, extremes_alone: bool = False) -> Iterator[Miscount]:
-        """Yield wrong counts; `whole`: all rows were compared, `extremes_alone`: only counts of 0 or all are claims."""
+        """Yield wrong counts.
+
+        `whole`: all rows were compared, `extremes_alone`: only counts of 0 or all are claims.
+        """
         kinds = [("null", self.claimed.null_count, self.nulls, self.rows)]
         if pa.types.is_floating(self.claimed.lower.type):
             kinds.append(("NaN", self.claimed.nan_count, self.nans, self.rows - self.nulls))

@@ -28,8 +28,9 @@ class Some(NamedTuple):
 
 
 def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn, column: LeafColumn) -> Iterator[Some]:
-    """Read a column outside of lists; `path`: its name in the file, `leaf`: its stored form.
+    """Read a column outside of lists.
 
+    `path`: its name in the file, `leaf`: its stored form.
     If the type is unknown, the compared values only show where values are null. Raises UnsupportedFeature for values
     without a comparable form in Arrow, and the errors of reading.
     """

@@ -63,8 +63,9 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileAudit:
-    """A file of a table; the row groups at `chosen` are read, `positions` are all its row groups.
+    """A file of a table.
 
+    The row groups at `chosen` are read, `positions` are all its row groups.
     `live`: flags of the rows that are not deleted, None if all count.
     """
 
@@ -109,7 +110,10 @@ class FileAudit:
         return f"{self.file} {column.name}"
 
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
-        """Return the stored leaf of a column and its path; None if the file does not have it as an unrepeated leaf."""
+        """Return the stored leaf of a column and its path.
+
+        None if the file does not have it as an unrepeated leaf.
+        """
         kind = int(self.index.groups.kind[self.file])
         leaf = leaf_as_read(column, self.index.groups.kinds[kind])
         if leaf is None or leaf.max_repetition_level:
@@ -207,7 +211,10 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(audit: FileAudit, known: Known, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
-    """Yield the evidence of each row group, read in one batch. Raises MalformedFile at a damaged row group."""
+    """Yield the evidence of each row group, read in one batch.
+
+    Raises MalformedFile at a damaged row group.
+    """
     column = known.column
     looked_up = positions[~_has_nulls_alone(known, positions)]
     blocks = _each(lambda some: _blocks(audit, column, some), looked_up)

@@ -21,7 +21,10 @@ REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filt
 
 @dataclass(slots=True)
 class Findings:
-    """Collected findings; per code and key the most severe one is kept, and the others are counted."""
+    """Collected findings.
+
+    Per code and key the most severe one is kept, and the others are counted.
+    """
 
     claims: Counter[str] = field(default_factory=Counter)
     _found: dict[tuple[str, str], tuple[Finding, int]] = field(default_factory=dict)
@@ -105,7 +108,10 @@ def absent_value(source: ClaimSource, value: pa.Scalar, *, text: bool) -> Findin
 
 
 def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
-    """Report a claim that plans do not trust; `wrong`: the value that disproves it, "" if none was found."""
+    """Report a claim that plans do not trust.
+
+    `wrong`: the value that disproves it, "" if none was found.
+    """
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""
     return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class IgnoredStatistics(NamedTuple):
-    """Written statistics that are not trusted, per row group; `there`: flags; `reasons`: per kind of file."""
+    """Written statistics that are not trusted, per row group.
+
+    `there`: flags; `reasons`: per kind of file.
+    """
 
     bounds: Bounds
     there: NDArray[np.bool_]

@@ -26,8 +26,9 @@ HEADER_BYTES = 1 << 10
 def check_pages(
     file: DataFile, offsets: OffsetIndexes, rows: int, stop: int, *, location: str, traffic: Traffic
 ) -> Finding | None:
-    """Compare the row count of each page in an offset index with the page header; return the first difference.
+    """Compare the row count of each page in an offset index with the page header.
 
+    Return the first difference.
     `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of its row group.
     """
     if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):

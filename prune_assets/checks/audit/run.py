@@ -124,7 +124,9 @@ def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[n
 
 
 def _spread(count: int, chosen: int) -> NDArray[np.int64]:
-    """Return `chosen` evenly spread numbers from 0 to `count` - 1; all of them if there are fewer.
+    """Return `chosen` evenly spread numbers from 0 to `count` - 1.
+
+    All of them if there are fewer.
 
     >>> _spread(10, 3).tolist(), _spread(2, 5).tolist()
     ([0, 3, 6], [0, 1])
@@ -134,7 +136,10 @@ def _spread(count: int, chosen: int) -> NDArray[np.int64]:
 
 
 def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
-    """Return the columns whose metadata plans rely on; add the reasons for the others to `skipped`."""
+    """Return the columns whose metadata plans rely on.
+
+    Add the reasons for the others to `skipped`.
+    """
     in_directories = {column.name for column in index.groups.partitions}
     wanted = (
         index.groups.columns

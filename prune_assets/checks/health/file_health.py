@@ -154,7 +154,10 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 
 
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
-    """Report row groups without a page index; a warning if one of them would have several pages by default."""
+    """Report row groups without a page index.
+
+    A warning if one of them would have several pages by default.
+    """
     chunks = index.footers.chunks(column)
     without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
     if not without.any() or facts.physical == "INT96":

@@ -32,7 +32,10 @@ OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 
 def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64]) -> list[Finding]:
-    """Check the health of a table whose footers are read already; `partition`: partition number of each file."""
+    """Check the health of a table whose footers are read already.
+
+    `partition`: partition number of each file.
+    """
     by_log, examination = table.version_number is not None, table.format.examination()
     clustered_by = examination.clustered_by(table)
     of_files = _of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)

@@ -1,1 +1,4 @@
-"""Explanation of plans: builds the skip report from a plan and an engine; `pr.plan` returns `Plan`."""
+"""Explanation of plans: builds the skip report from a plan and an engine.
+
+`pr.plan` returns `Plan`.
+"""

@@ -50,8 +50,9 @@ _NEVER_TRUE = (
 def advise(
     plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
 ) -> Advice | None:
-    """Explain what prevents more skipping, and the remedies; None if enough is skipped. Reads nothing else.
+    """Explain what prevents more skipping, and the remedies.
 
+    None if enough is skipped. Reads nothing else.
     A predicate that no row can match gets advice too, because it often compares with NULL. If half the bytes are
     skipped already, only columns that skip too little after the other conjuncts get advice.
     """
@@ -81,7 +82,10 @@ def _is_never_true(predicate: Predicate) -> bool:
 
 
 def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
-    """Advise for the columns that skip little after the other conjuncts; None if nothing helps."""
+    """Advise for the columns that skip little after the other conjuncts.
+
+    None if nothing helps.
+    """
     open_columns = [(one, remedies) for one in columns if one.is_open and (remedies := one.remedies())]
     if not open_columns:
         return None

@@ -37,7 +37,10 @@ MAX_LOGGED_FILES = 1_000_000
 
 
 def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
-    """Evaluate each conjunct alone, at most the first 200; a single conjunct takes the figures of the plan."""
+    """Evaluate each conjunct alone, at most the first 200.
+
+    A single conjunct takes the figures of the plan.
+    """
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)

@@ -61,7 +61,10 @@ class ColumnAdvice:
 
     @cached_property
     def spread(self) -> ValueSpread | None:
-        """Spread of the column's values in the remaining row groups; None if bounds do not show it."""
+        """Spread of the column's values in the remaining row groups.
+
+        None if bounds do not show it.
+        """
         return spread_of(self.bounds.take(self.remaining), self.parts)
 
     @property
@@ -138,7 +141,10 @@ class ColumnAdvice:
 
     @cached_property
     def _few_values(self) -> pa.Array | None:
-        """Values of the column, if metadata show at most 16; some of them may not occur."""
+        """Values of the column, if metadata show at most 16.
+
+        Some of them may not occur.
+        """
         candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
         return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
 
@@ -157,7 +163,10 @@ class ColumnAdvice:
         return pa.array(range(least, most + 1), storage).cast(type_)
 
     def _values_of_dictionaries(self) -> pa.Array | None:
-        """Return the values in the row groups read; None unless the plan has read all their dictionaries."""
+        """Return the values in the row groups read.
+
+        None unless the plan has read all their dictionaries.
+        """
         held = self.plan.index.dictionaries.at_hand(self.column, self.read)
         small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
         if len(small) < len(held) or len({values.type for values in small}) != 1:

@@ -44,7 +44,10 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
 
 
 class FileReports(Sequence[FileReport]):
-    """Reports of all files: the rows read per row group and the reason; each report is built on access."""
+    """Reports of all files: the rows read per row group and the reason.
+
+    Each report is built on access.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan

@@ -63,8 +63,9 @@ _SILENT = "no metadata is available for it"
 
 
 class Reasons:
-    """Reasons for the row groups of one evaluation; shared parts are computed once, on first use.
+    """Reasons for the row groups of one evaluation.
 
+    Shared parts are computed once, on first use.
     Reasons read no further metadata; they say which metadata a level did not read.
     """
 
@@ -179,7 +180,10 @@ class Reasons:
 
 
 def _first_denied(conjuncts: Sequence[Predicate], outcomes: OutcomeArray) -> NDArray[np.int64]:
-    """Return per row group the number of the first conjunct that no row satisfies; `len(conjuncts)` if none."""
+    """Return per row group the number of the first conjunct that no row satisfies.
+
+    `len(conjuncts)` if none.
+    """
     denied, first = np.full(outcomes.shape[1], len(conjuncts), np.int64), 0
     for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
@@ -195,8 +199,9 @@ def _sql(predicate: Predicate) -> str:
 
 
 def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, *, proven: bool = False) -> str:
-    """Explain why the bounds of a container leave a leaf open; `wanted`: the outcomes that remain possible.
+    """Explain why the bounds of a container leave a leaf open.
 
+    `wanted`: the outcomes that remain possible.
     `proven`: every row has one of these outcomes.
     """
     low, high = bounds.lower[position], bounds.upper[position]
@@ -228,7 +233,10 @@ def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
 
 
 def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
-    """Return True if float bounds alone leave a leaf open; if False, only a possible NaN does."""
+    """Return True if float bounds alone leave a leaf open.
+
+    If False, only a possible NaN does.
+    """
     least = low.as_py() if low.is_valid else -math.inf
     most = high.as_py() if high.is_valid else math.inf
     match leaf:

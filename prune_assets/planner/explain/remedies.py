@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Remedies:
-    """Remedies for the unsupported conditions of one plan; the effect of a time zone is computed once."""
+    """Remedies for the unsupported conditions of one plan.
+
+    The effect of a time zone is computed once.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan

@@ -53,7 +53,9 @@ _NULL = Constant(Outcomes.NULL)
 
 
 def report(read: SparkRead) -> SkipReport:
-    """Sum up what every level skipped; reads and caches metadata for exact page bytes and single conjuncts.
+    """Sum up what every level skipped.
+
+    Reads and caches metadata for exact page bytes and single conjuncts.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -143,7 +145,10 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
 
 
 def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:
-    """Return why a condition was not tested on all values in each row group read; "" if it was."""
+    """Return why a condition was not tested on all values in each row group read.
+
+    Empty if it was.
+    """
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.groups.columns if (column.path,) == columns_of_leaf(leaf)), None)

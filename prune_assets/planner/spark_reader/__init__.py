@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class SparkRead:
-    """How Spark reads the survivors of a plan with its own Parquet reader; properties are computed on first use."""
+    """How Spark reads the survivors of a plan with its own Parquet reader.
+
+    Properties are computed on first use.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self.plan = plan

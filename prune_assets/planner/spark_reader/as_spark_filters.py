@@ -65,7 +65,10 @@ _UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKin
 def as_spark_filters(
     conjuncts: Sequence[ParsedPredicate | None], *, semantics: SparkSemantics, profile: SparkProfile
 ) -> SparkFilter:
-    """Return the filters of Spark's data sources for bound conjuncts; None is a conjunct that was not parsed."""
+    """Return the filters of Spark's data sources for bound conjuncts.
+
+    None is a conjunct that was not parsed.
+    """
     found = [
         Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
         for parsed in conjuncts
@@ -174,7 +177,10 @@ class _Filters:
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
     def _is_truth(self, node: nodes.TruthTest, *, negated: bool) -> SparkFilter:
-        """Return the filter of `flag IS TRUE`, which is `flag <=> TRUE`; other operands are not pushed down."""
+        """Return the filter of `flag IS TRUE`, which is `flag <=> TRUE`.
+
+        Other operands are not pushed down.
+        """
         found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
         if not isinstance(found, Filter):
             return Opaque()
@@ -208,7 +214,10 @@ def _is_strict(node: nodes.SyntaxNode) -> bool:
 
 
 def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
-    """Return True if Spark rounds a decimal to compare it; `count_digits`: integers have only their written digits."""
+    """Return True if Spark rounds a decimal to compare it.
+
+    `count_digits`: integers have only their written digits.
+    """
     exact = [value for value in values if value.is_exact_number]
     whole = [
         value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
@@ -254,7 +263,10 @@ def _may_fold(operand: nodes.SyntaxNode) -> bool:
 
 
 def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
-    """Return True if Spark simplifies LIKE; a pattern that contains the escape character is not simplified."""
+    """Return True if Spark simplifies LIKE.
+
+    A pattern that contains the escape character is not simplified.
+    """
     pattern = like.right
     if not isinstance(pattern, nodes.Literal):
         return False

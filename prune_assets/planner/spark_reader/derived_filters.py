@@ -58,7 +58,10 @@ _NEVER: Literal["never"] = "never"
 
 
 def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -> tuple[Predicate, ...]:
-    """Return the conditions to AND to the user's filter; empty if the plan skips no row that Spark would read."""
+    """Return the conditions to AND to the user's filter.
+
+    Empty if the plan skips no row that Spark would read.
+    """
     access, index = plan.evaluation.access, plan.index
     if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
         return ()
@@ -175,7 +178,10 @@ def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cu
 
 
 def _cut_range(node: Compare | Interval, low: pa.Scalar | None, high: pa.Scalar | None, bounds: SurvivorBounds) -> _Cut:
-    """Keep the ends of a range that are inside the bounds; ends outside exclude nothing."""
+    """Keep the ends of a range that are inside the bounds.
+
+    Ends outside exclude nothing.
+    """
     hull = bounds.of(node.column)
     ends = [end for end in (low, high) if end is not None]
     if hull is None:

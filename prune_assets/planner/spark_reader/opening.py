@@ -42,7 +42,10 @@ class SparkScan:
 
 
 def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:
-    """Choose the cheapest way to open the surviving files; `named`: how the caller named the table."""
+    """Choose the cheapest way to open the surviving files.
+
+    `named`: how the caller named the table.
+    """
     survivors = np.zeros(len(index.groups.files), np.bool_)
     survivors[index.groups.file[access.verdict != Verdict.SKIP]] = True
     count = int(np.count_nonzero(survivors))
@@ -64,7 +67,10 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
 
 
 def _of_the_same_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return a flag per file: its name is the name of a survivor. Each partition may hold a file of that name."""
+    """Return a flag per file: its name is the name of a survivor.
+
+    Each partition may hold a file of that name.
+    """
     names = [file.path.rpartition("/")[2] for file in index.groups.files]
     wanted = {name for name, kept in zip(names, survivors.tolist(), strict=True) if kept}
     return np.array([name in wanted for name in names], np.bool_)

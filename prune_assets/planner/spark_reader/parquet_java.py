@@ -57,7 +57,10 @@ class Evidence(NamedTuple):
 
 
 def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
-    """Return bounds in the order of parquet-java; entries that are not `believed` have no bounds."""
+    """Return bounds in the order of parquet-java.
+
+    Entries that are not `believed` have no bounds.
+    """
     known = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
     nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
     return Evidence(
@@ -116,7 +119,10 @@ def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
 
 
 def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
-    """Return flags of the pages that the column index keeps; without a column index, `of` has no bounds."""
+    """Return flags of the pages that the column index keeps.
+
+    Without a column index, `of` has no bounds.
+    """
     with_nulls: Flags = of.null_count != 0
     inside: Flags = ~of.all_null & ~(of.known & _outside(leaf, of))
     match leaf.rel:
@@ -173,8 +179,9 @@ def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
 
 
 def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
-    """Return flags of the row groups that dictionaries exclude; None is an incomplete or unread dictionary.
+    """Return flags of the row groups that dictionaries exclude.
 
+    None is an incomplete or unread dictionary.
     `no_nulls`: the statistics count no nulls.
     """
     dropped = np.zeros(len(dictionaries), np.bool_)
@@ -216,7 +223,10 @@ _MATCHES = {
 
 
 def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
-    """Return flags of the row groups that bloom filters exclude; None is a missing or unread filter."""
+    """Return flags of the row groups that bloom filters exclude.
+
+    None is a missing or unread filter.
+    """
     dropped = np.zeros(len(filters), np.bool_)
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):

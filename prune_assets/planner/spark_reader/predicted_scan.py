@@ -175,8 +175,9 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
 
 
 def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
-    """Return the column as Spark's filters find it in a file; None if they ignore the file's column.
+    """Return the column as Spark's filters find it in a file.
 
+    None if they ignore the file's column.
     Spark also pushes filters to a file with shorter integers, if the literal fits the shorter type.
     """
     found = leaf_in_file(column, kind)
@@ -195,14 +196,20 @@ def _columns(tree: SparkFilter) -> list[Path]:
 
 
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
-    """Return flags of row groups with an offset index for every column read; otherwise column indexes are not used."""
+    """Return flags of row groups with an offset index for every column read.
+
+    Otherwise column indexes are not used.
+    """
     located = np.ones(len(index), np.bool_)
     located[index.groups.read_from()] = index.totals.read(columns).located
     return located
 
 
 class _Reader:
-    """Evaluates level by level, as Spark's reader does; `unread` collects metadata that it would also have used."""
+    """Evaluates level by level, as Spark's reader does.
+
+    `unread` collects metadata that it would also have used.
+    """
 
     def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
         self._index = index
@@ -212,7 +219,10 @@ class _Reader:
         self.unread: dict[str, None] = {}
 
     def unopened(self, remaining: Flags) -> Flags:
-        """Return flags of row groups in files that the plan did not open; what Spark reads of them is unknown."""
+        """Return flags of row groups in files that the plan did not open.
+
+        Spark's reads of these files are unknown.
+        """
         index = self._index
         found = (
             np.zeros(len(remaining), np.bool_)

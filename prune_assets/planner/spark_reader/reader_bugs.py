@@ -150,7 +150,10 @@ def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray
 
 
 def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of column indexes whose pages differ from the offset index's; parquet-java 1.17 ignores such indexes."""
+    """Warn of column indexes whose pages differ from the offset index's.
+
+    parquet-java 1.17 ignores such indexes.
+    """
     indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return
@@ -179,7 +182,10 @@ def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
 
 
 def _overflows(leaf: Filter, stored: LeafColumn) -> str:
-    """Describe a lookup of a decimal by fewer bits than it has; "" if all values fit."""
+    """Describe a lookup of a decimal by fewer bits than it has.
+
+    Empty if all values fit.
+    """
     bits = _BITS.get(stored.physical)
     if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
         return ""

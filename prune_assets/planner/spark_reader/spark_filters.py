@@ -56,7 +56,9 @@ OPPOSITE = {
 
 
 class Values(Sequence["pa.Scalar"]):
-    """List values, at least one, as an Arrow array; long lists need no work per value.
+    """List values, at least one, as an Arrow array.
+
+    Long lists need no work per value.
 
     >>> import pyarrow as pa
     >>> Values(pa.array([7, 8])) == (pa.scalar(7), pa.scalar(8))

@@ -44,7 +44,9 @@ def reading_version(session_version: str | None) -> str:
 
 
 def profile_of(session_version: str | None) -> SparkProfile:
-    """Return the profile of the version that reads; an unknown version gets the profile of the version before it.
+    """Return the profile of the version that reads.
+
+    An unknown version gets the profile of the version before it.
 
     >>> profile_of("4.0.5").release, profile_of("5.1.0").release
     ((4, 0), (4, 3))

@@ -1,5 +1,6 @@
-"""Bounds and ranges that cover the surviving data; derived filters use them, and Spark pushes the ranges down.
+"""Bounds and ranges that cover the surviving data.
 
+Derived filters use them, and Spark pushes the ranges down.
 Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving
 container, so the union of the survivors' bounds on a column holds for every selected row and may be ANDed to the
 filter. This pays off if the ranges exclude data that Spark would not skip by itself.
@@ -150,7 +151,10 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
 
 
 def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
-    """Return the rows gained and the predicate on one column; None if it gains nothing."""
+    """Return the rows gained and the predicate on one column.
+
+    None if it gains nothing.
+    """
     low, high, may_be_null, no_value = _bounds(column, containers, index)
     survivors = np.flatnonzero(containers.kept & ~no_value)
     kept = from_numpy(survivors)
@@ -221,7 +225,10 @@ def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nu
 
 
 def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
-    """Join overlapping intervals; per joined interval, return which input holds its low and its high end."""
+    """Join overlapping intervals.
+
+    Per joined interval, return which input holds its low and its high end.
+    """
     order = np.argsort(low, kind="stable")
     reach = np.maximum.accumulate(high[order])
     begins = np.concatenate([[True], low[order][1:] > reach[:-1]])
@@ -242,8 +249,9 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 
 
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
-    """Return the bound in the column's type; None if it has no literal in Spark SQL.
+    """Return the bound in the column's type.
 
+    None if it has no literal in Spark SQL.
     That is a truncated string that is not valid UTF-8, and a date whose year does not have four digits.
     """
     if not can_be_written(bound):
@@ -274,7 +282,10 @@ class SurvivorBounds:
         return path in self._index.groups.partition_values or not self._index.groups.has_several_types(column)
 
     def of(self, path: Path) -> tuple[pa.Scalar, pa.Scalar] | None:
-        """Return the smallest and the largest value; None if a survivor lacks bounds, or NaN may be above them."""
+        """Return the smallest and the largest value.
+
+        None if a survivor lacks bounds, or NaN may be above them.
+        """
         if path not in self._found:
             self._found[path] = self._of(self._columns[path])
         return self._found[path]

@@ -24,8 +24,9 @@ _NUMBER = re.compile(r"~?'?[-+]?[\d,.]+(e[-+]?\d+)?'?")
 def cells(
     titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = (), spare: Sequence[str] = ()
 ) -> RenderableType:
-    """Lay out rows of cells under titles; the columns of `numbers` are right-aligned and never wrap.
+    """Lay out rows of cells under titles.
 
+    The columns of `numbers` are right-aligned and never wrap.
     If the width is too small, columns are left out and named: first the columns of `spare` in order, then columns from
     the right.
     """

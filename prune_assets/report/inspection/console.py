@@ -60,7 +60,10 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
 
 
 def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
-    """Explain how to see the columns without a block; each of them has a line above."""
+    """Explain how to see the columns without a block.
+
+    Each of them has a line above.
+    """
     how = "--column NAME shows one, --json all"
     return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 

@@ -193,7 +193,10 @@ def line(text: str) -> Text:
 
 
 def more(count: int, what: str, how: str) -> list[RenderableType]:
-    """Return a note about omitted items and how to see them; empty if none are omitted."""
+    """Return a note about omitted items and how to see them.
+
+    Empty if none are omitted.
+    """
     return [Text(f"… and {count:,} more {what}; {how}", style="dim")] if count > 0 else []
 
 

@@ -43,8 +43,9 @@ _MOVES_ON = "it names a day that moves on"
 def ask_values(
     session: SparkSession, columns: Sequence[LeafColumn], sql: str, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
-    """Return the outcome of a condition for each row of values; UNKNOWN if it raises an error. Raises Refusal.
+    """Return the outcome of a condition for each row of values.
 
+    UNKNOWN if it raises an error. Raises Refusal.
     `values`: one Arrow array per column, nulls included.
     """
     if has_relative_date(sql):
@@ -65,7 +66,10 @@ def ask_values(
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return the outcome of a condition for each row; None if it raises for one of them."""
+    """Return the outcome of a condition for each row.
+
+    None if it raises for one of them.
+    """
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -185,7 +189,10 @@ def _nodes(root: Any) -> Iterator[Any]:
 
 
 def _names_moving_day(node: Any) -> bool:
-    """Return True if a cast turns a constant string into a day relative to now; Spark does so only for constants."""
+    """Return True if a cast turns a constant string into a day relative to now.
+
+    Spark does so only for constants.
+    """
     if not node.nodeName().lower().endswith("cast"):
         return False
     operand = node.child()
@@ -195,8 +202,9 @@ def _names_moving_day(node: Any) -> bool:
 
 
 def is_builtin_function(session: SparkSession, name: str) -> bool:
-    """Return True if Spark resolves a function name to its own function; False if unknown.
+    """Return True if Spark resolves a function name to its own function.
 
+    False if unknown.
     A session may register another function of that name. In older versions that hid Spark's own function; versions that
     look up functions along a path do so only with spark.sql.functionResolution.sessionOrder=first.
     """

@@ -40,8 +40,9 @@ def lower_column(
     semantics: SparkSemantics,
     now: int | None = None,
 ) -> LoweredPredicate:
-    """Lower a Column to a predicate, with literals in the types of `columns`; `frame` has the schema of the table.
+    """Lower a Column to a predicate, with literals in the types of `columns`.
 
+    `frame` has the schema of the table.
     For classic Spark, the analyzed condition is written as SQL, conjunct by conjunct. A conjunct that Spark does not
     read back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. For Spark
     Connect, the messages of the client are written as SQL, if they have an SQL form. If the whole Column has such text,
