@@ -1,4 +1,7 @@
-"""Check the layout of a table in its files; for a Delta table, in the files of its log, by its own column names."""
+"""Check the layout of a table in its files.
+
+For a Delta table these are the files of its log, with its own column names.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +125,10 @@ def prove(
 
 
 def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
-    """Compare the partition columns of the table with `partition_by` of the layout, if that is set."""
+    """Compare the partition columns of the table with the layout.
+
+    Nothing is compared if the layout has no `partition_by`.
+    """
     from parquet_core.fix import Fix, Step
     from parquet_core.layout.spec import Finding, Severity
     from prune_assets.tables.same_partitions import are_same_partitions
@@ -139,7 +145,10 @@ def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
 
 
 def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
-    """Return True for a part of a table: a list of files, or the directory of a partition."""
+    """Return True for a part of a table.
+
+    That is a list of files, or the directory of a partition.
+    """
     if not isinstance(table.given, str | os.PathLike):
         return True
     named = {part.partition("=")[0].casefold() for part in os.fspath(table.given).split("/") if "=" in part}
@@ -165,7 +174,10 @@ def prefix_of_names(prefix: str) -> str:
 
 
 def _selected(table: Table, where: str) -> NDArray[np.int64]:
-    """Return the numbers of the files that match a condition by partition values or log statistics."""
+    """Return the numbers of the files that match a condition.
+
+    Only partition values and log statistics are evaluated.
+    """
     import numpy as np
 
     from parquet_core.pruning.predicate import Constant, Unsupported, columns_of, leaves

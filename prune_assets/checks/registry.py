@@ -47,7 +47,10 @@ CODE_REMEDIES = {
 
 
 class CodeGroup(NamedTuple):
-    """Codes with the same reporters: codes of checks, or codes of advice, which no check reports."""
+    """Codes of checks or of advice with the same reporters.
+
+    No check reports codes of advice.
+    """
 
     title: str
     said_by: str

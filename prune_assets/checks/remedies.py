@@ -72,6 +72,9 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
 
 
 def finding_json(finding: Finding) -> dict[str, object]:
-    """Return a finding as commands print it in JSON, with its remedy only as text."""
+    """Return a finding as commands print it in JSON.
+
+    Its remedy is only text.
+    """
     keys = ("code", "severity", "location", "message", "remedy", "columns")
     return {key: getattr(finding, key) for key in keys}

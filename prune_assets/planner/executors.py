@@ -131,7 +131,10 @@ def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
 
 
 def _cause(error: Exception) -> str:
-    """Return the error raised in a task, if Spark passes it on, otherwise the first line of Spark's error."""
+    """Return the error of a failed task in one line.
+
+    That is the error raised in the task, if Spark passes it on, otherwise the first line of Spark's error.
+    """
     lines = f"{type(error).__name__}: {error}".splitlines()
     raised = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
     return one_line((raised or lines)[-1 if raised else 0])

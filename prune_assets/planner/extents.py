@@ -109,8 +109,9 @@ class PlannedExtent:
 
 
 def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
-    """Return the data that the plan reads: dictionaries and the pages that overlap the selected rows.
+    """Return the data that the plan reads per row group.
 
+    These are dictionaries, and the pages that overlap the selected rows.
     Fetches the offset indexes of the selected row groups.
     """
     rows = access.ranges.row_totals(len(index))
@@ -138,7 +139,10 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
 def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
 ) -> PlannedExtent:
-    """Return the data of one column that is read in the selected row groups; pro rata without an offset index."""
+    """Return the data of one column read in the selected row groups.
+
+    Without an offset index it is pro rata.
+    """
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
     located = offsets.reason == ""

@@ -62,8 +62,9 @@ _WILDCARD, _REPEATED_GROUP = re.compile(r"[%*+?{]"), re.compile(r"\)[*+{]")
 
 
 class RememberedTest:
-    """Test that evaluates each value, or row of values of several columns, once, and at most `most` of them.
+    """Test of a condition on values, each evaluated once.
 
+    A row of values of several columns counts as one value. At most `most` values are evaluated.
     `classes`: groups the values of the only column; the condition has one outcome per class. `longest`: number of
     characters of the longest string that Spark tests, None if unlimited.
     """
@@ -87,7 +88,7 @@ class RememberedTest:
         self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
-        """Return True if the test in another session yields no outcome that was excluded before."""
+        """Return True if another session yields no newly possible outcome."""
         try:
             return all(
                 new & ~before == 0
@@ -156,7 +157,7 @@ def value_tests(
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    """Return a test for each condition of a predicate that is tested on values while planning.
+    """Return a test for each condition tested on values while planning.
 
     `partitions`: columns whose values come from directories or a log. `semantics`: settings of the session.
     """
@@ -230,7 +231,10 @@ def _most(session: SparkSession | SparkSemantics | None) -> int:
 def tests_hold(
     tests: Mapping[Unsupported, OnValues | OnPartitions], session: SparkSession, columns: Sequence[LeafColumn]
 ) -> bool:
-    """Return True if the conditions have the outcomes of the plan in `session`, for the tested values."""
+    """Return True if the tests have the same outcomes in `session`.
+
+    The values tested while planning are compared.
+    """
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)
@@ -271,7 +275,10 @@ def _ask(part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the first position of each distinct row, and per row the number of its distinct row."""
+    """Return the distinct rows of several columns.
+
+    The first array has the first position of each distinct row, the second its number per row.
+    """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         encoded = _as_bits(column).dictionary_encode(null_encoding="encode")
@@ -282,7 +289,10 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _as_bits(values: pa.Array) -> pa.Array:
-    """View values as integers if they lack a Python value, or if equal values may differ in their bits."""
+    """View floats and times as integers.
+
+    These lack a Python value, or equal values may differ in their bits.
+    """
     kind = values.type
     if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
         return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -290,7 +300,10 @@ def _as_bits(values: pa.Array) -> pa.Array:
 
 
 def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
-    """Return the rows that can be passed to Spark, in the types that it reads, and flags of these rows."""
+    """Return the rows that can be passed to Spark.
+
+    They have the types that Spark reads; the second value flags these rows.
+    """
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)
     for column, is_text_column in zip(values, is_text, strict=True):

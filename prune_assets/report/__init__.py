@@ -1,1 +1,1 @@
-"""Skip reports: the data that a plan skips and the reasons, as data, text and picture."""
+"""Skip reports as data, text and picture."""

@@ -1,4 +1,7 @@
-"""Figures of a skip report: the single list for all code that shows, plots or stores numbers of a report."""
+"""Figures of a skip report.
+
+All code that shows, plots or stores numbers of a report uses this list.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Skip report as HTML: a page that loads nothing and runs only its own short script, and a card for notebooks."""
+"""Skip report as HTML: a page, and a card for notebooks.
+
+The page loads nothing and runs only its own short script.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,10 @@ class Page(NamedTuple):
 
 
 def to_html(report: SkipReport) -> str:
-    """Render as one self-contained page, in the light or dark mode of the reader's system."""
+    """Render as one self-contained page.
+
+    The reader's system chooses light or dark mode.
+    """
     return _environment().get_template(_TEMPLATE).render(page=_page(report), shown=_SHOWN_PARTS)
 
 
@@ -111,7 +117,10 @@ def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
 
 
 def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
-    """Split the bytes of the table into the bytes read, which come first, and the bytes that each level skips."""
+    """Split the bytes of the table into segments of a bar.
+
+    The bytes read come first, then the bytes that each level skips.
+    """
     sizes = [("read", "kept", report.kept.bytes)]
     sizes += [
         (f"skipped by {level_title(level.level)}", colours[level.level], level.skipped_bytes)
@@ -140,7 +149,10 @@ def _script() -> str:
 
 
 def template_environment() -> jinja2.Environment:
-    """Return the environment of the page templates, with the filter `bytes` and the function `counted`."""
+    """Return the environment of the page templates.
+
+    It has the filter `bytes` and the function `counted`.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("prune_assets", "report/templates"),
         autoescape=True,
@@ -190,7 +202,10 @@ def _path(value: str, table: str) -> str:
 
 
 def to_card(report: SkipReport) -> str:
-    """Return a report as an HTML card: bytes skipped, Spark's reads alone and with the plan, and the best remedy."""
+    """Return a report as an HTML card.
+
+    It shows the bytes skipped, Spark's reads alone and with the plan, and the best remedy.
+    """
     lines = [comparison(report), limit_text(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]

@@ -1,5 +1,6 @@
-"""Map of a table: one cell per row group, colored by the level that removed it.
+"""Map of a table: one cell per row group.
 
+The color is that of the level that removed the row group.
 The size of the table decides the form. `strips`: one line per file, with widths proportional to bytes. `cells`: equal
 cells in file order. `bins`: equal cells for runs of successive row groups, split by bytes. So the picture stays below
 a few megabytes for any number of row groups.
@@ -87,7 +88,10 @@ class Strip(NamedTuple):
 
 
 class Map(NamedTuple):
-    """The whole map: `strips` for few files, else `cells` in one drawing of `width` x `height`."""
+    """The whole map.
+
+    `strips` are set for few files, else `cells` in one drawing of `width` x `height`.
+    """
 
     kind: Kind
     strips: tuple[Strip, ...]
@@ -142,7 +146,10 @@ def _grid(kind: Kind, cells: Sequence[Cell], per_cell: int) -> Map:
 
 
 def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint one row group: its level's color, above it the rows read, above them the proven matches."""
+    """Paint one row group.
+
+    The color of its level is at the bottom, above it are the rows read, above them the proven matches.
+    """
     whole = ((0, resolution),)
     painted: list[tuple[str, Spans]] = []
     if group.verdict != "scan":
@@ -155,8 +162,9 @@ def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mappin
 
 
 def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint a run of row groups as one cell, split by bytes: the bytes read first, then level by level.
+    """Paint a run of row groups as one cell, split by bytes.
 
+    The bytes read come first, then level by level.
     `colours` has the levels in the order of `cell.skipped_bytes`.
     """
     parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]

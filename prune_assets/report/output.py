@@ -36,7 +36,9 @@ def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) ->
 
 
 def description_of(docstring: str) -> str:
-    r"""Return a docstring as a description for a JSON Schema, without examples and the lines that introduce them.
+    r"""Return a docstring as a description for a JSON Schema.
+
+    Examples and the lines that introduce them are left out.
 
     >>> description_of("A number.\n\n    For example:\n\n    >>> 1 + 1\n    2\n\n    Not negative.")
     'A number.\n\nNot negative.'
@@ -73,8 +75,9 @@ def refuse_without_folder(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old file or the new one.
+    """Replace a file in one step.
 
+    A reader sees the old file or the new one.
     Raises WrongUse if the folder does not exist; OSError names the file, not the temporary file next to it.
     """
     refuse_without_folder(path)

@@ -38,7 +38,9 @@ def share_text(part: int, whole: int) -> str:
 
 
 def tenths_of_percent(part: int, whole: int) -> int:
-    """Return a part in tenths of a percent, rounded down, so that skipped data is never overstated.
+    """Return a part in tenths of a percent, rounded down.
+
+    Skipped data is never overstated.
 
     >>> tenths_of_percent(8618, 10_000), share_text(8618, 10_000)
     (861, '86.1 %')

@@ -19,7 +19,10 @@ _MOST_CHARACTERS = 40
 
 
 def rows_as_json(rows: pa.Table, time_zone: str | None) -> list[dict[str, Any]]:
-    """Return rows as objects: times with a zone in `time_zone`, NaN and infinities as strings, bytes in hex."""
+    """Return rows as JSON objects.
+
+    Times with a zone are in `time_zone`, NaN and infinities are strings, bytes are hex.
+    """
     zone = None if time_zone is None else ZoneInfo(time_zone)
     return [{name: _plain(value, zone) for name, value in row.items()} for row in rows.to_pylist()]
 

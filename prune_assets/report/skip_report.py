@@ -77,8 +77,9 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Row groups that one level excludes for one leaf, and their compressed bytes of the columns read.
+    """Row groups that one level excludes for one leaf.
 
+    `bytes`: compressed bytes of the columns read in them.
     `unit`: a level that evaluates whole files counts files instead, also in `row_groups`.
     """
 
@@ -90,7 +91,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One comparison of the predicate: the rows that it excludes, and the data read because of it.
+    """One comparison of the predicate, and what it excludes.
 
     `denied`: the row groups that it excludes alone, by the first level that excludes them; later levels did not
     evaluate row groups that an earlier level or another leaf had excluded. `open_row_groups`, `open_bytes`: data read
@@ -108,8 +109,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """A run of row groups in a table too large for single entries: from the first to the last, both included.
+    """A run of row groups in a table too large for single entries.
 
+    Its first and its last row group are included.
     `skipped_bytes` has one entry for each of the report's levels.
     """
 
@@ -126,8 +128,9 @@ class MapCell:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupReport:
-    """Verdict on one row group, or with `index` -1 on a file that was not opened.
+    """Verdict on one row group.
 
+    With `index` -1 it is one on a file that was not opened.
     `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; all rows of `matches`
     are proven to match. `level` is the level that removed the row group, or some of its rows ("" if all rows are
     kept); `evidence` names every level that was evaluated; `bytes`: bytes of the whole row group, `kept_bytes`:
@@ -155,7 +158,10 @@ class RowGroupReport:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """Verdict on one file: `skip` if all its row groups are skipped, `scan` if no row of it is skipped."""
+    """Verdict on one file.
+
+    It is `skip` if all its row groups are skipped, `scan` if no row is skipped.
+    """
 
     path: str
     verdict: Verdict
@@ -164,8 +170,9 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """The planned version of a Delta table, or snapshot of an Iceberg table, and the row counts of its metadata.
+    """The planned version of a Delta table, or Iceberg snapshot.
 
+    Row counts are those of its metadata.
     `format`: "delta" or "iceberg". `version`: the version of a Delta table, the snapshot id of an Iceberg table.
     `timestamp`: when it was committed, in UTC; None if unknown without a further request. `files`: live files.
     `opened_files`: files whose footers were read. Rows of the report are rows as written: they include `deleted_rows`,
@@ -338,7 +345,10 @@ class SkipReport:
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
     def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:
-        """Return the row groups that are read, at least in part, each with its file's path; costliest first."""
+        """Return the row groups read, with file paths, costliest first.
+
+        Row groups that are read in part are included.
+        """
         kept = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
         return sorted(kept, key=lambda item: -item[1].kept_bytes)
 

@@ -38,7 +38,10 @@ def outcome_text(level: Level) -> str:
 
 
 def headline(report: SkipReport) -> str:
-    """Summarize in one line the bytes that need not be read, and Spark's bytes if these are clearly fewer."""
+    """Summarize in one line the bytes that need not be read.
+
+    Spark's bytes are added if they are clearly fewer.
+    """
     if report.skipped_fraction is None:
         return "Nothing to read: the table has no bytes in these columns"
     whole = report.total.bytes
@@ -58,14 +61,20 @@ def headline(report: SkipReport) -> str:
 
 
 def skipped_with_plan(report: SkipReport) -> int:
-    """Return the bytes that Spark with this plan skips, if predicted; else the bytes that need not be read."""
+    """Return the bytes that Spark with this plan skips.
+
+    Without a prediction, return the bytes that need not be read.
+    """
     engine = _predicted(report)
     kept = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
     return report.total.bytes - kept
 
 
 def limited_engine(report: SkipReport) -> Engine | None:
-    """Return Spark with this plan, if it is predicted to read clearly more than the best possible; else None."""
+    """Return Spark's predicted read with this plan if limited.
+
+    It is limited if it reads clearly more than the best possible; else None.
+    """
     engine = _predicted(report)
     if engine is None or not reads_clearly_more(engine.kept.bytes, report.kept.bytes, report.total.bytes):
         return None
@@ -157,7 +166,10 @@ def one_line(report: SkipReport) -> str:
 
 
 def did_nothing(level: Level) -> bool:
-    """Return True if a level skipped nothing, evaluated or not; such levels are shown last."""
+    """Return True if a level skipped nothing, evaluated or not.
+
+    Reports show such levels last.
+    """
     if level.skipped_rows is None:
         return level.skipped_bytes == 0 and level.total.files == level.kept.files
     return level.skipped_rows == 0 and level.skipped_bytes == 0
@@ -311,7 +323,10 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 
 
 def leaf_outcome(leaf: Leaf) -> str:
-    """Describe the row groups that a leaf excludes, by level, and the data read that it does not exclude."""
+    """Describe what a leaf excludes, by level.
+
+    The data read that the leaf does not exclude is described too.
+    """
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
     excluded = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:

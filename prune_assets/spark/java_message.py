@@ -30,8 +30,9 @@ def _package(module: str) -> str:
 
 
 def failure_of(error: Exception) -> Exception:
-    """Return a SparkFailure for an error of Spark or Java, a MissingPackage for a missing optional package.
+    """Return the package's own error for an error of Spark or Java.
 
+    That is a SparkFailure, or a MissingPackage for a missing optional package.
     Every other error is returned unchanged. Public functions and commands translate errors only by this function.
     """
     if not is_of_spark(error):
@@ -42,7 +43,9 @@ def failure_of(error: Exception) -> Exception:
 
 
 def java_message(text: str) -> str:
-    r"""Return the first line of Spark's innermost message, else of the innermost message; at most 300 characters.
+    r"""Return the first line of the innermost message.
+
+    Messages of Spark's own take precedence. At most 300 characters are returned.
 
     >>> java_message(": a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y")
     '[BAD_FILE] Of x.'

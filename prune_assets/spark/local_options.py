@@ -25,7 +25,10 @@ def is_local(master: str) -> bool:
 
 
 def local_options(master: str) -> dict[str, str]:
-    """Return the options: no web UI, loopback only, few partitions, a temporary warehouse for tables without a path."""
+    """Return the options of a local Spark.
+
+    No web UI, loopback only, few partitions, and a temporary warehouse for tables without a path.
+    """
     return {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",

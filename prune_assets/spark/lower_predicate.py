@@ -1,5 +1,6 @@
-"""Lower a WHERE condition on the columns of a table: the entry point from user input to the predicate tree.
+"""Lower a WHERE condition on the columns of a table.
 
+This module is the entry point from user input to the predicate tree.
 A session answers what only Spark can decide: whether a function is still a Spark builtin, the value of a constant,
 and the meaning of a Column.
 """
@@ -63,8 +64,9 @@ def lower_predicate(
 def means_the_same(
     lowered: LoweredPredicate, columns: Sequence[LeafColumn], *, planned: SparkSemantics, session: SparkSemantics
 ) -> bool:
-    """Return True if a predicate, lowered with `planned`, lowers to the same tree in a session.
+    """Return True if a predicate lowers to the same tree.
 
+    `planned`: settings with which it was lowered; `session`: settings to compare.
     Only predicates that depend on time zones are lowered again. A predicate lowered without a
     zone does not depend on zones.
     """

@@ -1,4 +1,7 @@
-"""Tag of the Spark jobs that prune-assets runs; event logs distinguish them from the jobs of users by it."""
+"""Tag of the Spark jobs that prune-assets runs.
+
+The tag distinguishes them from the jobs of users in event logs.
+"""
 
 from __future__ import annotations
 

@@ -98,7 +98,10 @@ def _print_stages(context: SparkContext, ended: threading.Event) -> None:
 
 @contextmanager
 def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
-    """Show a text that changes while the block runs; only if stderr is a terminal."""
+    """Show a changing text while the block runs.
+
+    It is shown only if stderr is a terminal.
+    """
     console = _console()
     if not console.is_terminal:
         yield

@@ -1,4 +1,7 @@
-"""Spark sessions wherever Python runs: the active one, a remote one, or a local one with a detected Java."""
+"""Spark sessions wherever Python runs.
+
+They are the active one, a remote one, or a local one with a detected Java.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,10 @@ def _start_with_java(options: Mapping[str, str], app_name: str) -> None:
 
 
 def _launch(options: Mapping[str, str], log: StartupLog) -> JavaGateway:
-    """Start Java with the options that must be on its command line, such as its memory."""
+    """Start Java with the options for its command line.
+
+    Its memory, for example, cannot be set later.
+    """
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -161,8 +167,9 @@ def _settle_for_local(conf: SparkConf) -> None:
 
 @contextmanager
 def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
-    """Describe the jobs of the block in Spark's UI, after a description that the caller has set.
+    """Describe the jobs of the block in Spark's UI.
 
+    The description follows one that the caller has set.
     Spark Connect has no job descriptions.
     """
     context = getattr(session, "_sc", None)
@@ -179,7 +186,10 @@ def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
 
 @contextmanager
 def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
-    """Describe the jobs of the block, and tag them as jobs of prune-assets, which `prune workload` ignores."""
+    """Describe and tag the jobs of the block as prune-assets' own.
+
+    `prune workload` ignores jobs with this tag.
+    """
     context = getattr(session, "_sc", None)
     if context is None:
         known, add, remove = session.getTags, session.addTag, session.removeTag

@@ -1,5 +1,6 @@
-"""Differences between Spark versions: one function per feature that a version lacks or implements differently.
+"""Differences between Spark versions.
 
+One function per feature that a version lacks or implements differently.
 Spark 3.5 to 4.3 are supported. Errors name features that a version lacks.
 """
 
@@ -157,7 +158,10 @@ def to_arrow(df: DataFrame) -> pa.Table:
 
 
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
-    """Return a local relation with the rows of an Arrow table, like `createDataFrame` of 4.0."""
+    """Return a local relation of an Arrow table.
+
+    `createDataFrame` of Spark 4.0 does the same.
+    """
     if not hasattr(session, "_jsparkSession"):
         _check_server(session)
     if release(installed_version() or session.version) >= (4, 0):
@@ -185,7 +189,10 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
 
 
 def _check_server(session: SparkSession) -> None:
-    """Raise UnsupportedFeature if a Connect server is older than its client, which requests settings that it lacks."""
+    """Raise UnsupportedFeature if a Connect server is older than its client.
+
+    The client requests settings that the server lacks.
+    """
     client, server = installed_version() or "", str(session.version)
     if release(client) > release(server):
         raise UnsupportedFeature(
@@ -207,7 +214,10 @@ def observation(df: DataFrame) -> Observation:
 
 
 def metadata_column(df: DataFrame) -> Column:
-    """Return Spark's column `_metadata` of file metadata, even if the DataFrame has a column of that name."""
+    """Return Spark's file metadata column `_metadata`.
+
+    The DataFrame may have a column of that name.
+    """
     if hasattr(df, "metadataColumn"):
         return df.metadataColumn("_metadata")
     if not hasattr(df, "_jdf"):

@@ -1,4 +1,7 @@
-"""Output of Java while Spark starts: kept off the terminal, and reported if the start fails."""
+"""Output of Java while Spark starts.
+
+It is kept off the terminal, and reported if the start fails.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ _NOISE = re.compile(
 
 
 class StartupLog:
-    """A pipe for Java's output: buffered inside the `with` block, passed on to standard error afterwards."""
+    """A pipe for Java's output.
+
+    Inside the `with` block the output is buffered, afterwards it goes to standard error.
+    """
 
     def __init__(self) -> None:
         self._source, self.writer = os.pipe()
@@ -42,13 +48,16 @@ class StartupLog:
         self._held.clear()
 
     def text(self) -> str:
-        """Return the last 64 KiB of the output of a Java process that has ended."""
+        """Return the last 64 KiB of an ended Java's output."""
         self._close_writer()
         self._thread.join(timeout=5)
         return self._held.decode("utf-8", errors="replace")
 
     def _close_writer(self) -> None:
-        """Close this process's copy of the pipe end, so that the pipe ends when Java does."""
+        """Close this process's end of the pipe.
+
+        The pipe then ends when Java does.
+        """
         if self._open:
             self._open = False
             os.close(self.writer)
@@ -65,7 +74,9 @@ class StartupLog:
 
 
 def cause(text: str) -> str:
-    r"""Return the message of a Java or Spark error on one line, without its stack.
+    r"""Return the message of a Java or Spark error without its stack.
+
+    The message is one line.
 
     >>> cause("An error occurred.\n: org.apache.spark.SparkException: Bad master\n\tat org.apache.X.y(X.java:1)\n")
     'An error occurred.: org.apache.spark.SparkException: Bad master'

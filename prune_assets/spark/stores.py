@@ -119,7 +119,10 @@ def _with_account(path: str, rest: str) -> str:
 
 
 def _host_of(account: str) -> str:
-    """Return the host of a storage account, in the cloud of the endpoint that the environment names."""
+    """Return the host of a storage account.
+
+    It is in the cloud of the endpoint that the environment names.
+    """
     named = urlsplit(first_set(AZURE_ENDPOINTS, os.environ) or "").hostname or ""
     if named.startswith(f"{account}.blob."):
         return named.replace(".blob.", ".dfs.", 1)
@@ -132,8 +135,9 @@ def absolute(path: str) -> str:
 
 
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
-    """Let reads outside of Spark reach the buckets of a table, and of `allow`, with the session's settings.
+    """Let reads outside of Spark use the session's store settings.
 
+    They apply to the buckets of a table, and of `allow`.
     The settings apply until another session is given, and only where the environment has none.
     """
     from parquet_core.storage.objects import reach_as_session
@@ -152,7 +156,10 @@ def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
 
 
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
-    """Return the settings of a path's bucket that the environment or a profile has and the session lacks."""
+    """Return the store settings that the session lacks.
+
+    These are settings of the path's bucket in the environment or a profile.
+    """
     bucket = _bucket(path)
     if bucket is None:
         return {}
@@ -181,7 +188,10 @@ def _bucket(path: str) -> str | None:
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
-    """Return a function that reads an `fs.s3a` setting: of the bucket if set, otherwise of all buckets."""
+    """Return a function that reads an `fs.s3a` setting.
+
+    A setting of the bucket takes precedence over the one of all buckets.
+    """
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:
         # A Spark Connect server reports its start options, but not the settings of its Hadoop files.

@@ -67,8 +67,9 @@ def check_installed() -> str:
 
 
 def check_start(*, remote: bool) -> None:
-    """Refuse to start a session of a pyspark that `check_installed` refuses, or that does not fit SPARK_HOME.
+    """Refuse to start a session with an unsuitable pyspark.
 
+    `check_installed` refuses it, or it does not fit SPARK_HOME.
     `remote`: the session is a Spark Connect session, which needs neither Java nor a Spark on this machine.
     """
     version = check_installed()
@@ -100,7 +101,7 @@ def home_version() -> str | None:
 
 
 def mismatch(version: str, spark: str) -> UnsupportedFeature:
-    """Return the error for a pyspark that does not fit the Spark that it starts."""
+    """Return the error for a pyspark that does not fit its Spark."""
     home = ", or unset SPARK_HOME" if os.environ.get("SPARK_HOME") else ""
     problem = f"pyspark {version} does not fit Spark {spark}, which it is to drive"
     return UnsupportedFeature(problem, Fix(f"{install_as(spark)}{home}"))

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Metadata claims about a column chunk: `own` for all of it, `pages` for its pages, which begin at `first_row`.
+    """Metadata claims about a column chunk.
 
+    `own`: claims about all of it, `pages`: claims about its pages, which begin at `first_row`.
     `leaf`: the column as the file stores it, under the name `path`. For findings: `container`, the row group, and
     `key`, column and file.
     """
@@ -78,7 +79,10 @@ class WholeFile:
 def audit_chunk(
     chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings
 ) -> CheckedClaims | None:
-    """Read the values of a chunk, report disproved claims, and return the checked claims of its pages, if any."""
+    """Compare the values of a chunk with its claims.
+
+    Disproved claims are reported. Return the checked claims of its pages; None without pages.
+    """
     own = CheckedClaims(chunk.own)
     pages = None if chunk.pages is None else CheckedClaims(chunk.pages)
     denied: dict[str, pa.Scalar] = {}

@@ -1,4 +1,7 @@
-"""Claims about containers of one column (a file, a row group, pages), compared with values batch by batch."""
+"""Claims about containers of one column, compared with values.
+
+Containers are a file, a row group or pages; values come in batches.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Outside(NamedTuple):
-    """A value outside its bound: its container, row, the value, the bound, and the number of such containers."""
+    """A value outside its bound.
+
+    `containers`: number of containers with such values.
+    """
 
     container: int
     row: int

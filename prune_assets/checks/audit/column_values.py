@@ -1,4 +1,7 @@
-"""Values of a column in a row group, as stored and as bounds compare them, in batches of rows."""
+"""Values of a column in a row group, in batches of rows.
+
+They are returned as stored, and as bounds compare them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Some(NamedTuple):
-    """Values of successive rows: as Arrow reads them, and in the form that the bounds of the table's column compare."""
+    """Values of successive rows.
+
+    `stored`: as Arrow reads them. `compared`: in the form that the bounds of the table's column compare.
+    """
 
     first_row: int
     stored: pa.Array

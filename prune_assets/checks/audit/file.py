@@ -1,4 +1,7 @@
-"""Audit of one file: compares its metadata with its values, column by column and row group by row group."""
+"""Audit of one file: compares its metadata with its values.
+
+It goes column by column and row group by row group.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ class FileAudit:
         return len(self.chosen) == len(self.positions)
 
     def first_rows(self, positions: NDArray[np.int64]) -> list[int]:
-        """Return the row number, within the file, of the first row of each row group."""
+        """Return the first row of each row group within the file."""
         first = firsts(self.index.groups.row_count[self.positions])
         rows: list[int] = first[np.searchsorted(self.positions, positions)].tolist()
         return rows
@@ -154,7 +157,7 @@ def _reporting(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[N
 
 
 def check_records(audit: FileAudit) -> None:
-    """Compare the row count that a log gives the file with the sum over its row groups."""
+    """Compare the log's row count with the file's row groups."""
     claimed = audit.claims.rows(audit.file)
     if claimed is None:
         return
@@ -203,7 +206,10 @@ def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]
 
 
 class _Evidence(NamedTuple):
-    """Bloom filter, dictionary and page locations of one chunk; a reason if one proves nothing."""
+    """Bloom filter, dictionary and page locations of one chunk.
+
+    A string is the reason why one proves nothing.
+    """
 
     blocks: Blocks | str | None
     dictionary: pa.Array | str
@@ -237,7 +243,10 @@ def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArra
 
 
 def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return flags of row groups whose footer claims only nulls, so that no value can be looked up."""
+    """Return flags of row groups whose footer claims only nulls.
+
+    No value can be looked up in them.
+    """
     own = _prunable(known.column, known.believed.take(positions))
     flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
     return flags
@@ -283,7 +292,10 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
 
 
 def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
-    """Return the bounds that plans may use; only null counts for types that Spark compares in its own way."""
+    """Return the bounds that plans may use.
+
+    For types that Spark compares in its own way only null counts are left.
+    """
     if not column.unsupported:
         return bounds
     nothing = unknown_bounds(column, bounds.row_count)
@@ -388,7 +400,10 @@ def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile
 
 
 def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
-    """Compare the partition value of a file with the column of that name, if the file stores it."""
+    """Compare the partition value of a file with its stored column.
+
+    A file without a column of that name passes.
+    """
     from prune_assets.checks.audit.column_values import read_column
 
     bounds = audit.claims.partition(column.path, audit.file)

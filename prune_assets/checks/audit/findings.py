@@ -1,4 +1,7 @@
-"""Findings of an audit: the place of a claim, the value that disproves it, and the predicates that lose rows by it."""
+"""Findings of an audit.
+
+They name the claim, the value that disproves it, and the predicates that lose rows by it.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,9 @@ def _counted(finding: Finding, others: int) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
-    """A column of a container: `kind` is the prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
+    """Source of a claim: a column of a container.
 
+    `kind`: prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
     `container`: the file, or one of its row groups or pages.
     """
 

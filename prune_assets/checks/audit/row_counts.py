@@ -1,4 +1,7 @@
-"""Claims about row counts: of pages, compared with their headers, and of row groups that claim 0 rows."""
+"""Claims about row counts.
+
+Counts of pages are compared with their headers, counts of 0 with the first page of the row group.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ HEADER_BYTES = 1 << 10
 def check_pages(
     file: DataFile, offsets: OffsetIndexes, rows: int, stop: int, *, location: str, traffic: Traffic
 ) -> Finding | None:
-    """Compare the row count of each page in an offset index with the page header.
+    """Compare the page row counts of an offset index with page headers.
 
     Return the first difference.
     `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of its row group.
@@ -66,7 +69,7 @@ def _row_count_text(found: int | str | None) -> str:
 
 
 def check_empty(file: DataFile, chunk: ColumnChunk, *, location: str, traffic: Traffic) -> Finding | None:
-    """Report a row group that claims to have no rows and holds a page with values."""
+    """Report a row group that claims 0 rows but holds values."""
     size = min(HEADER_BYTES, chunk.compressed_bytes, file.size - chunk.data_page_offset)
     if chunk.data_page_offset <= 0 or size <= 0:
         return None

@@ -43,8 +43,9 @@ def audit(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> AuditReport:
-    """Read the values of a table, and compare them with every claim of its metadata that plans rely on.
+    """Compare the values of a table with the claims of its metadata.
 
+    Every claim that plans rely on is compared.
     The claims are bounds and null counts of pages, row groups and the log, bloom filters, dictionaries, partition
     values and row counts. If a claim is wrong, every engine that skips by it loses rows without an error.
 
@@ -110,7 +111,7 @@ def audit(
 
 
 def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
-    """Raise StaleTable if the footer, read again for the values, differs from the one in the index."""
+    """Raise StaleTable if the footer has changed since it was read."""
     rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
     if not index.groups.has_rows(rows, positions):
         raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")

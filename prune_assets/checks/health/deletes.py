@@ -1,4 +1,7 @@
-"""Deleted rows that readers still read, as findings: the share of deleted rows, and the delete files to open."""
+"""Deleted rows that readers still read, as findings.
+
+They name the share of deleted rows, and the delete files to open.
+"""
 
 from __future__ import annotations
 

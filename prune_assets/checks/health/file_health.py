@@ -1,4 +1,7 @@
-"""Health of the files of a table, as findings: properties that prevent skipping under any layout."""
+"""Health of the files of a table, as findings.
+
+They are about properties that prevent skipping under any layout.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,10 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
 
 
 def is_pruned_on(column: LeafColumn) -> bool:
-    """Return True if predicates prune by a column, or would if it were written as another type."""
+    """Return True if predicates prune by a column.
+
+    Columns that would prune if they were written as another type count too.
+    """
     return not column.unsupported or column.physical is Physical.INT96 or has_nanoseconds(column)
 
 
@@ -171,7 +177,10 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
-    """Report how much an equality reads by the columns that cluster the table, or by the column that overlaps least."""
+    """Report how much of the table an equality reads.
+
+    The column is one that clusters the table, or the one that overlaps least.
+    """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
     depths = {column: of.overlap_depth for column, of in facts.items() if of.overlap_depth}
@@ -301,7 +310,10 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 
 
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
-    """Warn of files with row groups that are small on average, if a merge inside the files would remove many."""
+    """Warn of files with many small row groups.
+
+    It warns if a merge inside the files would remove many row groups that are small on average.
+    """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)
     rows, size = np.bincount(index.groups.file, index.groups.row_count, minlength=files), index.groups.sizes_of_files()
@@ -319,7 +331,10 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
 
 
 def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
-    """Warn of files that share no column with the table, and of columns that its schema lacks."""
+    """Warn of columns that do not fit the table.
+
+    These are columns that its schema lacks, and files that share no column with the table.
+    """
     foreign = foreign_files(index)
     if len(foreign):
         message = f"shares no column with the other {counted(len(index.groups.files) - len(foreign), 'file')}"
@@ -333,7 +348,10 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
 
 
 def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
-    """Return the numbers of files that share no column with the majority, directly or through other files."""
+    """Return the numbers of files with unrelated columns.
+
+    They share no column with the majority, directly or through other files.
+    """
     names = [{column.path[0].casefold() for column in kind.columns} for kind in index.groups.kinds]
     counts = np.bincount(index.groups.kind, minlength=len(names))
     left = {kind for kind in np.flatnonzero(counts).tolist() if names[kind]}

@@ -1,4 +1,4 @@
-"""Health of a table: its files, its deletes, and its log if it has one."""
+"""Health of a table: its files, its deletes, and its log."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **o
 def check_deletes(
     table: str | os.PathLike[str], *, allow: Sequence[str] = ()
 ) -> tuple[DeleteDebt | None, list[Finding]]:
-    """Return the delete debt of a table and its findings, from the log or the manifests alone.
+    """Return the delete debt of a table and its findings.
+
+    They come from the log or the manifests alone.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa

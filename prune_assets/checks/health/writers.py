@@ -51,7 +51,10 @@ _ANEW = "write these files again by their own writer, without it"
 
 
 def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn]) -> Iterator[Finding]:
-    """Report features that Spark does not read or does not skip by: first per file, then per column."""
+    """Report features that Spark does not read or skip by.
+
+    Findings about files come first, then findings about columns.
+    """
     yield from _unread_files(index)
     for column in columns:
         location = f"{name}, column {column.name}"
@@ -77,7 +80,10 @@ def _has_newer_type(elements: Iterable[SchemaElement]) -> bool:
 
 
 def _without_paths(index: MetadataIndex) -> Files:
-    """Return files whose column chunks name no path, among a sample not written by parquet-java."""
+    """Return sampled files whose column chunks name no path.
+
+    Files written by parquet-java are not sampled.
+    """
     others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.groups.kinds]
     files = np.flatnonzero(np.array(others, np.bool_)[index.groups.kind])
     sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]

@@ -1,4 +1,7 @@
-"""Why no more is skipped, and remedies: another wording, another layout, a bloom filter, statistics."""
+"""Advice on why no more is skipped, with remedies.
+
+The remedies are another wording, another layout, a bloom filter, or statistics.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
-    """Return the file columns that are the only column of a conjunct, with these conjuncts."""
+    """Return the columns that some conjuncts name alone, with these conjuncts."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
@@ -113,7 +116,10 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return per column the row groups kept by the conjuncts that do not name this column alone."""
+    """Return per column the row groups that the other conjuncts keep.
+
+    A conjunct that names only this column is not counted.
+    """
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
@@ -167,7 +173,10 @@ def _why(  # noqa: PLR0911 - one for each reason
 
 
 def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor if no layout is advised: a sort by a column with few values seldom suits all queries."""
+    """Name the advisor if no layout is advised.
+
+    A sort by a column with few values seldom suits all queries.
+    """
     looks_up = any(one.selects_little() for one in columns) and not any(one.remedies() for one in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""
 

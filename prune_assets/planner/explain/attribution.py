@@ -56,7 +56,10 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return the extent that a predicate alone keeps, and True if every level was evaluated."""
+    """Return the extent that a predicate alone keeps.
+
+    The second value is True if every level was evaluated.
+    """
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
@@ -75,7 +78,10 @@ _MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
-    """Return the leaves of the predicate from left to right, at most the first 200; a few array operations each."""
+    """Return the first 200 leaves of the predicate, from left to right.
+
+    Each leaf takes a few array operations.
+    """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
     wanted, opened = asked_outcomes(predicate), _open(plan)
     return tuple(
@@ -92,14 +98,20 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
 
 
 def _why(leaf: Predicate, open_row_groups: int) -> str:
-    """Return why a leaf does not prune; for leaves tested on values, only if they leave row groups open, else ""."""
+    """Return why a leaf does not prune; "" if it does.
+
+    Leaves tested on values only have a reason if they leave row groups open.
+    """
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return per leaf: read row groups that it could not exclude, their bytes, and how many match entirely."""
+    """Return counts of the open row groups per leaf.
+
+    The columns are: row groups read that the leaf could not exclude, their bytes, and how many match entirely.
+    """
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
     total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)

@@ -1,4 +1,7 @@
-"""Remedies by which one column of a predicate skips more: statistics, a sort, partitions, a bloom filter."""
+"""Remedies by which one column of a predicate skips more.
+
+They are statistics, a sort, partitions, or a bloom filter.
+"""
 
 from __future__ import annotations
 
@@ -69,12 +72,15 @@ class ColumnAdvice:
 
     @property
     def is_known(self) -> bool:
-        """True if at least half of the row groups read have bounds of the column."""
+        """True if at least half of the row groups read have bounds."""
         return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
 
     @property
     def is_open(self) -> bool:
-        """True if the column skips too little after the other conjuncts, though it selects a narrow part."""
+        """True if the column skips too little after the other conjuncts.
+
+        Only columns of which the predicate selects a narrow part count.
+        """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
             len(self.read) >= _LEAST_ROW_GROUPS
@@ -102,7 +108,10 @@ class ColumnAdvice:
 
     @cached_property
     def nan_text(self) -> str:
-        """Reason if most row groups are read only because they may hold NaN; else ""."""
+        """Reason if most row groups are read for a possible NaN.
+
+        Empty if they are not.
+        """
         (part, *others), sample = self.parts, self.read[:_SAMPLE]
         if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
             return ""
@@ -220,7 +229,10 @@ class ColumnAdvice:
         return Remedy("sort_by", message, then)
 
     def _sorted_share(self) -> float:
-        """Return the share of the remaining row groups, or their pages, that is read if they are sorted."""
+        """Return the share of data that is read after a sort.
+
+        That is a share of the remaining row groups, or of their pages.
+        """
         # Imported here: the import loads the layout checks, which a plan without this hint does not need.
         from parquet_core.layout.spec import LayoutSpec
 
@@ -247,7 +259,10 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Return True if half of the row groups have a bloom filter, or a read dictionary, which has the value."""
+        """Return True if half of the row groups have other evidence.
+
+        Such evidence is a bloom filter, or a read dictionary, which then has the value.
+        """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
         dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)

@@ -1,4 +1,7 @@
-"""Report entries of files and row groups, and the map of a table with too many row groups for single entries."""
+"""Reports of files and row groups, and the map of a table.
+
+The map shows tables with too many row groups for single reports.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def tells_every_row_group(plan: PlannedRead) -> bool:
 
 
 def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
-    """Describe the row groups that cost most to read, in the order of the table."""
+    """Describe the costliest row groups to read, in table order."""
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
     reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
@@ -75,7 +78,7 @@ class FileReports(Sequence[FileReport]):
 def _file(
     plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
-    """Describe a file by the row groups at `positions`, which are all or some of its row groups."""
+    """Describe a file by some or all of its row groups."""
     first, stop = np.searchsorted(plan.index.groups.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
@@ -110,7 +113,7 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
 
 
 def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
-    """Credit a row group, or rows of it, to the first level that drops them."""
+    """Return the first level that drops rows of a row group, and the reason."""
     evaluation = plan.evaluation
     rows, kept = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
@@ -133,7 +136,10 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return per row group the number of the first level that drops it, or some of its rows; -1 if no level does."""
+    """Return per row group the first level that drops rows of it.
+
+    Levels are numbers; -1 if no level drops rows.
+    """
     evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):
@@ -144,7 +150,10 @@ def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
 
 
 def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
-    """Cut the row groups into at most `MAX_CELLS` runs of equal length, in file order."""
+    """Split the row groups into runs of equal length, in file order.
+
+    The map has at most `MAX_CELLS` runs.
+    """
     index, count = plan.index, len(plan.index)
     run = max(-(-count // MAX_CELLS), 1)
     cell = np.arange(count) // run

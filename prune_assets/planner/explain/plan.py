@@ -1,4 +1,7 @@
-"""The plan that users see: rows to read, and on first use the reasons, and how Spark reads them."""
+"""The plan that users see: rows to read, reasons, and Spark's reads.
+
+Reasons and reads are computed on first use.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +76,18 @@ class Plan(PlannedRead):
 
     @property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions that Spark gets in addition to the predicate, to skip more than it would alone."""
+        """Plain conditions that Spark gets in addition to the predicate.
+
+        Spark skips more with them than it would alone.
+        """
         return self.spark.derived_filters
 
     @property
     def warnings(self) -> tuple[ReaderWarning, ...]:
-        """Cases in which Spark alone would lose rows, and the options that `read` sets to false for them."""
+        """Cases in which Spark alone would lose rows.
+
+        Each names the option that `read` sets to false to prevent it.
+        """
         return self.spark.warnings
 
     @cached_property

@@ -1,4 +1,7 @@
-"""Reasons why a row group was skipped or kept, as text that names leaf, evidence and bounds."""
+"""Reasons why a row group was skipped or kept.
+
+The text names leaf, evidence and bounds.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,10 @@ class Reasons:
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
-        """Name the conjunct that no row of the row group satisfies, by this level and earlier ones."""
+        """Name the conjunct that excludes the row group.
+
+        The evidence is that of this level and earlier levels.
+        """
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         denied = int(self._denied[state.level][position])
@@ -98,7 +104,10 @@ class Reasons:
         return f"{self._sql_of_conjunct(denied)}: {evidence or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
-        """Return the numbers of the leaves that could not skip the row group, at most the first 20."""
+        """Return the leaves that could not skip the row group.
+
+        Leaves are numbers, at most the first 20.
+        """
         (_, opened), offset = self._block(position), position % _BLOCK
         return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[offset]), _MOST_LEAVES))
 
@@ -110,7 +119,10 @@ class Reasons:
         return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the outcomes of the leaves, and their open outcomes, for the block of row groups around `position`."""
+        """Return the outcomes of the leaves around a position.
+
+        These are the outcomes, and the open outcomes, of the block of row groups around `position`.
+        """
         block_index = position // _BLOCK
         if block_index not in self._blocks:
             # Row groups are visited in order, so earlier blocks are not needed any more.

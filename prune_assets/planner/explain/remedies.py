@@ -35,7 +35,10 @@ class Remedies:
 
     @cached_property
     def _zone(self) -> str:
-        """Advice to set the session's time zone, with the share that UTC would skip if that is more."""
+        """Advice to set the session's time zone.
+
+        It names the share that would be skipped in UTC, if that is more.
+        """
         plan = self._plan
         if plan.semantics.time_zone is not None:
             name = plan.semantics.time_zone

@@ -1,4 +1,4 @@
-"""Build the skip report from a plan and from the reads that Spark would make."""
+"""Build the skip report of a plan and of Spark's reads."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def report(read: SparkRead) -> SkipReport:
 
 
 def _as_filter(predicate: Predicate) -> Predicate:
-    """Drop alternatives that select no row: `x IS NULL AND NULL` only states that the others are NULL if x is."""
+    """Drop alternatives that select no row.
+
+    `x IS NULL AND NULL` only states that the other operands are NULL if x is.
+    """
     match predicate:
         case And(operands):
             return And(tuple(map(_without_null, operands)))
@@ -130,7 +133,10 @@ def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
 
 
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
-    """Return conditions that metadata cannot decide, and conditions not tested on all values of the row groups read."""
+    """Return the conditions that were not fully used.
+
+    Metadata cannot decide them, or they were not tested on all values of the row groups read.
+    """
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if cause_of(leaf) is Cause.FAR_YEARS:
@@ -145,7 +151,7 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
 
 
 def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:
-    """Return why a condition was not tested on all values in each row group read.
+    """Return why a condition was not tested on all values read.
 
     Empty if it was.
     """

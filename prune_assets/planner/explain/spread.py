@@ -1,4 +1,7 @@
-"""Shares of a column's range: the span of row groups, and the part that a predicate requests."""
+"""Shares of a column's range.
+
+They are the span of row groups, and the part that a predicate requests.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,9 @@ _POINTS = 1_000
 
 
 class ValueSpread(NamedTuple):
-    """Shares, from 0 to 1, of a column's range: a row group's average span, and the part that a predicate requests.
+    """Shares of a column's range, from 0 to 1.
 
+    `of_row_group`: average span of a row group. `requested`: part that a predicate requests.
     `has_end`: the predicate also requests the smallest or the largest value. If many rows have that value, the
     predicate may select most rows although its share of the range is small.
     """
@@ -39,7 +43,10 @@ class ValueSpread(NamedTuple):
 
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
-    """Return how one column's values spread, and the share that predicates on it alone request; None if unknown."""
+    """Return the spread of one column and the share requested.
+
+    The share is requested by predicates on this column alone. None if unknown.
+    """
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
@@ -60,8 +67,9 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
 
 
 def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:
-    """Return the share of `count` containers that predicates on one column keep if rows are sorted by it.
+    """Return the share of containers kept after a sort by the column.
 
+    The predicates are on this column alone, and `count` is the number of containers.
     At least one container counts as kept: values that were not drawn may be there.
     """
     bounds = sorted_bounds(drawn, total, count)
@@ -72,7 +80,10 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
-    """Return flags of the values of one column that may satisfy all the predicates, which are on it alone."""
+    """Return flags of the values that may satisfy all predicates.
+
+    The predicates are on this column alone.
+    """
     chosen = np.ones(len(values), np.bool_)
     for part in conjuncts:
         chosen &= may_match(fold(part, [_outcomes_of(leaf, values) for leaf in leaves(part)]))

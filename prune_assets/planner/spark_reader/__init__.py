@@ -1,4 +1,4 @@
-"""Spark's reader: filters that Spark pushes down, rows that it reads, its known bugs, how it opens survivors."""
+"""Spark's reader: pushed filters, rows read, known bugs, opening of survivors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ class SparkRead:
         return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters, self.profile))
 
     def scans(self) -> dict[Reading, PredictedScan]:
-        """Predict what Spark reads alone, and with the files, derived filters and options of this plan."""
+        """Predict what Spark reads alone and with this plan.
+
+        With the plan, Spark gets its files, derived filters and options.
+        """
         plan = self.plan
         plan.table.count_rows(plan.index)
         listed, why = listed_files(plan, self.filters)
@@ -109,7 +112,7 @@ def _raising(plan: PlannedRead) -> Unsupported | None:
 
 
 def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
-    """Mark the scan as failing if it opens a file whose stored type Spark cannot read for the column."""
+    """Mark the scan as failing if Spark cannot read a stored type."""
     from parquet_core.layout.places import file_name  # it imports the layout checks, unused by most reports
 
     index = plan.index

@@ -127,7 +127,10 @@ class _Filters:
         return None if literal is None else nodes.mark(literal, operand.span)
 
     def _is_unwrapped(self, node: nodes.SyntaxNode) -> bool:
-        """Return True if Spark removes the cast of the column by casting the literal (UnwrapCastInBinaryComparison)."""
+        """Return True if Spark removes the cast of the column.
+
+        Spark casts the literal instead (UnwrapCastInBinaryComparison).
+        """
         if not isinstance(node, (nodes.Comparison, nodes.Between)):
             return False
         operands = list(node.children())
@@ -153,7 +156,10 @@ class _Filters:
         return {kind.kind, to.kind} in _UNWRAPPED
 
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
-        """Return True if Spark keeps a cast on the column: to fewer digits, or of a kind that it never removes."""
+        """Return True if Spark keeps a cast on the column.
+
+        Such a cast reduces digits, or is of a kind that Spark never removes.
+        """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
@@ -168,7 +174,10 @@ class _Filters:
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
     def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
-        """Return True if Spark keeps the column's cast to a timestamp, or to the string type of a list."""
+        """Return True if Spark never removes the cast of the column.
+
+        That is a cast to a timestamp, or to the string type of a list.
+        """
         if column.type is None or pa.types.is_string(column.type):
             return False
         if isinstance(node, nodes.ListTest) and not self._semantics.ansi:
@@ -258,7 +267,10 @@ def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
 
 
 def _may_fold(operand: nodes.SyntaxNode) -> bool:
-    """Return True if an operand has no column and is not a literal yet, so that it may be a constant."""
+    """Return True if an operand may be a constant to fold.
+
+    It has no column and is not a literal yet.
+    """
     return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 
 

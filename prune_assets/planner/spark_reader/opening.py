@@ -1,5 +1,6 @@
-"""How Spark opens the survivors of a plan: file by file, by file name, or the whole table.
+"""How Spark opens the survivors of a plan.
 
+Spark opens them file by file, by file name, or as the whole table.
 Each path costs Spark a call, and more than 32 paths cost a job with one task per path. A directory is listed in one
 go, and `pathGlobFilter` excludes files by name before they are opened, but it matches every name against every file.
 If nearly all files survive, opening the whole table is cheapest. The constants were measured with Spark 4.3 and
@@ -35,7 +36,10 @@ SECONDS_PER_NAME = 1.5e-7
 
 @dataclass(frozen=True, slots=True)
 class SparkScan:
-    """Paths passed to Spark, and per file whether Spark reads it: all survivors, and files that share their names."""
+    """Paths passed to Spark, and flags of the files it reads.
+
+    Spark reads all survivors, and files that share their names.
+    """
 
     opening: Opening
     files: NDArray[np.bool_]

@@ -1,5 +1,6 @@
-"""Rules by which parquet-java, the reader of Spark 3.5 to 4.3, drops row groups and keeps pages.
+"""Rules by which parquet-java drops row groups and keeps pages.
 
+It is the reader of Spark 3.5 to 4.3.
 They differ from the planner's rules: each level evaluates the whole predicate on its own; a list of IN is its hull;
 dictionaries and bloom filters distinguish -0.0 from 0.0; `<>` is true of null; NaN has no special handling. Source,
 unchanged from 1.13 to 1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder
@@ -73,7 +74,9 @@ def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
 
 
 def in_java_order(values: pa.Array) -> pa.Array:
-    """Return values as a type that Arrow orders as Java does: floats as -0.0 < 0.0 < NaN.
+    """Return values in a type that Arrow orders as Java does.
+
+    Floats are ordered as -0.0 < 0.0 < NaN.
 
     >>> in_java_order(pa.array([0.0, -0.0])).to_pylist()
     [0, -1]

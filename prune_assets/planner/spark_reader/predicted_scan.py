@@ -1,5 +1,6 @@
-"""Predict what Spark reads of a dataset for a predicate, by the rules of Spark's own reader.
+"""Predict what Spark reads of a dataset for a predicate.
 
+The rules are those of its own reader.
 Bounds and page indexes are evaluated as parquet-java does. Dictionaries and bloom filters are evaluated only if the
 plan has read them already; the prediction notes if more of them could lower it.
 """
@@ -79,7 +80,7 @@ MAX_COLUMN_INDEXES = 20_000
 
 
 def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
-    """Return the predicted scan of the chosen files if Spark reads the columns of a plan.
+    """Return the predicted scan of the chosen files.
 
     `off`: options of Spark's reader that are false. Page indexes are read if the plan may read any.
     """
@@ -122,7 +123,10 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
-    """Return flags of the files that Spark lists, and why Spark may list fewer: it evaluates any function on paths."""
+    """Return flags of the files that Spark lists.
+
+    The second value is why Spark may list fewer: it evaluates any function on paths.
+    """
     index = plan.index
     predicate = replaced(plan.lowered.predicate, plan.tests)
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
@@ -137,12 +141,18 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Return True if an OR mixes partition and other columns: Spark evaluates its rest per partition."""
+    """Return True if an OR mixes partition and other columns.
+
+    Spark evaluates the rest of the OR per partition.
+    """
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
-    """Return flags of the files that delta-spark excludes by statistics of the log, by row-group rules."""
+    """Return flags of the files that delta-spark excludes.
+
+    It evaluates the statistics of the log much like those of row groups.
+    """
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
     known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
@@ -158,7 +168,10 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 
 
 def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
-    """Yield the filter pushed to files that have the same columns, and flags of their row groups."""
+    """Yield the pushed filter per set of columns in files.
+
+    The second value flags the row groups of files with these columns.
+    """
     by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     found = [
@@ -234,7 +247,10 @@ class _Reader:
         return found
 
     def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
-        """Return flags of row groups that statistics, dictionaries and bloom filters keep, each on the whole filter."""
+        """Return flags of the row groups that Spark's reader keeps.
+
+        Statistics, dictionaries and bloom filters are each evaluated on the whole filter.
+        """
         left = remaining.copy()
         if STATISTICS not in self._off:
             left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
@@ -266,7 +282,10 @@ class _Reader:
         return found._replace(null_count=np.where(silent, -1, found.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups that a level drops, and row groups that its unread metadata might drop."""
+        """Return the row groups that a level drops or might drop.
+
+        It might drop the second ones if all its metadata were read.
+        """
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
@@ -275,7 +294,10 @@ class _Reader:
         return dropped, at_best & ~dropped
 
     def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups dropped for a leaf, and row groups whose dictionary or bloom filter is unread."""
+        """Return the row groups dropped for a leaf, and unread ones.
+
+        Unread row groups have a dictionary or bloom filter that was not read.
+        """
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
         chunks = index.footers.chunks(column)
@@ -317,8 +339,9 @@ class _Reader:
 
 
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
-    """Return a flag per row group: parquet-java 1.17 does not know the order of the column's bounds.
+    """Return flags of row groups with an unknown order of bounds.
 
+    Parquet-java 1.17 does not know the order of the column's bounds.
     It ignores such column indexes, and such bounds unless both are equal.
     """
     unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
@@ -327,7 +350,10 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
 
 def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
-    """Return the bounds of pages; without bounds for row groups whose column index parquet-java ignores."""
+    """Return the bounds of pages as parquet-java uses them.
+
+    Row groups whose column index it ignores have no bounds.
+    """
     found = evidence_of(batch.bounds)
     group = batch.row_group
     useless = (batch.reason != "") | unknown_order

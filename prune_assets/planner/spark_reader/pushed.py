@@ -1,4 +1,4 @@
-"""Parts of a predicate that Spark pushes down to its Parquet reader, and their form.
+"""Parts of a predicate that Spark pushes to its Parquet reader.
 
 Spark splits the topmost AND and adds `IS NOT NULL` for the columns of conditions that are NULL for null. Conditions
 on partition directories alone decide which files are opened. An OR is pushed down whole or not at all. Then, per file,
@@ -44,7 +44,7 @@ _PATTERNS = frozenset({Rel.PREFIX, Rel.NOT_PREFIX, Rel.SUFFIX, Rel.NOT_SUFFIX, R
 
 
 def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
-    """Return the filters that Spark plans to push down to the reader of every file."""
+    """Return the filters that Spark pushes to every file's reader."""
     parts = [*_not_nulls(tree), *conjuncts(tree)]
     of_columns = [_only(part, lambda leaf: leaf.column[0] not in directories) for part in parts]
     return tuple(part for part in of_columns if part is not None and _is_translated(part))
@@ -73,7 +73,7 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
 
 
 def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
-    """Return a filter that the tree implies and that has only wanted leaves, or None."""
+    """Return an implied filter with only wanted leaves, or None."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None
@@ -128,7 +128,10 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
 
 
 def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
-    """Return True if the file's type can hold the values: Spark does not push larger ones to shorter integers."""
+    """Return True if the file's type can hold the values.
+
+    Spark does not push larger values to files of shorter integers.
+    """
     kind = column.type
     if kind is None or not values or not pa.types.is_signed_integer(values[0].type):
         return True

@@ -1,5 +1,6 @@
-"""Cases in which Spark itself skips rows that a predicate selects, and the reader options that prevent it.
+"""Cases in which Spark itself skips rows that a predicate selects.
 
+Each names the reader option that prevents it.
 Spark's reader distinguishes -0.0 from 0.0 in dictionaries and bloom filters; SQL does not. It treats bounds that omit
 NaN as bounds of all values; SQL orders NaN above them. It treats bounds without a null count as bounds of rows without
 nulls. It floors a literal to milliseconds, so `<` and `<>` select too few rows. In files that store a column as a wider
@@ -67,7 +68,10 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) -> tuple[ReaderWarning, ...]:
-    """Warn of data in surviving row groups that the reader would skip wrongly, with the option that prevents it."""
+    """Warn of data that the reader would skip wrongly.
+
+    Each warning names the option that prevents it. Only surviving row groups count.
+    """
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
         return ()
@@ -86,7 +90,10 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
-    """Return the filters that Spark may push down: the translated filters and possible results of its rewrites."""
+    """Return the filters that Spark may push down.
+
+    These are the translated filters, and possible results of Spark's rewrites.
+    """
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)
@@ -122,7 +129,7 @@ def _of_leaf(
 def _of_known_faults(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
-    """Warn if the reader trusts metadata that the file's writer is known to get wrong."""
+    """Warn if the reader trusts metadata with a known writer fault."""
     faults = plan.index.footers.faults(column, remaining)
     if not faults:
         return
@@ -143,7 +150,10 @@ def _of_known_faults(
 
 
 def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn if metadata of a file contradict each other: the reader trusts each structure on its own."""
+    """Warn if metadata of a file contradict each other.
+
+    The reader trusts each structure on its own.
+    """
     doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
@@ -218,7 +228,10 @@ def _of_zeros(
 
 
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
-    """Return True if a page bound may be zero where its sign matters: parquet-java compares the stored zero."""
+    """Return True if the sign of a zero page bound may matter.
+
+    Parquet-java compares the zero as it is stored.
+    """
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return len(indexed) > 0
@@ -277,7 +290,10 @@ def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> F
 
 
 def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of predicates on a column `a.b` if a struct has a -> b: they may get each other's bloom filter."""
+    """Warn of a column `a.b` next to a struct's a -> b.
+
+    One of them may get the bloom filter of the other.
+    """
     names = Counter(column.name for column in plan.index.groups.columns)
     named = plan.lowered.sql.casefold()
     for column in plan.index.groups.columns:
@@ -302,8 +318,9 @@ def _certain(answer: pa.Array) -> Flags:
 
 
 def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
-    """Return the millisecond columns that Spark compares by `<` or `<>` with a value that may have microseconds.
+    """Return the millisecond columns that Spark compares too coarsely.
 
+    Spark compares them by `<` or `<>` with a value that may have microseconds.
     A value that is not a plain literal may have microseconds.
     """
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}

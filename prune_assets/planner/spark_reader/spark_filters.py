@@ -1,5 +1,6 @@
-"""Predicates as Spark's optimizer passes them to data sources: negations at the leaves, constants folded.
+"""Predicates as Spark's optimizer passes them to data sources.
 
+Negations are at the leaves, and constants are folded.
 This module has no SQL: `as_spark_filters.py` builds such trees, `predicted_scan.py` predicts what Spark skips by them.
 """
 
@@ -115,7 +116,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A condition that Spark does not push down; it is NULL if one of the columns `not_null` is null."""
+    """A condition that Spark does not push down.
+
+    `not_null`: columns for whose nulls the condition is NULL.
+    """
 
     not_null: tuple[Path, ...] = ()
 
@@ -184,7 +188,7 @@ def any_of(children: list[SparkFilter]) -> SparkFilter:
 
 
 def conjuncts(tree: SparkFilter) -> tuple[SparkFilter, ...]:
-    """Return the operands of the topmost AND, or the tree itself if it is not an AND."""
+    """Return the operands of the topmost AND, or the tree itself."""
     return tree.children if isinstance(tree, AllOf) else (tree,)
 
 

@@ -39,7 +39,10 @@ NEWEST = PROFILES[-1]
 
 
 def reading_version(session_version: str | None) -> str:
-    """Return the version of a session; without one, of the installed pyspark, which is not imported."""
+    """Return the version of a session, or of the installed pyspark.
+
+    Without a session pyspark is looked up, but not imported.
+    """
     return session_version or installed_version() or "{}.{}".format(*NEWEST.release)
 
 
@@ -56,7 +59,9 @@ def profile_of(session_version: str | None) -> SparkProfile:
 
 
 def reader_name(session_version: str | None) -> str:
-    """Name the version that reads, and the modelled version if it has no profile of its own.
+    """Name the version that reads.
+
+    If the version has no profile of its own, the name includes the modelled version.
 
     >>> reader_name("4.0.5"), reader_name("5.1.0")
     ('Spark 4.0', 'Spark 5.1 (modelled as 4.3)')

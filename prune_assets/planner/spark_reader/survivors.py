@@ -53,8 +53,9 @@ MIN_DAY, MAX_DAY = -719162, 2932896
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
-    """Return at most 10 ranges, or null, of the column that excludes the most rows which Spark would read.
+    """Return the ranges that exclude the most rows of Spark's read.
 
+    These are at most 10 ranges of one column, or null.
     None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in
     every surviving container.
     """
@@ -107,7 +108,10 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Return flags of row groups that statistics keep without tests of values, which Spark does not make."""
+    """Return flags of the row groups that statistics keep for Spark.
+
+    Tests of values are left out, as Spark does not make them.
+    """
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
@@ -116,7 +120,10 @@ def _alive_to_spark(evaluation: Evaluation) -> Flags:
 
 
 def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
-    """Evaluate the leaves on page bounds only, as a reader that uses one level at a time."""
+    """Evaluate the leaves on page bounds only.
+
+    Spark's reader also uses one level at a time.
+    """
     parts = list(leaves(evaluation.predicate))
     outcomes = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
@@ -141,7 +148,7 @@ def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColum
 
 
 def _can_be_handed_over(column: LeafColumn) -> bool:
-    """Return True if Spark interprets a range on the column as the bounds mean it.
+    """Return True if Spark interprets ranges as the bounds do.
 
     False for floats, whose bounds ignore NaN, for booleans and binaries, and for fields of a struct.
     """
@@ -239,7 +246,10 @@ def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
 
 
 def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
-    """Sum the gain of the containers that are entirely below, between and above the ranges."""
+    """Sum the gain of the containers outside of the ranges.
+
+    They are entirely below, between or above the ranges.
+    """
     paying = np.flatnonzero(gain)
     gap = np.searchsorted(low[first], low[paying], side="right")
     after = (gap == 0) | (high[last][np.maximum(gap - 1, 0)] < low[paying])
@@ -272,8 +282,9 @@ class SurvivorBounds:
         self._found: dict[Path, tuple[pa.Scalar, pa.Scalar] | None] = {}
 
     def is_known(self, path: Path) -> bool:
-        """Return True if a filter on the column has the same meaning for Spark in every file.
+        """Return True if Spark applies a filter alike to all files.
 
+        A filter on the column then has one meaning.
         Spark truncates a literal to the type of a file that stores the column as another type.
         """
         column = self._columns.get(path)
@@ -319,7 +330,7 @@ def _ends(lower: pa.Array, upper: pa.Array) -> tuple[pa.Scalar, pa.Scalar] | Non
 
 
 def can_be_written(value: pa.Scalar) -> bool:
-    """Return True if the value can be written as a literal with the same meaning in every session."""
+    """Return True if a value has a literal valid in every session."""
     kind = value.type
     if pa.types.is_floating(kind):
         return bool(math.isfinite(value.as_py()))
@@ -331,7 +342,9 @@ def can_be_written(value: pa.Scalar) -> bool:
 
 
 def value_key(value: pa.Scalar) -> Any:
-    """Return the sort key of a value within its column: numbers unchanged, times as counts, strings as bytes.
+    """Return the sort key of a value within its column.
+
+    Numbers are unchanged, times are counts, strings are bytes.
 
     >>> value_key(pa.scalar("é")) > value_key(pa.scalar(b"z"))
     True

@@ -1,4 +1,7 @@
-"""Tables of an inspection: numbers are printed whole, or their column is named as left out; texts wrap."""
+"""Tables of an inspection that fit the width.
+
+Numbers are printed whole, or their column is named as left out; texts wrap.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def cells(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CellColumn:
-    """A column: its cells, the minimum width without cuts, and the one-line widths of its cells and with its title."""
+    """A column: its cells and its widths.
+
+    `least`: minimum width without cuts; `content` and `whole`: one-line widths of the cells, and with the title.
+    """
 
     title: str
     texts: Sequence[str]
@@ -102,7 +108,10 @@ def _table(columns: Sequence[_CellColumn], width: int) -> Table:
 
 
 def _widths(columns: Sequence[_CellColumn], width: int) -> list[int]:
-    """Distribute the remaining width: the narrowest column grows first, for its cells and then for its title."""
+    """Distribute the width that the minimum widths leave.
+
+    The narrowest column grows first, for its cells and then for its title.
+    """
     widths = [column.least for column in columns]
     left = width - _least(columns)
     for wanted in ([column.content for column in columns], [column.whole for column in columns]):

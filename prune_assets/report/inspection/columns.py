@@ -96,7 +96,10 @@ def _fault(fault: WriterFault) -> str:
 def column_block(
     column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool
 ) -> list[RenderableType]:
-    """Show one column in the given row groups: their chunks at position `number`, page by page if wanted."""
+    """Show one column in the given row groups.
+
+    `number`: position of its chunks in a row group. `pages`: also list pages.
+    """
     chunks = [(group.index, group.chunks[number]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]
     if chunks:

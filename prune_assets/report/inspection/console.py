@@ -1,4 +1,4 @@
-"""Console form of an inspection: a few screens for a file of any width or length."""
+"""Console form of an inspection: a few screens for any file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ _VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown"
 
 
 def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
-    """Print a file, its first row groups, and a block for each column whose chunks they hold."""
+    """Print a file, its first row groups, and blocks of columns.
+
+    A block is printed for each column whose chunks the row groups hold.
+    """
     parts: list[RenderableType] = [grid(_file_header(file))]
     if file.probe is not None:
         parts += _probe(file.probe, file.path)

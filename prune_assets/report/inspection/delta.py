@@ -1,4 +1,7 @@
-"""Console form of a Delta log: features, files by size, statistics by column, log health."""
+"""Console form of a Delta log.
+
+It shows features, files by size, statistics by column, and log health.
+"""
 
 from __future__ import annotations
 

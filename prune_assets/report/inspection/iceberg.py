@@ -1,4 +1,4 @@
-"""Snapshot of an Iceberg table according to its metadata, as plain data and on the console."""
+"""Snapshot of an Iceberg table, as data and on the console."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class IcebergColumnCoverage:
 
 @dataclass(frozen=True, slots=True)
 class IcebergPartitionField:
-    """A field of a partition spec: its column and transform, and the number of files of the spec."""
+    """A field of a partition spec, and the number of its files."""
 
     spec: int
     name: str

@@ -56,7 +56,9 @@ def value_text(value: Value) -> str:
 
 
 def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = False) -> str:
-    """Format a bound: marked if inexact, a dash if there is no value to bound.
+    """Format a bound, with a mark if inexact.
+
+    A dash stands for a bound of no values.
 
     >>> bound_text("a", exact=False), bound_text(None, valueless=True)
     ("~'a'", '-')
@@ -105,7 +107,9 @@ def coverage_text(part: int, whole: int) -> str:
 
 
 def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
-    """Format rows and bytes of row groups or pages: one figure if equal, else min, median and max.
+    """Format rows and bytes of row groups or pages.
+
+    One figure if all are equal, else min, median and max.
 
     >>> from parquet_core.inspection.facts import Spread
     >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
@@ -139,7 +143,10 @@ def order_text(index: PageIndexFacts) -> str:
 
 
 def filter_text(bloom: BloomFacts) -> str:
-    """Format the size of a bloom filter, and estimates from its share of set bits."""
+    """Format the size of a bloom filter, and its estimates.
+
+    The estimates follow from the share of set bits.
+    """
     if bloom.bytes is None or bloom.fill is None or bloom.estimated_fpp is None:
         return NOTHING
     distinct = (

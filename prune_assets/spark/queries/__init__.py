@@ -1,1 +1,4 @@
-"""Queries to a session while planning: schemas, values, and the meaning of a Column or a name."""
+"""Queries to a session while planning.
+
+They return schemas, values, and the meaning of a Column or a name.
+"""

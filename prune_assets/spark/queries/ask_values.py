@@ -88,7 +88,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:
-    """Return the value to which Spark folds a constant, as an equivalent literal, or None.
+    """Return the literal to which Spark folds a constant, or None.
 
     Only dates, instants, plain strings and whole numbers: the literal of a decimal may have another type.
     """
@@ -160,7 +160,10 @@ def _spark_type(column: LeafColumn) -> DataType:
 
 
 def _check_condition(session: SparkSession, analyzed: Any) -> None:
-    """Raise Refusal unless the expression is a condition whose value is the same when Spark reads."""
+    """Raise Refusal unless the expression is a stable condition.
+
+    A stable condition has the same value when Spark reads.
+    """
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
         raise Refusal("it is not a condition on its own")
     _check_lasting(session, analyzed.expressions().head())
@@ -189,7 +192,7 @@ def _nodes(root: Any) -> Iterator[Any]:
 
 
 def _names_moving_day(node: Any) -> bool:
-    """Return True if a cast turns a constant string into a day relative to now.
+    """Return True if a cast makes a constant a relative day.
 
     Spark does so only for constants.
     """

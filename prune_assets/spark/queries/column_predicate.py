@@ -65,14 +65,20 @@ def lower_column(
 
 
 def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the SQL of each conjunct, and a function that tests whether Spark reads it back as the same condition."""
+    """Yield the SQL of each conjunct, and a check of it.
+
+    The check returns True if Spark reads the SQL back as the same condition.
+    """
     for condition in catalyst_conjuncts(_condition(filtered)):
         text = condition.sql()
         yield text, partial(_reads_back, condition, text, frame)
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the SQL of each conjunct of a Connect Column, and a function that has the server compare both."""
+    """Yield the SQL of each conjunct of a Connect Column, and a check.
+
+    The check has the server compare the SQL with the Column.
+    """
     client: Any = frame.sparkSession.client
     stack = [where.to_plan(client)]  # type: ignore[operator]  # Connect's own Column
     while stack:
@@ -203,7 +209,10 @@ def _is_asked(part: LoweredPredicate) -> bool:
 
 
 def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
-    """Mark unsupported conditions as not whole, so that they are not evaluated on values either."""
+    """Mark unsupported conditions as not whole.
+
+    Such conditions are not evaluated on values either.
+    """
     texts = {leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)}
     conjuncts = tuple((text, replaced(tree, texts)) for text, tree in part.conjuncts)
     return replace(part, predicate=replaced(part.predicate, texts), conjuncts=conjuncts)
@@ -228,7 +237,10 @@ def _holds(means: Callable[[], bool]) -> bool:
 
 
 def _condition(filtered: DataFrame) -> Any:
-    """Return the condition of Spark's plan, without no-op casts, which each conversion to text adds."""
+    """Return the condition of Spark's plan without no-op casts.
+
+    Each conversion to text adds such a cast.
+    """
     plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
     while plan.nodeName() != "Filter":
         plan = plan.children().head()  # a node above the Filter removes `_metadata` from the result

@@ -27,7 +27,10 @@ _OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '
 
 
 def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
-    """Return a DataFrame with the columns of `spark.read.parquet(table)` and `_metadata`, and any of its rows."""
+    """Return a DataFrame with a table's columns and any of its rows.
+
+    The columns are those of `spark.read.parquet(table)`, and `_metadata`.
+    """
     known = known_schema(index)
     if known is None:
         return open_for_schema(spark, table, index)
@@ -37,8 +40,9 @@ def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) ->
 def open_for_schema(
     spark: SparkSession, table: Table, index: MetadataIndex, *, options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """Open the part of a table that decides its schema; all of it only for directories or a summary file.
+    """Open the part of a table that decides its schema.
 
+    The whole table is opened only for partition directories or a summary file.
     `options`: options of this read only.
     Paths are made absolute here: Java keeps its start directory, but Python may have changed its own.
     """
@@ -51,8 +55,9 @@ def open_for_schema(
 
 
 def known_schema(index: MetadataIndex) -> StructType | None:
-    """Return the schema that Spark will infer, if Spark wrote it into the first file by path; None if unknown.
+    """Return the schema that Spark will infer; None if unknown.
 
+    Spark wrote it into the first file by path.
     Spark infers the schema from the first file by path. Schemas with special types (CHAR, collations, defaults) are
     left to Spark, and so are partition columns, except whole numbers, dates and strings.
     """
@@ -88,7 +93,10 @@ def escaped(path: str) -> str:
 
 
 def patterns_of(table: Table) -> list[str]:
-    """Return the paths of a table for Spark: absolute paths of directories and files, patterns unchanged."""
+    """Return the paths of a table for Spark.
+
+    Directories and files become absolute paths; patterns are unchanged.
+    """
     named = [table] if isinstance(table, str | os.PathLike) else table
     return [_pattern(os.fspath(path)) for path in named]
 
