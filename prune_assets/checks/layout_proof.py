@@ -1,6 +1,6 @@
 """Check the layout of a table in its files.
 
-For a Delta table these are the files of its log, with its own column names.
+Files of a Delta table are the files of its log, with the table's own column names.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
 def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
     """Return True for a part of a table.
 
-    That is a list of files, or the directory of a partition.
+    Parts are a list of files, or the directory of a partition.
     """
     if not isinstance(table.given, str | os.PathLike):
         return True

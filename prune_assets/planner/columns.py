@@ -32,7 +32,7 @@ def columns_to_read(
 ) -> tuple[LeafColumn, ...]:
     """Return the leaves of the columns to read.
 
-    These are the leaves of the named top-level columns (all if None) and of the predicate's columns.
+    Leaves of the named top-level columns (all if None) and of the predicate's columns.
     Partition columns may be named too: nothing is read for them.
     """
     if names is None:

@@ -133,7 +133,7 @@ def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
 def _cause(error: Exception) -> str:
     """Return the error of a failed task in one line.
 
-    That is the error raised in the task, if Spark passes it on, otherwise the first line of Spark's error.
+    If Spark does not pass on the error raised in the task, return the first line of Spark's error.
     """
     lines = f"{type(error).__name__}: {error}".splitlines()
     raised = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]

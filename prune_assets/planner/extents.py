@@ -111,7 +111,7 @@ class PlannedExtent:
 def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
     """Return the data that the plan reads per row group.
 
-    These are dictionaries, and the pages that overlap the selected rows.
+    The data are dictionaries, and the pages that overlap the selected rows.
     Fetches the offset indexes of the selected row groups.
     """
     rows = access.ranges.row_totals(len(index))
@@ -141,7 +141,7 @@ def _kept_of_column(
 ) -> PlannedExtent:
     """Return the data of one column read in the selected row groups.
 
-    Without an offset index it is pro rata.
+    Without an offset index the data is estimated pro rata.
     """
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]

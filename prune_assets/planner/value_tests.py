@@ -291,7 +291,7 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
 def _as_bits(values: pa.Array) -> pa.Array:
     """View floats and times as integers.
 
-    These lack a Python value, or equal values may differ in their bits.
+    Such values lack a Python value, or equal values may differ in their bits.
     """
     kind = values.type
     if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
@@ -302,7 +302,7 @@ def _as_bits(values: pa.Array) -> pa.Array:
 def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
     """Return the rows that can be passed to Spark.
 
-    They have the types that Spark reads; the second value flags these rows.
+    Returned rows have the types that Spark reads; the second value flags the returned rows.
     """
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)

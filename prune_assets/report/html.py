@@ -151,7 +151,7 @@ def _script() -> str:
 def template_environment() -> jinja2.Environment:
     """Return the environment of the page templates.
 
-    It has the filter `bytes` and the function `counted`.
+    The environment has the filter `bytes` and the function `counted`.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("prune_assets", "report/templates"),
@@ -204,7 +204,7 @@ def _path(value: str, table: str) -> str:
 def to_card(report: SkipReport) -> str:
     """Return a report as an HTML card.
 
-    It shows the bytes skipped, Spark's reads alone and with the plan, and the best remedy.
+    The card shows the bytes skipped, Spark's reads alone and with the plan, and the best remedy.
     """
     lines = [comparison(report), limit_text(report)]
     if report.advice is not None:

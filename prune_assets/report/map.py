@@ -1,6 +1,6 @@
 """Map of a table: one cell per row group.
 
-The color is that of the level that removed the row group.
+The level that removed the row group decides the color.
 The size of the table decides the form. `strips`: one line per file, with widths proportional to bytes. `cells`: equal
 cells in file order. `bins`: equal cells for runs of successive row groups, split by bytes. So the picture stays below
 a few megabytes for any number of row groups.

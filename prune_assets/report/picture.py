@@ -1,6 +1,6 @@
 """Skip report as a small picture of the data read.
 
-It has lines for files, row groups and pages.
+The picture has lines for files, row groups and pages.
 A last line shows the bytes read in proportion; in the other lines the parts read stay visible however small they are.
 
 The picture is a separate image, so that it shows wherever Markdown does. It is small enough that Dagster's UI shows it

@@ -91,7 +91,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One comparison of the predicate, and what it excludes.
+    """One comparison of the predicate, with the row groups it excludes.
 
     `denied`: the row groups that it excludes alone, by the first level that excludes them; later levels did not
     evaluate row groups that an earlier level or another leaf had excluded. `open_row_groups`, `open_bytes`: data read
@@ -130,7 +130,7 @@ class MapCell:
 class RowGroupReport:
     """Verdict on one row group.
 
-    With `index` -1 it is one on a file that was not opened.
+    With `index` -1 the verdict is on a file that was not opened.
     `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; all rows of `matches`
     are proven to match. `level` is the level that removed the row group, or some of its rows ("" if all rows are
     kept); `evidence` names every level that was evaluated; `bytes`: bytes of the whole row group, `kept_bytes`:
@@ -160,7 +160,7 @@ class RowGroupReport:
 class FileReport:
     """Verdict on one file.
 
-    It is `skip` if all its row groups are skipped, `scan` if no row is skipped.
+    The verdict is `skip` if all row groups are skipped, `scan` if no row is skipped.
     """
 
     path: str
@@ -172,7 +172,7 @@ class FileReport:
 class TableSnapshot:
     """The planned version of a Delta table, or Iceberg snapshot.
 
-    Row counts are those of its metadata.
+    Row counts are from the metadata of the table.
     `format`: "delta" or "iceberg". `version`: the version of a Delta table, the snapshot id of an Iceberg table.
     `timestamp`: when it was committed, in UTC; None if unknown without a further request. `files`: live files.
     `opened_files`: files whose footers were read. Rows of the report are rows as written: they include `deleted_rows`,

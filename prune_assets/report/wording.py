@@ -73,7 +73,7 @@ def skipped_with_plan(report: SkipReport) -> int:
 def limited_engine(report: SkipReport) -> Engine | None:
     """Return Spark's predicted read with this plan if limited.
 
-    It is limited if it reads clearly more than the best possible; else None.
+    Limited means clearly more than the best possible. None if not limited or unknown.
     """
     engine = _predicted(report)
     if engine is None or not reads_clearly_more(engine.kept.bytes, report.kept.bytes, report.total.bytes):
@@ -323,7 +323,7 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 
 
 def leaf_outcome(leaf: Leaf) -> str:
-    """Describe what a leaf excludes, by level.
+    """Describe the row groups that a leaf excludes, by level.
 
     The data read that the leaf does not exclude is described too.
     """

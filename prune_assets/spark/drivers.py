@@ -48,7 +48,7 @@ def check_drivers(*tables: str) -> None:
 def missing_driver(store: Store, hadoop_version: str | None) -> str:
     """Return the message that Spark lacks the driver of a store.
 
-    It names the way to add the driver.
+    The message names the way to add the driver.
     """
     driver = store.driver
     if driver.startswith("org.apache.hadoop:"):

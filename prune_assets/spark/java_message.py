@@ -32,7 +32,7 @@ def _package(module: str) -> str:
 def failure_of(error: Exception) -> Exception:
     """Return the package's own error for an error of Spark or Java.
 
-    That is a SparkFailure, or a MissingPackage for a missing optional package.
+    The result is a SparkFailure, or a MissingPackage for a missing optional package.
     Every other error is returned unchanged. Public functions and commands translate errors only by this function.
     """
     if not is_of_spark(error):

@@ -45,7 +45,7 @@ def lower_predicate(
 ) -> LoweredPredicate:
     """Lower a predicate on the columns of a table.
 
-    Raises WrongUse unless it is a string or a Column.
+    Raises WrongUse unless `where` is a string or a Column.
     `now`: current time for clock functions, in microseconds since 1970-01-01; None for the present.
     """
     semantics = semantics_for(session)

@@ -100,7 +100,7 @@ def _print_stages(context: SparkContext, ended: threading.Event) -> None:
 def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
     """Show a changing text while the block runs.
 
-    It is shown only if stderr is a terminal.
+    Without a terminal on stderr nothing is shown.
     """
     console = _console()
     if not console.is_terminal:

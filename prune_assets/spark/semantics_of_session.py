@@ -92,7 +92,7 @@ def _ask(session: SparkSession, zone: Zone) -> Span | None:
 def _telling_seconds(zone: Zone) -> list[int]:
     """Return instants that reveal the rules of a zone.
 
-    They are spread over the span, and on both sides of every clock change found there.
+    Instants are spread over the span, and on both sides of every clock change found there.
     """
     grid = list(range(_START, _STOP, _STEP))
     offsets = [_offset(zone, second) for second in grid]

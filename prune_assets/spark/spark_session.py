@@ -1,6 +1,6 @@
 """Spark sessions wherever Python runs.
 
-They are the active one, a remote one, or a local one with a detected Java.
+A session is the active one, a remote one, or a local one with a detected Java.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _start_with_java(options: Mapping[str, str], app_name: str) -> None:
 def _launch(options: Mapping[str, str], log: StartupLog) -> JavaGateway:
     """Start Java with the options for its command line.
 
-    Its memory, for example, cannot be set later.
+    Java's memory, for example, cannot be set later.
     """
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError

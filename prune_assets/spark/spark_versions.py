@@ -216,7 +216,7 @@ def observation(df: DataFrame) -> Observation:
 def metadata_column(df: DataFrame) -> Column:
     """Return Spark's file metadata column `_metadata`.
 
-    The DataFrame may have a column of that name.
+    The DataFrame may have a column of that name, except with Spark Connect before 4.0.
     """
     if hasattr(df, "metadataColumn"):
         return df.metadataColumn("_metadata")

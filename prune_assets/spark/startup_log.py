@@ -1,6 +1,6 @@
 """Output of Java while Spark starts.
 
-It is kept off the terminal, and reported if the start fails.
+The output is kept off the terminal, and reported if the start fails.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _with_account(path: str, rest: str) -> str:
 def _host_of(account: str) -> str:
     """Return the host of a storage account.
 
-    It is in the cloud of the endpoint that the environment names.
+    The host is in the cloud of the endpoint that the environment names.
     """
     named = urlsplit(first_set(AZURE_ENDPOINTS, os.environ) or "").hostname or ""
     if named.startswith(f"{account}.blob."):
@@ -137,7 +137,7 @@ def absolute(path: str) -> str:
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
     """Let reads outside of Spark use the session's store settings.
 
-    They apply to the buckets of a table, and of `allow`.
+    The settings apply to the buckets of a table, and of `allow`.
     The settings apply until another session is given, and only where the environment has none.
     """
     from parquet_core.storage.objects import reach_as_session
@@ -158,7 +158,7 @@ def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
     """Return the store settings that the session lacks.
 
-    These are settings of the path's bucket in the environment or a profile.
+    The environment or a profile has these settings of the path's bucket.
     """
     bucket = _bucket(path)
     if bucket is None:

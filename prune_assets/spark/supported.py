@@ -69,7 +69,7 @@ def check_installed() -> str:
 def check_start(*, remote: bool) -> None:
     """Refuse to start a session with an unsuitable pyspark.
 
-    `check_installed` refuses it, or it does not fit SPARK_HOME.
+    `check_installed` refuses such a pyspark, or it does not fit SPARK_HOME.
     `remote`: the session is a Spark Connect session, which needs neither Java nor a Spark on this machine.
     """
     version = check_installed()

@@ -1,6 +1,6 @@
 """Values of a column in a row group, in batches of rows.
 
-They are returned as stored, and as bounds compare them.
+Values are returned as stored, and as bounds compare them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Audit of one file: compares its metadata with its values.
 
-It goes column by column and row group by row group.
+The audit goes column by column and row group by row group.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArra
 def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return flags of row groups whose footer claims only nulls.
 
-    No value can be looked up in them.
+    No value can be looked up in such row groups.
     """
     own = _prunable(known.column, known.believed.take(positions))
     flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)

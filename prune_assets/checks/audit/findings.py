@@ -1,6 +1,6 @@
 """Findings of an audit.
 
-They name the claim, the value that disproves it, and the predicates that lose rows by it.
+Findings name the claim, the value that disproves it, and the predicates that lose rows by it.
 """
 
 from __future__ import annotations

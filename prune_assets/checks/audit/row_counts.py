@@ -31,8 +31,8 @@ def check_pages(
 ) -> Finding | None:
     """Compare the page row counts of an offset index with page headers.
 
-    Return the first difference.
-    `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of its row group.
+    Return the first difference, if any.
+    `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of the row group.
     """
     if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):
         message = "the page index puts two pages into the same bytes: predicates read one for the other"

@@ -1,6 +1,6 @@
 """Deleted rows that readers still read, as findings.
 
-They name the share of deleted rows, and the delete files to open.
+Findings name the share of deleted rows, and the delete files to open.
 """
 
 from __future__ import annotations

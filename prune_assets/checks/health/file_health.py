@@ -1,6 +1,6 @@
 """Health of the files of a table, as findings.
 
-They are about properties that prevent skipping under any layout.
+Findings are about properties that prevent skipping under any layout.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
     """Report how much of the table an equality reads.
 
-    The column is one that clusters the table, or the one that overlaps least.
+    The column is a clustering column of the table, or the column that overlaps least.
     """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
@@ -312,7 +312,7 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files with many small row groups.
 
-    It warns if a merge inside the files would remove many row groups that are small on average.
+    A merge inside the files must remove many row groups that are small on average.
     """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)
@@ -331,9 +331,9 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
 
 
 def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
-    """Warn of columns that do not fit the table.
+    """Warn of columns that the table's schema lacks.
 
-    These are columns that its schema lacks, and files that share no column with the table.
+    Also warn of files that share no column with the table.
     """
     foreign = foreign_files(index)
     if len(foreign):
@@ -350,7 +350,7 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
 def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
     """Return the numbers of files with unrelated columns.
 
-    They share no column with the majority, directly or through other files.
+    Such files share no column with the majority, directly or through other files.
     """
     names = [{column.path[0].casefold() for column in kind.columns} for kind in index.groups.kinds]
     counts = np.bincount(index.groups.kind, minlength=len(names))

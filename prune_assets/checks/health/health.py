@@ -81,7 +81,7 @@ def check_deletes(
 ) -> tuple[DeleteDebt | None, list[Finding]]:
     """Return the delete debt of a table and its findings.
 
-    They come from the log or the manifests alone.
+    Only the log or the manifests are read.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa

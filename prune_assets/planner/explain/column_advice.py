@@ -1,6 +1,6 @@
 """Remedies by which one column of a predicate skips more.
 
-They are statistics, a sort, partitions, or a bloom filter.
+Remedies are statistics, a sort, partitions, or a bloom filter.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ColumnAdvice:
     def is_open(self) -> bool:
         """True if the column skips too little after the other conjuncts.
 
-        Only columns of which the predicate selects a narrow part count.
+        The predicate must select a narrow part of the column.
         """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
@@ -152,7 +152,7 @@ class ColumnAdvice:
     def _few_values(self) -> pa.Array | None:
         """Values of the column, if metadata show at most 16.
 
-        Some of them may not occur.
+        Some of the values may not occur.
         """
         candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
         return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
@@ -231,7 +231,7 @@ class ColumnAdvice:
     def _sorted_share(self) -> float:
         """Return the share of data that is read after a sort.
 
-        That is a share of the remaining row groups, or of their pages.
+        The share is one of the remaining row groups, or of their pages.
         """
         # Imported here: the import loads the layout checks, which a plan without this hint does not need.
         from parquet_core.layout.spec import LayoutSpec

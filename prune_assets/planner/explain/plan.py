@@ -86,7 +86,7 @@ class Plan(PlannedRead):
     def warnings(self) -> tuple[ReaderWarning, ...]:
         """Cases in which Spark alone would lose rows.
 
-        Each names the option that `read` sets to false to prevent it.
+        Each case names the option that `read` sets to false to prevent it.
         """
         return self.spark.warnings
 
@@ -122,7 +122,7 @@ def plan(
 
     `table`: a directory, file, glob or list of files. A directory with a `_delta_log` is a Delta table; one with
     `metadata` is an Iceberg table.
-    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
+    Or `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
     `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a table name of its catalogs.
     A name that exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which requires a session.

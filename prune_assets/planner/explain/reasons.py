@@ -89,7 +89,7 @@ class Reasons:
     def skipped_by(self, state: LevelState, position: int) -> str:
         """Name the conjunct that excludes the row group.
 
-        The evidence is that of this level and earlier levels.
+        This level and earlier levels provide the evidence.
         """
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
@@ -121,7 +121,7 @@ class Reasons:
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
         """Return the outcomes of the leaves around a position.
 
-        These are the outcomes, and the open outcomes, of the block of row groups around `position`.
+        Outcomes, and open outcomes, of the block of row groups around `position`.
         """
         block_index = position // _BLOCK
         if block_index not in self._blocks:

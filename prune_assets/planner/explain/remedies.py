@@ -37,7 +37,7 @@ class Remedies:
     def _zone(self) -> str:
         """Advice to set the session's time zone.
 
-        It names the share that would be skipped in UTC, if that is more.
+        The advice names the share that would be skipped in UTC, if that is more.
         """
         plan = self._plan
         if plan.semantics.time_zone is not None:

@@ -135,7 +135,7 @@ def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
     """Return the conditions that were not fully used.
 
-    Metadata cannot decide them, or they were not tested on all values of the row groups read.
+    Metadata cannot decide these conditions, or not all values of the row groups read were tested.
     """
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):

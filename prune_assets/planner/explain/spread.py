@@ -1,6 +1,6 @@
 """Shares of a column's range.
 
-They are the span of row groups, and the part that a predicate requests.
+The shares are the span of row groups, and the part that a predicate requests.
 """
 
 from __future__ import annotations

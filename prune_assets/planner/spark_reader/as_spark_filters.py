@@ -176,7 +176,7 @@ class _Filters:
     def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
         """Return True if Spark never removes the cast of the column.
 
-        That is a cast to a timestamp, or to the string type of a list.
+        Such casts are casts to a timestamp, or to the string type of a list.
         """
         if column.type is None or pa.types.is_string(column.type):
             return False
@@ -269,7 +269,7 @@ def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
 def _may_fold(operand: nodes.SyntaxNode) -> bool:
     """Return True if an operand may be a constant to fold.
 
-    It has no column and is not a literal yet.
+    Such an operand has no column and is not a literal yet.
     """
     return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 

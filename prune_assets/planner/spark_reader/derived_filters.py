@@ -1,6 +1,6 @@
 """Derived filters: plain conditions for Spark to push down.
 
-They follow from the predicate and the metadata.
+Derived filters follow from the predicate and the metadata.
 Spark's reader evaluates conditions on plain columns only. It cannot use `year(day) = 2024`, but it can use the
 implied range of days. It also accepts no list of row groups to skip, but it skips by ranges. So the plan adds two
 kinds of conditions to the user's filter: implications of conjuncts that Spark does not push down, cut to the

@@ -1,7 +1,7 @@
 """Rules by which parquet-java drops row groups and keeps pages.
 
-It is the reader of Spark 3.5 to 4.3.
-They differ from the planner's rules: each level evaluates the whole predicate on its own; a list of IN is its hull;
+parquet-java is the reader of Spark 3.5 to 4.3.
+These rules differ from the planner's: each level evaluates the whole predicate on its own; a list of IN is its hull;
 dictionaries and bloom filters distinguish -0.0 from 0.0; `<>` is true of null; NaN has no special handling. Source,
 unchanged from 1.13 to 1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder
 and ColumnIndexFilter.

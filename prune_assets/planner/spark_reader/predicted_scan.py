@@ -1,6 +1,6 @@
 """Predict what Spark reads of a dataset for a predicate.
 
-The rules are those of its own reader.
+The prediction follows the rules of Spark's own reader.
 Bounds and page indexes are evaluated as parquet-java does. Dictionaries and bloom filters are evaluated only if the
 plan has read them already; the prediction notes if more of them could lower it.
 """
@@ -151,7 +151,7 @@ def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
     """Return flags of the files that delta-spark excludes.
 
-    It evaluates the statistics of the log much like those of row groups.
+    delta-spark evaluates statistics of the log much like statistics of row groups.
     """
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
@@ -284,7 +284,7 @@ class _Reader:
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
         """Return the row groups that a level drops or might drop.
 
-        It might drop the second ones if all its metadata were read.
+        The level might drop the second set if all its metadata were read.
         """
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
@@ -341,8 +341,8 @@ class _Reader:
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
     """Return flags of row groups with an unknown order of bounds.
 
-    Parquet-java 1.17 does not know the order of the column's bounds.
-    It ignores such column indexes, and such bounds unless both are equal.
+    parquet-java 1.17 does not know the order of the column's bounds.
+    parquet-java ignores such column indexes, and such bounds unless both are equal.
     """
     unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
     by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
@@ -352,7 +352,7 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
     """Return the bounds of pages as parquet-java uses them.
 
-    Row groups whose column index it ignores have no bounds.
+    Row groups whose column index parquet-java ignores have no bounds.
     """
     found = evidence_of(batch.bounds)
     group = batch.row_group

@@ -1,6 +1,6 @@
 """Cases in which Spark itself skips rows that a predicate selects.
 
-Each names the reader option that prevents it.
+Each case names the reader option that prevents it.
 Spark's reader distinguishes -0.0 from 0.0 in dictionaries and bloom filters; SQL does not. It treats bounds that omit
 NaN as bounds of all values; SQL orders NaN above them. It treats bounds without a null count as bounds of rows without
 nulls. It floors a literal to milliseconds, so `<` and `<>` select too few rows. In files that store a column as a wider
@@ -92,7 +92,7 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
     """Return the filters that Spark may push down.
 
-    These are the translated filters, and possible results of Spark's rewrites.
+    The result has the translated filters, and possible results of Spark's rewrites.
     """
     predicate = plan.lowered.predicate
     own = [
@@ -230,7 +230,7 @@ def _of_zeros(
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
     """Return True if the sign of a zero page bound may matter.
 
-    Parquet-java compares the zero as it is stored.
+    parquet-java compares the stored zero.
     """
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
@@ -292,7 +292,7 @@ def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> F
 def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of a column `a.b` next to a struct's a -> b.
 
-    One of them may get the bloom filter of the other.
+    One column may get the bloom filter of the other.
     """
     names = Counter(column.name for column in plan.index.groups.columns)
     named = plan.lowered.sql.casefold()

@@ -1,6 +1,6 @@
 """Bounds and ranges that cover the surviving data.
 
-Derived filters use them, and Spark pushes the ranges down.
+Derived filters use the bounds, and Spark pushes the ranges down.
 Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving
 container, so the union of the survivors' bounds on a column holds for every selected row and may be ANDed to the
 filter. This pays off if the ranges exclude data that Spark would not skip by itself.
@@ -55,7 +55,7 @@ MIN_DAY, MAX_DAY = -719162, 2932896
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
     """Return the ranges that exclude the most rows of Spark's read.
 
-    These are at most 10 ranges of one column, or null.
+    At most 10 ranges of one column, or null.
     None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in
     every surviving container.
     """
@@ -248,7 +248,7 @@ def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
 def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
     """Sum the gain of the containers outside of the ranges.
 
-    They are entirely below, between or above the ranges.
+    Such containers are entirely below, between or above the ranges.
     """
     paying = np.flatnonzero(gain)
     gap = np.searchsorted(low[first], low[paying], side="right")
@@ -261,8 +261,8 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
     """Return the bound in the column's type.
 
-    None if it has no literal in Spark SQL.
-    That is a truncated string that is not valid UTF-8, and a date whose year does not have four digits.
+    None if the bound has no literal in Spark SQL.
+    Truncated strings that are not valid UTF-8, and dates whose year does not have four digits, have no literal.
     """
     if not can_be_written(bound):
         return None
@@ -282,9 +282,9 @@ class SurvivorBounds:
         self._found: dict[Path, tuple[pa.Scalar, pa.Scalar] | None] = {}
 
     def is_known(self, path: Path) -> bool:
-        """Return True if Spark applies a filter alike to all files.
+        """Return True if a filter means the same in all files.
 
-        A filter on the column then has one meaning.
+        Spark must read the column as one type.
         Spark truncates a literal to the type of a file that stores the column as another type.
         """
         column = self._columns.get(path)

@@ -1,6 +1,6 @@
 """Console form of a Delta log.
 
-It shows features, files by size, statistics by column, and log health.
+The output shows features, files by size, statistics by column, and log health.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def value_text(value: Value) -> str:
 def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = False) -> str:
     """Format a bound, with a mark if inexact.
 
-    A dash stands for a bound of no values.
+    Without values to bound, the result is a dash.
 
     >>> bound_text("a", exact=False), bound_text(None, valueless=True)
     ("~'a'", '-')

@@ -1,4 +1,4 @@
 """Queries to a session while planning.
 
-They return schemas, values, and the meaning of a Column or a name.
+Queries return schemas, values, and the meaning of a Column or a name.
 """

@@ -29,7 +29,7 @@ _OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '
 def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
     """Return a DataFrame with a table's columns and any of its rows.
 
-    The columns are those of `spark.read.parquet(table)`, and `_metadata`.
+    Its columns are `_metadata` and the columns of `spark.read.parquet(table)`.
     """
     known = known_schema(index)
     if known is None:
@@ -57,9 +57,9 @@ def open_for_schema(
 def known_schema(index: MetadataIndex) -> StructType | None:
     """Return the schema that Spark will infer; None if unknown.
 
-    Spark wrote it into the first file by path.
-    Spark infers the schema from the first file by path. Schemas with special types (CHAR, collations, defaults) are
-    left to Spark, and so are partition columns, except whole numbers, dates and strings.
+    Spark infers the schema from the first file by path, and must have written that file's schema. Schemas with special
+    types (CHAR, collations, defaults) are left to Spark, and so are partition columns, except whole numbers, dates and
+    strings.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
