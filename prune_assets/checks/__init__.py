@@ -1,1 +1,1 @@
-"""Proofs of layouts, the health of tables, the audit of metadata; the codes of findings and their remedies."""
+"""Layout checks, table health and metadata audits; codes of findings and their remedies."""

@@ -1,4 +1,7 @@
-"""The layout of a table, proven from its files: of a Delta table from those that its log has, by its own names."""
+"""Check the layout of a table in its files.
+
+Files of a Delta table are the files of its log, with the table's own column names.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Proof(NamedTuple):
-    """The findings of a check, and the number of files that it read."""
+    """Findings of a check, and the number of files checked."""
 
     findings: list[Finding]
     files: int
@@ -37,8 +40,9 @@ def check(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Prove from the written bytes that a table has its layout; without a layout, tell what is wrong with the table.
+    """Check in the written files whether a table has its layout.
 
+    Without a layout, check the table's health.
     The rows of this file are sorted, and the bloom filter is missing:
 
     >>> import tempfile
@@ -50,22 +54,22 @@ def check(
     >>> [(finding.code, finding.location) for finding in findings if finding.severity == "error"]
     [('bloom_filter.absent', 'part-0.parquet, row group 0, column id')]
 
-    Without a layout: small files, statistics that are missing or not believed, INT96 and nanoseconds, page indexes,
-    bloom filters, the clustering that the metadata suggest and, of a Delta table, the health of its log:
+    Without a layout: small files, missing or untrusted statistics, INT96 and nanoseconds, page indexes, bloom filters,
+    the clustering that the metadata suggest and, for a Delta table, the health of its log:
 
     >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet", write_statistics=False)
     >>> [(finding.code, finding.message) for finding in pr.check(table) if finding.severity == "error"]
     [('statistics.missing', '1 of 1 row groups have no bounds, so no predicate on it skips them')]
 
-    What holds is reported too, with severity `info`. Of a Delta table the files of the latest version are checked, and
-    no others. Files are compared within a partition, and a partition column of the sort key holds by itself.
+    Passed checks are reported too, with severity `info`. Only the files of the latest version of a Delta
+    table are checked. Files are compared within a partition, and a partition column of the sort key is always in order.
 
-    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them; None for health.
-    `where`: look only at the files that may have such rows by their partition values, or by the statistics of a Delta
-    log: what a write of one day left, of a table of many.
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as in `load_layout`; None to check health.
+    `where`: check only files that may have matching rows, by their partition values or by the statistics of a Delta
+    log: for example the files of one day in a large table.
     `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
-    `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
-    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+    `session`: a Spark session, for a table name of its catalogs; `glue:..` and `unity:..` need no session.
+    `allow`: addresses below which the log of a Delta table may refer to files, in addition to the table's own.
 
     Raises LayoutError for a column that the table lacks, WrongUse for a `where` that does not fit it or leaves no file,
     TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure.
@@ -86,7 +90,10 @@ def prove(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> Proof:
-    """Check as `check` does; a condition that leaves no file is a proof over none."""
+    """Check as `check` does.
+
+    If no file matches `where`, return a proof over 0 files.
+    """
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
     from prune_assets.checks.remedies import as_its_catalog_takes
@@ -118,7 +125,10 @@ def prove(
 
 
 def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
-    """Compare the partition columns of the table with `partition_by` of the layout, if that is set."""
+    """Compare the partition columns of the table with the layout.
+
+    Nothing is compared if the layout has no `partition_by`.
+    """
     from parquet_core.fix import Fix, Step
     from parquet_core.layout.spec import Finding, Severity
     from prune_assets.tables.same_partitions import are_same_partitions
@@ -135,7 +145,10 @@ def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
 
 
 def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
-    """Return True for files that are a part of a table: a list of files, and the directory of a partition."""
+    """Return True for a part of a table.
+
+    Parts are a list of files, or the directory of a partition.
+    """
     if not isinstance(table.given, str | os.PathLike):
         return True
     named = {part.partition("=")[0].casefold() for part in os.fspath(table.given).split("/") if "=" in part}
@@ -161,7 +174,10 @@ def prefix_of_names(prefix: str) -> str:
 
 
 def _selected(table: Table, where: str) -> NDArray[np.int64]:
-    """Return the files that are left for a condition before any is opened, by their numbers."""
+    """Return the numbers of the files that match a condition.
+
+    Only partition values and log statistics are evaluated.
+    """
     import numpy as np
 
     from parquet_core.pruning.predicate import Constant, Unsupported, columns_of, leaves

@@ -1,8 +1,8 @@
-"""All checks, and what the codes of their findings and of advice mean.
+"""Registry of all checks, and of the codes of their findings and of advice.
 
-An entry stands in the module of its check. A tuple names it and runs it: `CHECKS` of `parquet_core.layout.checks`,
+The module of each check defines its entry. A tuple registers and runs it: `CHECKS` of `parquet_core.layout.checks`,
 `OF_FILES` of `health/health.py`, and `log_checks` of a table format. Dagster, Pipes, the commands and the page of codes
-take it from there.
+read these tuples.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ CODE_REMEDIES = {
 
 
 class CodeGroup(NamedTuple):
-    """Codes that are reported together, and by whom: those of checks, and advice, which no check reports."""
+    """Codes of checks or of advice with the same reporters.
+
+    No check reports codes of advice.
+    """
 
     title: str
     said_by: str
@@ -56,7 +59,7 @@ class CodeGroup(NamedTuple):
 
     @property
     def codes(self) -> dict[str, Code]:
-        """Return all codes of the group."""
+        """All codes of the group."""
         parts = (*(check.codes for check in self.checks), self.advice)
         return {
             code: about._replace(remedy=CODE_REMEDIES.get(code, about.remedy))

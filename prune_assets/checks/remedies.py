@@ -1,4 +1,4 @@
-"""Remedies in the words of each tool: a shell, Dagster, Airflow."""
+"""Remedies worded for each tool: a shell, Dagster, Airflow."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _REWRITES = OPTIMIZES | {Step.WRITE_TABLE}
 
 
 def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
-    """Return a finding whose remedy is one that writers of the format take.
+    """Return a finding whose remedy works with the writers of the table's format.
 
-    If the catalog alone commits, a remedy that rewrites says so, unless the given name may belong to the catalog.
+    If only the catalog commits, a remedy that rewrites says so, unless the given name may belong to the catalog.
     """
     if not finding.remedy:
         return finding
@@ -36,7 +36,7 @@ def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
 
 
 def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:
-    """Return the remedy of a finding in the words of an orchestrator.
+    """Return the remedy of a finding in the terms of an orchestrator.
 
     >>> from prune_assets import Finding, Severity
     >>> found = Finding("files.small", Severity.WARN, "t", "many", fix=Fix("merge them: ", Step.OPTIMIZE))
@@ -47,7 +47,7 @@ def remedy_in(tool: Literal["dagster", "airflow"], finding: Finding) -> str:
 
 
 def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneError:
-    """Return an error whose remedy is in the words of an orchestrator.
+    """Return an error whose remedy is in the terms of an orchestrator.
 
     >>> from prune_assets.errors import WrongUse
     >>> str(error_in("dagster", WrongUse("t: other rows", Fix(step=Step.STAY_IN_PARTITIONS))))
@@ -58,7 +58,7 @@ def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneErr
 
 
 def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
-    """Return the remedy of a finding with commands as they are typed for a table.
+    """Return the remedy of a finding with shell commands for a table.
 
     >>> from prune_assets import Finding, Severity
     >>> found = Finding("files.small", Severity.WARN, "t", "many", fix=Fix("merge them: ", Step.OPTIMIZE))
@@ -72,6 +72,9 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
 
 
 def finding_json(finding: Finding) -> dict[str, object]:
-    """Return a finding as commands print it in JSON: its remedy as text alone."""
+    """Return a finding as commands print it in JSON.
+
+    Its remedy is only text.
+    """
     keys = ("code", "severity", "location", "message", "remedy", "columns")
     return {key: getattr(finding, key) for key in keys}

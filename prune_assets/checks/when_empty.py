@@ -1,4 +1,4 @@
-"""The choice for tasks, assets and checks that have no rows to work on."""
+"""Behavior of tasks, assets and checks without rows to process."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Literal, get_args
 
 from parquet_core.errors import WrongUse
 
-# "pass": it succeeds. "skip": it is left out, and so is what follows. "fail": it fails.
+# "pass": it succeeds. "skip": it and its downstream steps are skipped. "fail": it fails.
 WhenEmpty = Literal["pass", "skip", "fail"]
 
 
 def check_when_empty(choice: object) -> None:
-    """Raise WrongUse for any other value.
+    """Raise WrongUse for an invalid choice.
 
     >>> check_when_empty("ignore")
     Traceback (most recent call last):

@@ -1,1 +1,4 @@
-"""Plans a read: which levels of metadata are evaluated, in which order, and what is left to read, as plain data."""
+"""Planning of reads: evaluates levels of metadata in order.
+
+The planned read is plain data.
+"""

@@ -1,4 +1,4 @@
-"""Which leaf columns a read touches."""
+"""Leaf columns that a read touches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_names(names: Sequence[str] | None) -> None:
-    """Raise WrongUse for columns that are no list of names."""
+    """Raise WrongUse unless the columns are None or a list of names."""
     if isinstance(names, str):
         raise WrongUse(f"columns={names!r}: give a list of names, columns=[{names!r}]")
     if names is not None and not all(isinstance(name, str) for name in names):
@@ -30,9 +30,10 @@ def columns_to_read(
     *,
     partitions: Sequence[LeafColumn] = (),
 ) -> tuple[LeafColumn, ...]:
-    """Return the leaves under the named top-level columns (all when None) and those of the predicate.
+    """Return the leaves of the columns to read.
 
-    Columns of directories may be named too: nothing is read for them.
+    Leaves of the named top-level columns (all if None) and of the predicate's columns.
+    Partition columns may be named too: nothing is read for them.
     """
     if names is None:
         return tuple(table)

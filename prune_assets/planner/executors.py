@@ -1,8 +1,9 @@
-"""Have Spark's executors read the metadata of very many files: survivors and counts come back.
+"""Read the metadata of very many files on Spark's executors.
 
+Survivors and counts come back.
 Each task gets some files and the predicate, evaluates all levels as a plan does, and returns which of its files may
-hold a row. What a task cannot read, or Spark cannot run, is kept: the driver reads those files itself, and meets the
-error.
+hold a matching row. Files that a task cannot read, or tasks that Spark cannot run, count as kept: the driver then
+reads these files itself and raises their error.
 """
 
 from __future__ import annotations
@@ -41,20 +42,21 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Predicate
     from prune_assets.tables.table import Table, TablePart
 
-# A setting of the Spark session: from how many files on its executors read the footers.
+# Setting of the Spark session: number of files from which its executors read the footers.
 SETTING = "spark.prune.executorFiles"
-# The driver takes 66 microseconds and 5 KB a file, with 2 cores and files on its own disk.
+# The driver takes 66 microseconds and 5 KB per file, with 2 cores and a local disk.
 FROM_FILES = 100_000
-# What a task reads in seconds, from an object store too.
+# Files that a task reads within seconds, also from an object store.
 FILES_A_TASK = 2_000
 _SHIPPED: WeakSet[SparkSession] = WeakSet()
 _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
 def executor_files(session: SparkSession) -> int | None:
-    """Return from how many files on a session's executors read the footers; None for never, as in a local session.
+    """Return the number of files from which a session's executors read footers.
 
-    Raises WrongUse for a setting that is no number.
+    None for never, as in a local session.
+    Raises WrongUse for a setting that is not a number.
     """
     setting = session.conf.get(SETTING, None)
     if setting is None:
@@ -65,7 +67,7 @@ def executor_files(session: SparkSession) -> int | None:
 
 
 class _Task(NamedTuple):
-    """What a task evaluates. `answers`: what is known of its files before."""
+    """Input of one task. `answers`: earlier outcomes of its files."""
 
     part: TablePart
     predicate: Predicate
@@ -76,7 +78,10 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _TaskResult:
-    """What a task found, by file. `levels`: how many files each level ruled out; `failure`: why it read nothing."""
+    """Result of one task, per file.
+
+    `levels`: files that each level excluded; `failure`: why it read nothing.
+    """
 
     kept: NDArray[np.bool_]
     rows: NDArray[np.int64]
@@ -89,9 +94,10 @@ class _TaskResult:
 def ask_executors(
     session: SparkSession, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
 ) -> FoundElsewhere | None:
-    """Ask the executors about the files that are left and not known yet; None where these are too few for it.
+    """Evaluate the remaining unread files on the executors.
 
-    `predicate`: with the same leaves as the one that has the `answers`, and none that only this process can ask.
+    None if there are too few of them.
+    `predicate`: has the same leaves as the predicate of `answers`, without leaves that only this process can evaluate.
     """
     least = executor_files(session)
     if least is None:
@@ -125,7 +131,10 @@ def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
 
 
 def _cause(error: Exception) -> str:
-    """Return the error raised in a task, if Spark passes it on, otherwise the first line of Spark's error."""
+    """Return the error of a failed task in one line.
+
+    If Spark does not pass on the error raised in the task, return the first line of Spark's error.
+    """
     lines = f"{type(error).__name__}: {error}".splitlines()
     raised = [line for line in lines[1:] if re.match(r"\w+(Error|Exception): ", line)]
     return one_line((raised or lines)[-1 if raised else 0])
@@ -145,11 +154,11 @@ def _in_words(files: int, results: list[_TaskResult]) -> str:
 
 
 def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
-    """Run the tasks; the results come in their order."""
+    """Run the tasks; the results are in the order of the tasks."""
     from pyspark.sql.functions import udf
 
     _ship(session)
-    # Not with Arrow: Spark asks for pandas then.
+    # Arrow would make Spark require pandas.
     answer = udf(answer_task, "binary", useArrow=False)
     rows = session.createDataFrame(list(enumerate(tasks)), "number long, task binary")
     answered = rows.repartition(len(tasks)).select("number", answer("task").alias("answer")).collect()
@@ -158,7 +167,7 @@ def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
 
 
 def answer_task(task: bytes) -> bytes:
-    """Evaluate a task where it is sent: what Spark's executors run."""
+    """Evaluate a task on an executor."""
     return pickle.dumps(_answer(pickle.loads(zlib.decompress(task))))  # noqa: S301 - our own task
 
 
@@ -175,7 +184,7 @@ def _answer(task: _Task) -> _TaskResult:
 
 
 def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult:
-    # Before them lies the file that decides on the schema.
+    # The file that decides the schema may come before the files of the task.
     before = len(index.groups.files) - files
     answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
     evaluation = prune(task.predicate, index, pages=task.pages, files=answers)
@@ -193,14 +202,17 @@ def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult
 
 
 def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
-    """Put in how many rows those files have that are not opened here."""
+    """Set the row counts of files that are not opened here."""
     known = (index.groups.ordinal < 0) & (found.rows[index.groups.file] > 0)
     rows = np.where(known, found.rows[index.groups.file], index.groups.row_count)
     index.groups.put_row_count(rows, (index.groups.ordinal < 0) & ~known)
 
 
 def _ship(session: SparkSession) -> None:
-    """Give the executors the code of these packages, once a session; those of a classic local one have it."""
+    """Send the code of these packages to the executors, once per session.
+
+    A classic local session needs none.
+    """
     if session in _SHIPPED:
         return
     context: Any = getattr(session, "_sc", None)
@@ -213,7 +225,7 @@ def _ship(session: SparkSession) -> None:
 
 @cache
 def _packed() -> str:
-    """Pack the sources into a zip; where there is a compiled part, its Python form does the same."""
+    """Pack the Python sources into a zip; they work without the compiled modules."""
     folder = mkdtemp(prefix="prune-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     packed = Path(folder) / "prune_assets_for_executors.zip"

@@ -1,4 +1,4 @@
-"""How much data a state of the plan stands for: files, row groups, pages, rows, compressed bytes."""
+"""Measure how much data a plan reads: files, row groups, pages, rows, compressed bytes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.pruning.access_plan import AccessPlan
 
-# Above this many column chunks the pages of a selection are not counted one by one but pro rata.
+# Above this number of column chunks, pages of a selection are estimated pro rata instead of counted.
 MAX_OFFSET_INDEXES = 20_000
-# Columns; each takes a millisecond, however few row groups there are.
+# Columns; each takes a millisecond, even for few row groups.
 MAX_LOCATED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of the columns read, by row group; `pages` is -1 where nothing counts them.
+    """Sizes of the columns read, per row group; `pages` is -1 if unknown.
 
-    `pro_rata`: a file that was not opened has its share of some of its columns, not what they take.
+    `pro_rata`: the bytes of an unopened file are estimated as a share of its size.
     """
 
     bytes: NDArray[np.int64]
@@ -40,20 +40,23 @@ class Sizes:
 
 
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
-    """Add up what the footers say of these columns."""
+    """Sum the sizes that the footers give for these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     at = index.groups.read_from()
     totals = index.totals.read(columns)
     size[at], pages[at] = totals.bytes, totals.pages
     if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)
-    # Without a log nothing says what of a file its columns take: there is more in it, of small files much more.
+    # Without a log the columns' share of a file is unknown: files, above all small ones, have other content too.
     whole = len(columns) == len(index.groups.columns) and not index.groups.partition_values
     return _with_unopened(index, Sizes(size, pages), whole=whole)
 
 
 def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
-    """Put in the sizes of the files that were not opened: of some columns the share that these have of the others."""
+    """Add the sizes of unopened files.
+
+    If only some columns are read, use their share in the opened files.
+    """
     assert index.groups.opened is not None
     of_file = index.groups.sizes_of_files()
     unopened = np.flatnonzero(~index.groups.opened[index.groups.file])
@@ -68,7 +71,7 @@ def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
 
 
 def extent_of(index: MetadataIndex, sizes: Sizes, remaining: NDArray[np.bool_]) -> Extent:
-    """Return the extent of whole row groups."""
+    """Return the extent of the remaining row groups, read whole."""
     return _extent(index, remaining, sizes.pages, index.groups.row_count, sizes.bytes)
 
 
@@ -90,7 +93,10 @@ def _extent(
 
 @dataclass(frozen=True, slots=True)
 class PlannedExtent:
-    """What an access plan reads of every row group; `estimated` when some bytes are pro rata."""
+    """Data that an access plan reads per row group.
+
+    `estimated`: some bytes are pro rata.
+    """
 
     rows: NDArray[np.int64]
     pages: NDArray[np.int64]
@@ -98,13 +104,14 @@ class PlannedExtent:
     estimated: bool
 
     def extent(self, index: MetadataIndex) -> Extent:
-        """Return the sum over the row groups of which a row is read."""
+        """Sum the row groups that have a row to read."""
         return _extent(index, self.rows > 0, self.pages, self.rows, self.bytes)
 
 
 def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
-    """Return the parts of row groups that the plan reads: the pages that overlap the selected rows, and dictionaries.
+    """Return the data that the plan reads per row group.
 
+    The data are dictionaries, and the pages that overlap the selected rows.
     Fetches the offset indexes of the selected row groups.
     """
     rows = access.ranges.row_totals(len(index))
@@ -132,14 +139,17 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
 def _kept_of_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
 ) -> PlannedExtent:
-    """Return the part of one column that is read in the selected row groups; pro rata without an offset index."""
+    """Return the data of one column read in the selected row groups.
+
+    Without an offset index the data is estimated pro rata.
+    """
     chunks = index.footers.chunks(column)
     rows = access.ranges.row_totals(len(index))[selected]
     located = offsets.reason == ""
     share = rows / index.groups.row_count[selected]
     size = np.where(located, 0, np.ceil(chunks.compressed_bytes[selected] * share)).astype(np.int64)
     pages = np.where(located | ~(chunks.present | chunks.encrypted)[selected], 0, -1)
-    # Page and row ranges as rows of the whole dataset, so that one search meets them all.
+    # Pages and row ranges as row numbers of the whole dataset, so that one search finds all overlaps.
     base = np.cumsum(index.groups.row_count) - index.groups.row_count
     group = np.repeat(np.arange(len(selected)), np.diff(offsets.first))
     start = base[selected][group] + offsets.first_row

@@ -40,16 +40,16 @@ def plan_read(
     allow: Sequence[str] = (),
     for_rows: bool = False,
 ) -> PlannedRead:
-    """Plan what to read; arguments and errors are those of `prune_assets.plan`.
+    """Plan a read; arguments and errors are documented in `prune_assets.plan`.
 
-    What was read of the metadata is kept on disk. `for_rows`: rows will be read by their pages.
+    The metadata that was read is cached on disk. `for_rows`: the caller will read rows by pages.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     check_names(columns)
     if session is not None and not isinstance(session, SparkSemantics):
         reach_as(session, table, allow)
-    # Not of planning: a session that has just started takes seconds to say what its time zone means, once.
+    # Excluded from the planning time: a new session takes seconds to resolve its time zone, once.
     semantics = semantics_for(session)
     started = time.perf_counter()
     spark = None if isinstance(session, SparkSemantics) else session
@@ -88,7 +88,7 @@ def plan_opened(
     started: float | None = None,
     for_rows: bool = False,
 ) -> PlannedRead:
-    """Plan what to read of a table as it was opened; `started`: when that began."""
+    """Plan a read of an opened table; `started`: clock value (seconds) when planning began."""
     started = time.perf_counter() if started is None else started
     spark = None if isinstance(session, SparkSemantics) else session
     if spark is not None:
@@ -101,7 +101,7 @@ def plan_opened(
     if spark is not None:
         from prune_assets.planner.executors import ask_executors
 
-        # Without the tests of values: only this process can ask the session about them.
+        # Executors cannot run the value tests: only this process can query the session.
         elsewhere = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
         answers = replace(answers, elsewhere=elsewhere)
     index = opened.read(answers.left)
@@ -132,7 +132,7 @@ def plan_opened(
 
 
 def _executor_files(spark: SparkSession | None) -> int | None:
-    """Return from how many files on Spark's executors read the footers; None for never."""
+    """Return the number of files from which Spark's executors read footers; None for never."""
     if spark is None:
         return None
     from prune_assets.planner.executors import executor_files

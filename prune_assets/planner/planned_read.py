@@ -1,4 +1,4 @@
-"""What to read of a table for a predicate, as plain data."""
+"""Planned reads of a table as plain data."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 Depth: TypeAlias = Literal["row_groups", "pages"]
-# A directory on this machine, a file or pattern or what lies elsewhere, or several of them; or a table that holds the
-# journal of a write, which Spark knows nothing of.
+# "directory": a local directory. "path": a file, a pattern, or a remote location. "list": several paths. "unfinished":
+# a table with the journal of an unfinished write, which Spark does not know.
 NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
 
 
 @dataclass(frozen=True, repr=False)
 class PlannedRead:
-    """What to read of a table for a predicate.
+    """Rows to read of a table for a predicate.
 
-    `index` holds the metadata it rests on, `evaluation` the outcomes of every level. `seconds`, `requests` and
-    `fetched` (bytes by what they are) cover the planning. `tests`: the parts that bounds do not answer and values do.
+    `index`: the metadata used. `evaluation`: the outcomes of every level. `seconds`, `requests` and `fetched` (bytes
+    per kind of metadata) cover the planning. `tests`: conditions that bounds cannot decide and values can.
     """
 
     table: Table
@@ -57,28 +57,31 @@ class PlannedRead:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """The sizes of the columns read, by row group."""
+        """Sizes of the columns read, per row group."""
         self.table.count_rows(self.index)
         return measure(self.index, self.columns)
 
     @cached_property
     def kept(self) -> PlannedExtent:
-        """What is read of every row group; fetches the offset indexes that tell the bytes of a selection."""
+        """Data read per row group.
+
+        Fetches the offset indexes, which give the bytes of selected pages.
+        """
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @property
     def surviving_numbers(self) -> NDArray[np.int64]:
-        """The files of which at least one row is read, by their numbers in the index, which ascend."""
+        """Ascending numbers (in the index) of the files that have a row to read."""
         return distinct(self.index.groups.file[self.evaluation.access.verdict != Verdict.SKIP])
 
     @property
     def surviving_files(self) -> tuple[DataFile, ...]:
-        """The files of which at least one row is read."""
+        """Files that have a row to read."""
         return tuple(self.index.groups.files[i] for i in self.surviving_numbers.tolist())
 
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
-    """Tell how a table was named."""
+    """Return the kind of path by which a table was named."""
     if not isinstance(table, str | os.PathLike):
         return "list"
     path = os.fspath(table)

@@ -1,9 +1,9 @@
-"""Which parts that bounds do not answer are tested on values, and by whom.
+"""Evaluate unsupported conditions on known column values.
 
-A part that depends on one column alone is known wherever the values of that column are: in a directory name, in a
-dictionary, where both bounds are the same. One on several columns is known where directories give all of them their
-values: `make_date(year, month, 1) >= '2024-03-01'`. Spark evaluates them where there is a session, and the own rules
-elsewhere.
+A condition on a single column can be evaluated wherever the values of that column are known: in a directory name, in a
+dictionary, or if both bounds are equal. A condition on several columns can be evaluated if directories give the values
+of all of them: `make_date(year, month, 1) >= '2024-03-01'`. Spark evaluates the conditions if there is a session;
+otherwise this project's own rules do.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
 
-# Different values of a column, or rows of several: asking about more takes longer than it is likely to save.
+# Distinct values of a column, or rows of several: testing more takes longer than it is likely to save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
-# Parts that are tested; each costs a query.
+# Conditions that are tested; each costs a query.
 MAX_PARTS = 20
-# Spark matches a pattern by trying: n characters and k wildcards take up to n**k / k! steps. Millions take a second.
+# Spark matches a pattern by backtracking: n characters and k wildcards take up to n**k / k! steps. Millions take 1 s.
 _MAX_STEPS = 10_000_000
 # A repeated group, as in (a+)+, may double the steps with every character.
 _LONGEST_FOR_REPEATED_GROUPS = 20
@@ -62,9 +62,10 @@ _WILDCARD, _REPEATED_GROUP = re.compile(r"[%*+?{]"), re.compile(r"\)[*+{]")
 
 
 class RememberedTest:
-    """Asks about each value, or row of values of several columns, once, and about no more than `most`.
+    """Test of a condition on values, each evaluated once.
 
-    `classes`: of the values of its only column; the part is the same for all values of one. `longest`: the number of
+    A row of values of several columns counts as one value. At most `most` values are evaluated.
+    `classes`: groups the values of the only column; the condition has one outcome per class. `longest`: number of
     characters of the longest string that Spark tests, None if unlimited.
     """
 
@@ -87,7 +88,7 @@ class RememberedTest:
         self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
-        """Tell whether another session leaves no outcome possible that was ruled out."""
+        """Return True if another session yields no newly possible outcome."""
         try:
             return all(
                 new & ~before == 0
@@ -98,8 +99,11 @@ class RememberedTest:
             return False
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcome of the part for each row of values: for each column an array of the type of its bounds."""
-        # Null is asked about in the same query: it is what has to be known next.
+        """Return the outcome of the condition per row of values.
+
+        One array per column, in the type of its bounds.
+        """
+        # The same query also tests null, which the planner needs next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
         classes = [self._classes(column) for column in with_null]
         first, codes = _distinct(classes)
@@ -153,9 +157,9 @@ def value_tests(
     session: SparkSession | SparkSemantics | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
-    """Return a test for each part of a predicate that is tested on values while planning.
+    """Return a test for each condition tested on values while planning.
 
-    `partitions`: the columns whose values directories or a log give. `semantics`: the settings of the session.
+    `partitions`: columns whose values come from directories or a log. `semantics`: settings of the session.
     """
     tests: dict[Unsupported, OnValues | OnPartitions] = {}
     given = {column.path for column in partitions}
@@ -173,9 +177,9 @@ def row_tests(
     semantics: SparkSemantics,
     most: int,
 ) -> dict[Unsupported, Predicate]:
-    """Return a test for each part of a predicate that is tested on rows.
+    """Return a test for each condition of a predicate that is tested on rows.
 
-    `most`: the number of different values that are tested one by one, where a part is not evaluated on all at once.
+    `most`: number of distinct values that are tested one by one, for conditions that are not evaluated on whole arrays.
     """
     tests: dict[Unsupported, Predicate] = {}
     for part, written in _open_parts(lowered):
@@ -205,7 +209,10 @@ def _value_test(
     semantics: SparkSemantics,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
-    """Return a test of a part on known values of its columns; None if their values are no plain ones."""
+    """Return a test of a condition on known values of its columns.
+
+    None if their values are not plain values.
+    """
     named = named_columns(written.tree)
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
@@ -224,7 +231,10 @@ def _most(session: SparkSession | SparkSemantics | None) -> int:
 def tests_hold(
     tests: Mapping[Unsupported, OnValues | OnPartitions], session: SparkSession, columns: Sequence[LeafColumn]
 ) -> bool:
-    """Tell whether parts have the outcomes in a session, for the values tested, that a plan rests on."""
+    """Return True if the tests have the same outcomes in `session`.
+
+    The values tested while planning are compared.
+    """
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)
@@ -234,7 +244,7 @@ def tests_hold(
 
 
 def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
-    """Tell whether each value of a column is one that Spark can be given."""
+    """Return True if every value of a column can be passed to Spark."""
     if column.unsupported or column.max_repetition_level or column.type is None:
         return False
     kind = type_of_column(column.type)
@@ -248,7 +258,10 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
 
 
 def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
-    """Tell whether there is a session that can be asked: Spark Connect shows no plans."""
+    """Return True if the session can run queries for tests.
+
+    Spark Connect cannot, as it shows no plans.
+    """
     return hasattr(session, "_jsparkSession")
 
 
@@ -262,7 +275,10 @@ def _ask(part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return where each different row stands first, and the number of the one that every row is."""
+    """Return the distinct rows of several columns.
+
+    The first array has the first position of each distinct row, the second its number per row.
+    """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         encoded = _as_bits(column).dictionary_encode(null_encoding="encode")
@@ -273,7 +289,10 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _as_bits(values: pa.Array) -> pa.Array:
-    """Return numbers in place of what has no Python value, or whose equality tells less than its bits."""
+    """View floats and times as integers.
+
+    Such values lack a Python value, or equal values may differ in their bits.
+    """
     kind = values.type
     if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
         return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -281,7 +300,10 @@ def _as_bits(values: pa.Array) -> pa.Array:
 
 
 def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
-    """Return those of some rows that Spark can be given, in the types that it reads, and which they are."""
+    """Return the rows that can be passed to Spark.
+
+    Returned rows have the types that Spark reads; the second value flags the returned rows.
+    """
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)
     for column, is_text_column in zip(values, is_text, strict=True):
@@ -294,7 +316,7 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
 
 
 def longest_matched(written: ParsedPredicate) -> int | None:
-    """Return how many characters Spark matches to the patterns of a part in reasonable time; None if any number."""
+    """Return the longest string (characters) that Spark matches in reasonable time; None if unlimited."""
     literals = [token.text for token in written.tokens_of_tree() if token.kind == TokenKind.STRING]
     if any(map(_REPEATED_GROUP.search, literals)):
         return _LONGEST_FOR_REPEATED_GROUPS
@@ -303,7 +325,7 @@ def longest_matched(written: ParsedPredicate) -> int | None:
 
 
 def _have_at_most(columns: Sequence[pa.Array], characters: int) -> NDArray[np.bool_]:
-    """Return whether no string of each row is longer."""
+    """Return a flag per row: no string is longer than `characters`."""
     short = np.ones(len(columns[0]), np.bool_)
     for column in columns:
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
@@ -320,7 +342,10 @@ def _is_text(value: bytes | None) -> bool:
 
 
 def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
-    """Return the classes of a column's values for a part that names it alone; None where each value is its own."""
+    """Return the value classes of a column for a condition on it alone.
+
+    None if each value is its own class.
+    """
     kind = column.type
     if kind is not None and pa.types.is_signed_integer(kind):
         divisor = divisor_of(tree)
@@ -337,10 +362,13 @@ def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
-    """Return the minute of the day that clocks show; an instant that the zone's rules are not certain of is its own."""
+    """Return the local minute of the day.
+
+    An instant outside the certain rules of the zone is its own class.
+    """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
-    # Far from all times, so that no sum overflows and no class is that of an instant.
+    # The offset keeps classes away from all instants and prevents overflows.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
     found: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return found

@@ -1,1 +1,1 @@
-"""What a plan skips and why, as data, text and picture."""
+"""Skip reports as data, text and picture."""

@@ -1,4 +1,4 @@
-"""The console form of a skip report, in the manner of ClickHouse's `EXPLAIN indexes = 1`."""
+"""Console form of a skip report, similar to ClickHouse's `EXPLAIN indexes = 1`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _STATUS_STYLES = {"absent": "yellow", "not_applicable": "dim", "consulted": "gre
 
 
 def to_text(report: SkipReport, *, width: int = WIDTH) -> str:
-    """Render as plain text, `width` characters wide, without colour codes."""
+    """Render as plain text, `width` characters wide, without color codes."""
     console = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, emoji=False)
     with console.capture() as capture:
         print_report(report, console)
@@ -61,7 +61,7 @@ def to_text(report: SkipReport, *, width: int = WIDTH) -> str:
 
 
 def print_report(report: SkipReport, console: Console) -> None:
-    """Print to a console, in colour where it has any."""
+    """Print to a console, in color if the console supports it."""
     for part in _parts(report, console.width):
         console.print(part, highlight=False, soft_wrap=False)
 
@@ -172,15 +172,15 @@ def _conjuncts(report: SkipReport) -> list[RenderableType]:
 
 def _engines(report: SkipReport, width: int) -> list[RenderableType]:
     rows = [_engine(engine, report.total.bytes) for engine in report.engines[:_SHOWN]]
-    # Why Spark is limited is said at the top.
+    # The top of the report already explains why Spark is limited.
     noted = [engine for engine in report.engines if engine.why and engine is not limited_engine(report)]
     whole = report.total.bytes
-    # Where no figures are shown, what is said of them is left out.
+    # Without figures, the explanation of the figures is omitted.
     whys = [DEPENDS_ON_ZONE if _is_unknown(engine, whole) else engine.why for engine in noted]
     notes = [_plain(f"{engine.name}: {why}", _LONGEST_REASON) for engine, why in zip(noted, whys, strict=True)]
     needed = sum(max(len(cell) for cell in column) + _GAP for column in zip(*rows, strict=True))
     if _INDENT + needed - _GAP > width:
-        # Side by side they would leave no room for the names.
+        # Columns next to each other would leave no room for the names.
         return [*(part for name, *cells in rows for part in (name, _indented(Text("  ").join(cells)))), *notes]
     grid = Table.grid(padding=(0, _GAP))
     for i in range(5):
@@ -201,7 +201,7 @@ def _engine(engine: Engine, whole: int) -> list[Text]:
     size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
     if engine.caveat is Caveat.WHOLE_FILES:
         return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
-    # What was counted has footers and page indexes too, and may be more than the columns.
+    # The counted bytes include footers and page indexes, and may exceed the bytes of the columns.
     of_columns = min(kept.bytes, whole)
     bar = Text("#" * -(-_BAR * of_columns // whole) if whole else "", "yellow")
     bar.append("." * (_BAR - len(bar)), "dim")
@@ -237,7 +237,7 @@ def _kept(report: SkipReport) -> list[RenderableType]:
     lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(*item, report.table)]
     count = report.kept.row_groups
     if not report.files_complete and len(kept) > _SHOWN and count is not None:
-        # The report itself names but the costliest.
+        # The report itself has only the costliest row groups.
         return _section("Kept row groups, the largest first", [*lines, _more(count)])
     return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
 

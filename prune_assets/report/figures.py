@@ -1,4 +1,7 @@
-"""The figures of a skip report: the one list of them, for all places that show, plot or store numbers of a report."""
+"""Figures of a skip report.
+
+All code that shows, plots or stores numbers of a report uses this list.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Figure(NamedTuple):
-    """A figure of a report; `of` takes it from one, None where it is not known."""
+    """A figure of a report; `of` computes it, None if unknown."""
 
     name: str
     unit: str
@@ -48,7 +51,7 @@ FIGURES = (
 
 
 def figures_of(report: SkipReport, *, prefix: str = "") -> dict[str, float]:
-    """Return the figures of a report that are known, by their names.
+    """Return the known figures of a report, by name.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

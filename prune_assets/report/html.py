@@ -1,4 +1,7 @@
-"""A skip report as HTML: a page that loads nothing and runs only its own few lines of script, a card for notebooks."""
+"""Skip report as HTML: a page, and a card for notebooks.
+
+The page loads nothing and runs only its own short script.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ _READ = "background:#d9560b;border-radius:4px;height:8px"
 
 
 class LevelRow(NamedTuple):
-    """A line of the funnel; bars are per mille of the bytes of the whole table."""
+    """One row of the funnel.
+
+    Bars are per mille of the bytes of the whole table.
+    """
 
     level: Level
     title: str
@@ -47,7 +53,7 @@ class LevelRow(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A piece of the bar of all bytes; `start` and `width` are per mille."""
+    """One segment of the bar of all bytes; `start` and `width` are per mille."""
 
     title: str
     colour: str
@@ -57,7 +63,7 @@ class Part(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the template shows."""
+    """Values that the template shows."""
 
     report: SkipReport
     headline: str
@@ -74,7 +80,10 @@ class Page(NamedTuple):
 
 
 def to_html(report: SkipReport) -> str:
-    """Render as one self-contained page, light or dark as the reader's system asks."""
+    """Render as one self-contained page.
+
+    The reader's system chooses light or dark mode.
+    """
     return _environment().get_template(_TEMPLATE).render(page=_page(report), shown=_SHOWN_PARTS)
 
 
@@ -97,7 +106,7 @@ def _page(report: SkipReport) -> Page:
         kept_count=len(kept) if report.files_complete or count is None else count,
         any_matches=any(group.matches for _, group in kept),
         script=script,
-        # The page's own policy lets this script run and no other, should escaping ever fail.
+        # The page's own policy allows only this script, in case escaping ever fails.
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
     )
 
@@ -108,7 +117,10 @@ def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
 
 
 def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
-    """Cut the bytes of the table into what each level skips and what is read, which comes first."""
+    """Split the bytes of the table into segments of a bar.
+
+    The bytes read come first, then the bytes that each level skips.
+    """
     sizes = [("read", "kept", report.kept.bytes)]
     sizes += [
         (f"skipped by {level_title(level.level)}", colours[level.level], level.skipped_bytes)
@@ -117,7 +129,7 @@ def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
     ]
     parts, start = [], 0
     for title, colour, size in sizes:
-        # Rounding leaves no gap at the end.
+        # The last segment absorbs rounding, so that no gap remains at the end.
         width = 1000 - start if (title, colour, size) == sizes[-1] else _bar(size, report.total.bytes)
         parts.append(Part(title, colour, size, start, width))
         start += width
@@ -125,7 +137,7 @@ def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
 
 
 def _bar(part: int, whole: int) -> int:
-    """Scale to per mille; what is not nothing is seen."""
+    """Scale to per mille; anything above zero stays visible."""
     return max(1000 * part // whole, 4) if whole and part else 0
 
 
@@ -137,7 +149,10 @@ def _script() -> str:
 
 
 def template_environment() -> jinja2.Environment:
-    """Return the environment of the templates of pages, with the filter `bytes` and the function `counted`."""
+    """Return the environment of the page templates.
+
+    The environment has the filter `bytes` and the function `counted`.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("prune_assets", "report/templates"),
         autoescape=True,
@@ -187,7 +202,10 @@ def _path(value: str, table: str) -> str:
 
 
 def to_card(report: SkipReport) -> str:
-    """Return a report as a piece of HTML: what is skipped, Spark alone and with the plan, and what would help."""
+    """Return a report as an HTML card.
+
+    The card shows the bytes skipped, Spark's reads alone and with the plan, and the best remedy.
+    """
     lines = [comparison(report), limit_text(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]

@@ -1,6 +1,6 @@
-"""The JSON Schema of a skip report, `skip-report/1`.
+"""JSON Schema of a skip report, `skip-report/1`.
 
-`python -m prune_assets.report.json_form` prints it as it is checked in beside this file.
+`python -m prune_assets.report.json_form` prints the schema that is stored next to this file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from prune_assets.report.skip_report import SCHEMA, Level, SkipReport
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a report, made from the dataclasses."""
+    """Return the JSON Schema (draft 2020-12) of a report, generated from the dataclasses."""
     _, definitions = msgspec.json.schema_components([SkipReport], ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["description"] = description_of(definition["description"])
         if "properties" not in definition:
             continue
-        # Every field is always written, defaults too; reports of versions up to 0.2 have no engine with these two.
+        # Every field is always written, including defaults; reports of versions up to 0.2 lack these two of engines.
         definition["required"] = [name for name in definition["properties"] if name not in {"reading", "caveat"}]
     definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(known.key for known in KnownLevel)}
     report = definitions.pop(SkipReport.__name__)
@@ -32,7 +32,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as it is checked in."""
+    """Return the JSON Schema as the text of the stored file."""
     return json.dumps(json_schema(), indent=2) + "\n"
 
 

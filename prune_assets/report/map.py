@@ -1,8 +1,9 @@
-"""The map of a table: every row group as a cell, coloured by the level that removed it.
+"""Map of a table: one cell per row group.
 
-Three sizes of table, three forms of one thing: `strips`, a line for each file with widths by bytes;
-`cells`, equal cells in file order; `bins`, equal cells that each stand for some successive row
-groups, split by bytes. So the picture stays below a few megabytes for any number of row groups.
+The level that removed the row group decides the color.
+The size of the table decides the form. `strips`: one line per file, with widths proportional to bytes. `cells`: equal
+cells in file order. `bins`: equal cells for runs of successive row groups, split by bytes. So the picture stays below
+a few megabytes for any number of row groups.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class Cell(NamedTuple):
-    """A rectangle of `resolution` units: for each colour class, painted in this order, the spans that have it."""
+    """A rectangle of `resolution` units: per color class, in painting order, its spans."""
 
     title: str
     resolution: int
@@ -52,7 +53,10 @@ class Cell(NamedTuple):
 
 
 class PlacedCell(NamedTuple):
-    """A cell and where its rectangle lies, in units of the drawing; `upright`: its spans count from its foot up."""
+    """A cell and the position of its rectangle, in units of the drawing.
+
+    `upright`: spans count from the bottom up.
+    """
 
     cell: Cell
     x: float
@@ -62,7 +66,7 @@ class PlacedCell(NamedTuple):
     upright: bool = False
 
     def outlines(self) -> Iterator[tuple[str, str]]:
-        """Yield a colour class and the SVG path of all rectangles of that colour."""
+        """Yield each color class and the SVG path of all its rectangles."""
         for colour, spans in self.cell.colours:
             yield colour, "".join(self._rectangle(start, stop) for start, stop in spans)
 
@@ -76,7 +80,7 @@ class PlacedCell(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """A line of the map: one file."""
+    """One line of the map: one file."""
 
     label: str
     size: str
@@ -84,7 +88,10 @@ class Strip(NamedTuple):
 
 
 class Map(NamedTuple):
-    """The whole map; `strips` for few files, else `cells` on one drawing of `width` x `height`."""
+    """The whole map.
+
+    `strips` are set for few files, else `cells` in one drawing of `width` x `height`.
+    """
 
     kind: Kind
     strips: tuple[Strip, ...]
@@ -95,10 +102,10 @@ class Map(NamedTuple):
 
 
 def map_of(report: SkipReport, colours: Mapping[str, str]) -> Map:
-    """Draw the map of a report; `colours`: the colour class of each level."""
+    """Draw the map of a report; `colours`: the color class of each level."""
     table = report.table
     if not report.files_complete:
-        # Runs of row groups stand side by side like the bars of a histogram.
+        # Runs of row groups are drawn next to each other, like the bars of a histogram.
         bins = [bin_cell(run, table, colours, _BIN_RESOLUTION) for run in report.map]
         return _grid("bins", bins, max((run.row_groups for run in report.map), default=1))
     files = report.files
@@ -117,7 +124,7 @@ def _strips(report: SkipReport, colours: Mapping[str, str]) -> tuple[Strip, ...]
 def _strip(file: FileReport, table: str, colours: Mapping[str, str], largest: int) -> Strip:
     cells, x = [], 0.0
     for group in file.row_groups:
-        # Columns may hold no bytes at all; the row group is there none the less.
+        # A row group whose columns have no bytes stays visible.
         width = max(STRIP_WIDTH * group.bytes / largest if largest else 0.0, _NARROWEST)
         cell = row_group_cell(file.path, group, table, colours, STRIP_WIDTH)
         cells.append(PlacedCell(cell, round(x, 2), 0, round(max(width - _GAP, _NARROWEST / 2), 2), STRIP_HEIGHT))
@@ -139,7 +146,10 @@ def _grid(kind: Kind, cells: Sequence[Cell], per_cell: int) -> Map:
 
 
 def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint one row group: its level's colour, over it the rows that are read, over these the proven matches."""
+    """Paint one row group.
+
+    The color of its level is at the bottom, above it are the rows read, above them the proven matches.
+    """
     whole = ((0, resolution),)
     painted: list[tuple[str, Spans]] = []
     if group.verdict != "scan":
@@ -152,8 +162,9 @@ def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mappin
 
 
 def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint a run of row groups as one cell, split by bytes: what is read first, then level after level.
+    """Paint a run of row groups as one cell, split by bytes.
 
+    The bytes read come first, then level by level.
     `colours` has the levels in the order of `cell.skipped_bytes`.
     """
     parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]
@@ -163,7 +174,7 @@ def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: 
 
 
 def spans(ranges: Iterable[tuple[int, int]], row_count: int, resolution: int) -> Spans:
-    """Scale row ranges to units, outwards, so that not a row that is read goes unseen.
+    """Scale row ranges to units, rounding outwards, so that every row read stays visible.
 
     >>> spans([(0, 1), (500, 510), (990, 1000)], 1000, 20)
     ((0, 1), (10, 11), (19, 20))
@@ -184,13 +195,13 @@ def _split(parts: Sequence[tuple[str, int]], resolution: int) -> tuple[tuple[str
     total = sum(size for _, size in parts)
     if total == 0:
         return ((OTHER, ((0, resolution),)),)
-    # Cut points are rounded up: the first part, what is read, is seen however small it is.
+    # Cut points are rounded up, so that the first part, the bytes read, stays visible however small it is.
     cuts = [-(-done * resolution // total) for done in accumulate((size for _, size in parts), initial=0)]
     return tuple((colour, (cut,)) for (colour, _), cut in zip(parts, pairwise(cuts), strict=True) if cut[1] > cut[0])
 
 
 def _title(path: str, group: RowGroupReport, table: str) -> str:
-    # Of a file that was not opened no footer tells the rows.
+    # The row count of an unopened file is unknown without its footer.
     rows = f"{group.kept_rows:,} of {counted(group.row_count, 'row')}, " if group.index >= 0 else ""
     size = f"{bytes_text(group.kept_bytes)} of {bytes_text(group.bytes)}"
     lines = [_place(path, group.index, table), f"{group.verdict}: reads {rows}{size}"]

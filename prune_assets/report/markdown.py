@@ -1,4 +1,4 @@
-"""A skip report in Markdown, for the pages of orchestrators: a summary and a picture."""
+"""Skip report in Markdown, for the pages of orchestrators: a summary and a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def summary(report: SkipReport, *, measured: Sequence[str] = ()) -> str:
-    """Say what is skipped and what is not used for it; `measured`: paragraphs in place of what is predicted."""
+    """Summarize the skipped data and unused conditions; `measured`: paragraphs that replace the prediction."""
     lines = [
         f"**{headline(report)}**",
         *(measured or [comparison(report), limit_text(report)]),
@@ -32,7 +32,7 @@ def picture(report: SkipReport) -> str:
 
 
 def as_code(text: str) -> str:
-    """Write a text as code in Markdown, whatever quotes it has itself.
+    """Format a text as inline code in Markdown; the text may contain backticks.
 
     >>> as_code("id = 1"), as_code("`a b` = 1")
     ('`id = 1`', '`` `a b` = 1 ``')

@@ -1,4 +1,4 @@
-"""What commands print: JSON, or text as wide as the terminal."""
+"""Output of commands: JSON, or text as wide as the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) -> str:
-    r"""Return compact JSON in which what a terminal would obey is escaped.
+    r"""Return compact JSON in which all characters that control a terminal are escaped.
 
     >>> json_text(["caf\u00e9\x1b\x9b", "\u202e", "\udcff"])
     '["caf\\u00e9\\u001b\\u009b","\\u202e","\\udcff"]'
@@ -36,7 +36,9 @@ def json_text(value: object, *, enc_hook: Callable[[Any], Any] | None = None) ->
 
 
 def description_of(docstring: str) -> str:
-    r"""Return a docstring as the description in a JSON Schema: without examples, and what leads up to them.
+    r"""Return a docstring as a description for a JSON Schema.
+
+    Examples and the lines that introduce them are left out.
 
     >>> description_of("A number.\n\n    For example:\n\n    >>> 1 + 1\n    2\n\n    Not negative.")
     'A number.\n\nNot negative.'
@@ -55,7 +57,7 @@ WIDTH_IN_PIPES = 120
 
 
 def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_PIPES) -> str:
-    """Render the whole before a byte of it is printed; a pipe is as wide as `COLUMNS` says, where it is set."""
+    """Render everything before printing; in a pipe, the environment variable `COLUMNS` sets the width."""
     from rich.console import Console
 
     in_pipe = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").lstrip("0").isdecimal()
@@ -66,16 +68,17 @@ def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_
 
 
 def refuse_without_folder(path: Path) -> None:
-    """Raise WrongUse for a file in a folder that is not there."""
+    """Raise WrongUse if the folder of the file does not exist."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise WrongUse(f"{path}: there is no folder {folder}; make it, or name a file in another one")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put a file in place in one step: a reader sees the old one or the new one.
+    """Replace a file in one step.
 
-    Raises WrongUse where its folder is missing; OSError names the file, and not what is written first beside it.
+    A reader sees the old file or the new one.
+    Raises WrongUse if the folder does not exist; OSError names the file, not the temporary file next to it.
     """
     refuse_without_folder(path)
     try:

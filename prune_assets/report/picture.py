@@ -1,9 +1,10 @@
-"""A skip report as a small picture: where in the table lies what is read, in a line each for files, row groups, pages.
+"""Skip report as a small picture of the data read.
 
-A last line tells how much that is, in bytes: what is read is seen above however small it is.
+The picture has lines for files, row groups and pages.
+A last line shows the bytes read in proportion; in the other lines the parts read stay visible however small they are.
 
-It is an image of its own, so that it shows wherever Markdown does, and so small that Dagster's UI shows it at once: it
-hides Markdown of 1,000 characters and more behind a button. The map of the HTML report tells more.
+The picture is a separate image, so that it shows wherever Markdown does. It is small enough that Dagster's UI shows it
+at once: the UI hides Markdown of 1,000 characters and more behind a button. The map of the HTML report has more detail.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import RowGroupReport, SkipReport
 
-# As wide as the column of values on an asset's page in a window of 1,440 points.
+# The width of the value column on an asset's page in a window of 1,440 points.
 _LABEL, _BAR, _GAP, _LEAST_WIDTH = 70, 180, 8, 370
-# Of a character of 12 points, in the widest of the fonts that browsers take: digits, with points and spaces between.
+# Width of a character at 12 points, in the widest font that browsers use for digits, points and spaces.
 _CHARACTER = 7
 _PITCH, _MIDDLE = 22, 7
-# Seen on light and on dark ground: an image does not know which of them its page has.
+# Visible on light and dark backgrounds; the background of its page is unknown.
 _TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
 _MOST_BYTES = 680  # as base64, with some words around it, less than 1,000 characters
 _RESOLUTIONS = (180, 90, 45, 20)
@@ -33,7 +34,7 @@ _Ranges = list[tuple[int, int]]
 
 
 class _PictureLine(NamedTuple):
-    """A bar, which has the ranges in colour, out of `end`; and what it says."""
+    """A bar with a title and figures; `ranges` out of `end` are colored."""
 
     title: str
     figures: str
@@ -42,7 +43,9 @@ class _PictureLine(NamedTuple):
 
 
 def to_svg(report: SkipReport) -> str:
-    """Draw the table from its first file to its last, each as wide as its bytes, with what is read in colour.
+    """Draw the table from its first file to its last.
+
+    Widths are proportional to bytes, and data read is colored.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -53,7 +56,7 @@ def to_svg(report: SkipReport) -> str:
     >>> "2 of 10" in picture, len(picture) <= 680
     (True, True)
 
-    Where what is read lies in very many places, the picture gets coarser.
+    If the data read is in very many places, the picture gets coarser.
     """
     lines = _in_runs(report) if not report.files_complete else _by_row_group(report)
     drawings = (_drawing(lines, resolution) for resolution in _RESOLUTIONS)
@@ -61,7 +64,7 @@ def to_svg(report: SkipReport) -> str:
 
 
 def to_data_uri(report: SkipReport) -> str:
-    """Return the picture as an address that holds all of it."""
+    """Return the picture as a data URI."""
     return f"data:image/svg+xml;base64,{b64encode(to_svg(report).encode()).decode()}"
 
 
@@ -75,7 +78,7 @@ def _drawing(lines: list[_PictureLine], resolution: int) -> str:
     longest = max(len(line.figures) for line in lines)
     width, height = max(_LEAST_WIDTH, _LABEL + _BAR + _GAP + longest * _CHARACTER), _PITCH * len(lines)
     return (
-        # With a view box it shrinks where a page is narrow; without one it would be cut off.
+        # With a view box the picture shrinks on a narrow page; without one it would be cut off.
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif" font-size="12" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
         f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{kept}"/></g>{texts}</svg>'
@@ -111,7 +114,7 @@ def _part_text(kept: int | None, total: int | None) -> str:
 
 
 def _part_of_bytes_text(kept: int, total: int) -> str:
-    """Render a part and the whole, with their unit once where it is the same."""
+    """Format a part and the whole; a common unit appears once."""
     part, whole = bytes_text(kept), bytes_text(total)
     number, _, unit = part.partition(" ")
     return f"{number if whole.endswith(f' {unit}') else part} of {whole}"
@@ -125,7 +128,7 @@ def _by_row_group(report: SkipReport) -> list[_PictureLine]:
     for file in report.files:
         begin = end
         for group in file.row_groups:
-            # Columns may hold no bytes at all; the row group is there none the less.
+            # A row group whose columns have no bytes stays visible.
             start, end = end, end + max(group.bytes, 1)
             if group.verdict != "skip":
                 groups.append((start, end))
@@ -139,7 +142,10 @@ def _by_row_group(report: SkipReport) -> list[_PictureLine]:
 
 
 def _in_runs(report: SkipReport) -> list[_PictureLine]:
-    """Draw successive row groups as one, which is read from its begin on: of files the runs do not tell."""
+    """Draw each run of row groups as one, read from its start.
+
+    There is no line for files, which runs do not show.
+    """
     groups: _Ranges = []
     rows: _Ranges = []
     end = 0

@@ -1,4 +1,7 @@
-"""Numbers, values and paths as people read them; numbers are rounded so that they never claim more than is true."""
+"""Formatting of numbers, values and paths.
+
+Numbers are rounded so that they never claim too much.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import pyarrow as pa
 
 
 def count_text(count: int | None) -> str:
-    """Render a count with thousands separated; None is unknown.
+    """Format a count with thousands separators; None is unknown.
 
     >>> count_text(1234567), count_text(None)
     ('1,234,567', 'not counted')
@@ -17,7 +20,9 @@ def count_text(count: int | None) -> str:
 
 
 def share_text(part: int, whole: int) -> str:
-    """Render a part as a percentage; 0 % and 100 % are said only when exact.
+    """Format a part as a percentage.
+
+    0 % and 100 % appear only if exact.
 
     >>> share_text(1, 3), share_text(999_999, 1_000_000), share_text(1, 1_000_000), share_text(3, 3), share_text(0, 0)
     ('33.3 %', '>99.9 %', '<0.1 %', '100 %', '-')
@@ -33,7 +38,9 @@ def share_text(part: int, whole: int) -> str:
 
 
 def tenths_of_percent(part: int, whole: int) -> int:
-    """Return a part in tenths of a percent, rounded down: what is skipped is never said to be more than it is.
+    """Return a part in tenths of a percent, rounded down.
+
+    Skipped data is never overstated.
 
     >>> tenths_of_percent(8618, 10_000), share_text(8618, 10_000)
     (861, '86.1 %')
@@ -42,7 +49,7 @@ def tenths_of_percent(part: int, whole: int) -> int:
 
 
 def seconds_text(seconds: float) -> str:
-    """Render a duration.
+    """Format a duration in seconds.
 
     >>> seconds_text(0.0123), seconds_text(2.5)
     ('12.3 ms', '2.50 s')
@@ -51,7 +58,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def utc_text(milliseconds: int) -> str:
-    """Render a time since 1970 in ISO 8601; as a number if it is out of range.
+    """Format milliseconds since 1970 in ISO 8601; as a number if out of range.
 
     >>> utc_text(1_700_000_000_000), utc_text(1 << 62)
     ('2023-11-14T22:13:20.000+00:00', '4611686018427387904 ms')
@@ -63,7 +70,7 @@ def utc_text(milliseconds: int) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """Shorten a text at its end and say how long it was.
+    """Shorten a text at its end and append its full length.
 
     >>> clipped("abcdef", 6), clipped("abcdefg", 3)
     ('abcdef', 'abc… (7 characters)')
@@ -75,7 +82,7 @@ MAX_VALUE_CHARACTERS = 40
 
 
 def value_text(value: pa.Scalar) -> str:
-    """Render a bound, shortened; null is unknown.
+    """Format a bound, shortened; null is unknown.
 
     >>> value_text(pa.scalar(b"abc")), value_text(pa.scalar(None, pa.int64())), value_text(pa.scalar("x" * 41))
     ('abc', 'unknown', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…')
@@ -83,16 +90,18 @@ def value_text(value: pa.Scalar) -> str:
     if not value.is_valid:
         return "unknown"
     if pa.types.is_timestamp(value.type):
-        # Cast with its zone it would be looked up in the machine's database.
+        # Casting with the zone would look it up in the machine's time zone database.
         return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
-    # A date beyond year 9999 has no Python value, only a text.
+    # A date beyond year 9999 has no Python value, only a string.
     plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
     text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
     return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
 
 
 def short_path(path: str, table: str, limit: int) -> str:
-    """Name a file as seen from its table, shortened to `limit` characters: what tells files apart comes first in names.
+    """Return a path relative to its table, shortened to `limit` characters.
+
+    The distinguishing start of names is kept.
 
     >>> short_path("s3://lake/orders/day=1/part-0.parquet", "s3://lake/orders/", 40)
     'day=1/part-0.parquet'

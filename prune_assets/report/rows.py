@@ -14,18 +14,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-# Of a value more is cut, in a table.
+# Longer values are cut in a table.
 _MOST_CHARACTERS = 40
 
 
 def rows_as_json(rows: pa.Table, time_zone: str | None) -> list[dict[str, Any]]:
-    """Return rows as objects: times with a zone in `time_zone`, NaN and the infinities as texts, bytes in hex."""
+    """Return rows as JSON objects.
+
+    Times with a zone are in `time_zone`, NaN and infinities are strings, bytes are hex.
+    """
     zone = None if time_zone is None else ZoneInfo(time_zone)
     return [{name: _plain(value, zone) for name, value in row.items()} for row in rows.to_pylist()]
 
 
 def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
-    """Print rows as a table that fits the width; it names the columns that are left out."""
+    """Print rows as a table that fits the width; omitted columns are named."""
     from prune_assets.report.inspection.cells import cells
 
     plain = rows_as_json(rows, time_zone)
@@ -36,7 +39,10 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
 
 
 def _stays_whole(rows: pa.Table, name: str) -> bool:
-    """Tell numbers and times, which are printed on one line, from texts, which may fold."""
+    """Return True for numbers and times, which are printed on one line.
+
+    Texts may wrap.
+    """
     import pyarrow as pa
 
     kind = rows.schema.field(name).type

@@ -1,4 +1,4 @@
-"""The skip report as plain data: the one source of its JSON, console and HTML forms."""
+"""Skip report as plain data: the source of its JSON, console and HTML forms."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Verdict = Literal["skip", "scan", "selection"]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much data; `bytes` are compressed bytes of the columns read, `pages` None when nothing counts them.
+    """An amount of data.
 
-    `row_groups` is None where files are counted that were not opened: their bytes are those of whole files, or a share.
-    `rows` is None where no log tells those of such files.
+    `bytes` are compressed bytes of the columns read, `pages` None if unknown.
+    `row_groups` is None if unopened files are included: their bytes are the sizes of whole files, or a share of them.
+    `rows` is None if no log has the row counts of such files.
     """
 
     files: int
@@ -31,11 +32,11 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One kind of evidence: what it was given (`total`) and what it left (`kept`).
+    """One level of evidence: the data before it (`total`) and after it (`kept`).
 
-    `status`: `absent`, no file carries it; `not_applicable`, it cannot answer this predicate or
-    earlier levels skipped everything about; `consulted`, it was read. `why` says more in a sentence.
-    `skipped_rows` is None where rows of `total` are not counted.
+    `status`: `absent`, no file has this evidence; `not_applicable`, it cannot answer this predicate or
+    earlier levels skipped all data; `consulted`, it was read. `why` explains this in a sentence.
+    `skipped_rows` is None if rows of `total` are not counted.
     """
 
     level: str
@@ -50,7 +51,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedPart:
-    """A part of the predicate that no metadata was asked about."""
+    """A condition of the predicate that does not prune."""
 
     sql: str
     reason: str
@@ -64,9 +65,9 @@ class UnsupportedPart:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One operand of the topmost AND and what it would skip alone.
+    """One operand of the topmost AND and the bytes that it would skip alone.
 
-    `complete`: every level was asked; else partition values and statistics alone, and more may be skipped.
+    `complete`: every level was evaluated; else only partition values and statistics were, and more may be skipped.
     """
 
     sql: str
@@ -76,9 +77,10 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """What one level shows a leaf to rule out: row groups, and the compressed bytes of the columns read in them.
+    """Row groups that one level excludes for one leaf.
 
-    `unit`: a level that speaks of whole files counts those instead, in `row_groups` too.
+    `bytes`: compressed bytes of the columns read in them.
+    `unit`: a level that evaluates whole files counts files instead, also in `row_groups`.
     """
 
     level: str
@@ -89,12 +91,12 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One comparison of the predicate: where it rules rows out, and what is read because of it.
+    """One comparison of the predicate, with the row groups it excludes.
 
-    `denied`: the row groups that it alone rules out, by the first level that shows it; of those that an earlier
-    level or another leaf had ruled out, later levels were not asked. `open_row_groups`, `open_bytes`: what is read that
-    it could not rule out; `proven_row_groups`: those of them in which it is certain for every row. `why`: why no
-    metadata was asked about it, empty when some was.
+    `denied`: the row groups that it excludes alone, by the first level that excludes them; later levels did not
+    evaluate row groups that an earlier level or another leaf had excluded. `open_row_groups`, `open_bytes`: data read
+    that it could not exclude; `proven_row_groups`: the open row groups in which every row matches. `why`: why it does
+    not prune, "" if it does.
     """
 
     sql: str
@@ -107,8 +109,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """Successive row groups of a table too large to tell each: from the first to the last, both included.
+    """A run of row groups in a table too large for single entries.
 
+    Its first and its last row group are included.
     `skipped_bytes` has one entry for each of the report's levels.
     """
 
@@ -125,13 +128,14 @@ class MapCell:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupReport:
-    """What happens to one row group, or with `index` -1 to a file that was not opened.
+    """Verdict on one row group.
 
-    `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; `matches`
-    are proven to be selected wholly. `level` is the level that removed it, or rows of it ("" when all
-    of it is kept); `evidence` names every level that had a say; `bytes` are those of the whole row
-    group, `kept_bytes` those that will be read. `kept_by`: the leaves, as numbers in the report's `leaves`, that
-    could not rule it out, of many the first 20; `reason` says of each why.
+    With `index` -1 the verdict is on a file that was not opened.
+    `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; all rows of `matches`
+    are proven to match. `level` is the level that removed the row group, or some of its rows ("" if all rows are
+    kept); `evidence` names every level that was evaluated; `bytes`: bytes of the whole row group, `kept_bytes`:
+    bytes that will be read. `kept_by`: numbers of the leaves (in the report's `leaves`) that could not exclude the row
+    group, at most the first 20; `reason` explains why for each.
     """
 
     index: int
@@ -148,13 +152,16 @@ class RowGroupReport:
 
     @property
     def kept_rows(self) -> int:
-        """Return how many of its rows are read."""
+        """Number of rows that are read."""
         return self.row_count if self.verdict == "scan" else sum(stop - start for start, stop in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What happens to one file: `skip` when all its row groups are skipped, `scan` when none loses a row."""
+    """Verdict on one file.
+
+    The verdict is `skip` if all row groups are skipped, `scan` if no row is skipped.
+    """
 
     path: str
     verdict: Verdict
@@ -163,8 +170,9 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """The planned version of a Delta table, or snapshot of an Iceberg table, and the row counts of its metadata.
+    """The planned version of a Delta table, or Iceberg snapshot.
 
+    Row counts are from the metadata of the table.
     `format`: "delta" or "iceberg". `version`: the version of a Delta table, the snapshot id of an Iceberg table.
     `timestamp`: when it was committed, in UTC; None if unknown without a further request. `files`: live files.
     `opened_files`: files whose footers were read. Rows of the report are rows as written: they include `deleted_rows`,
@@ -198,7 +206,7 @@ class Reading(StrEnum):
 
 
 class Caveat(StrEnum):
-    """A reason why an engine may read other bytes than its figures say."""
+    """Reason why an engine may read other bytes than its figures show."""
 
     TIME_ZONE = "time_zone"
     """The time zone of the session is not known: the figures are upper limits."""
@@ -212,10 +220,10 @@ class Caveat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What a reader would read with this plan or without it.
+    """Data that a reader would read with this plan or without it.
 
-    `estimated`: some of it is pro rata, or an upper limit, as `why` says. `caveat`: None where the figures are those of
-    the read.
+    `estimated`: some figures are pro rata, or upper limits, as `why` explains. `caveat`: why the engine may
+    read other bytes, else None.
     """
 
     name: str
@@ -228,7 +236,10 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class ReaderWarning:
-    """Why a reader left alone would lose rows here; `option`: what `read` sets to false so that it does not."""
+    """Why a reader without this plan would lose rows.
+
+    `option`: the option that `read` sets to false to prevent it.
+    """
 
     reader: str
     why: str
@@ -237,7 +248,10 @@ class ReaderWarning:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What would let more be skipped; `kept_bytes`: about what would be read then, None where metadata do not tell."""
+    """A change by which more is skipped.
+
+    `kept_bytes`: estimated bytes read after it, None if unknown.
+    """
 
     kind: Literal["write_predicate", "sort_by", "partition_by", "bloom_filter", "statistics", "row_groups"]
     said: str
@@ -246,7 +260,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Why no more is skipped, in a line, and what would help, the most promising first."""
+    """Why no more is skipped, in one line, and the remedies, most promising first."""
 
     why: str
     remedies: tuple[Remedy, ...] = ()
@@ -254,9 +268,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SkipReport:
-    """What a plan skips, out of how much, by which level and because of what.
+    """Data that a plan skips: totals, levels and reasons.
 
-    `print(report)` shows it as text, a notebook as a card; `to_json` and `to_html` make files of it. Its figures:
+    `print(report)` shows it as text, a notebook as a card; `to_json` and `to_html` render it for files. Its figures:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -272,20 +286,20 @@ class SkipReport:
     >>> last.verdict, last.reason
     ('skip', 'id < 150: id in [900, 999], 0 nulls')
 
-    `total`, `kept`: how much there is, and how much is read; `levels`: what each kind of evidence left.
-    `requests`, `bytes_fetched`: the reads of metadata; `seconds`: the planning. What is read later, for conjuncts
-    alone, is not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
+    `total`, `kept`: data of the table, and data to read; `levels`: data that each level of evidence kept.
+    `requests`, `bytes_fetched`: reads of metadata while planning; `seconds`: planning time. Later reads, for conjuncts
+    alone, are not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
     that are page indexes, bloom filters and dictionaries.
-    `estimated`: some page-level bytes are pro rata because their offset index was absent.
-    `normalized`: the predicate as it was evaluated, with `x IS NULL AND NULL` left out, which selects no row.
-    `leaves`: its comparisons from left to right, of many the first 200.
-    `files_complete`: `files` has every row group; else only the costliest of those that are read, and `map` has them
-    all, in runs.
+    `estimated`: some page-level bytes are pro rata because their offset index is missing.
+    `normalized`: the evaluated predicate, without `x IS NULL AND NULL`, which selects no row.
+    `leaves`: comparisons of the predicate from left to right, at most the first 200.
+    `files_complete`: `files` has every row group; else it has only the costliest row groups that are read, and `map`
+    has all row groups, in runs.
     `table_snapshot`: None for plain files.
-    `unopened_files`: those of which no footer was read, as directory names or a log rule them out. Without a log their
-    rows are not counted, and of their bytes counts the share that the columns read have of the files that were opened.
-    `advice`: where less than half is skipped, or a column skips little of what the other conditions keep.
-    `made`: when, in UTC; `version`: by which prune-assets.
+    `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
+    their rows are not counted, and their bytes are estimated by the columns' share of the bytes of opened files.
+    `advice`: set if less than half is skipped, or if a column skips little after the other conditions.
+    `made`: time of the report, in UTC; `version`: version of prune-assets.
     """
 
     table: str
@@ -319,16 +333,22 @@ class SkipReport:
 
     @property
     def skipped_bytes(self) -> int:
-        """Return the compressed bytes of the columns that need not be read."""
+        """Compressed bytes of the columns that need not be read."""
         return self.total.bytes - self.kept.bytes
 
     @property
     def skipped_fraction(self) -> float | None:
-        """Return `skipped_bytes` as a part of all bytes, from 0 to 1; None when there was nothing to read."""
+        """`skipped_bytes` as a share of all bytes, from 0 to 1.
+
+        None if the total is 0.
+        """
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
     def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:
-        """Return the row groups that are read, wholly or in part, each with its file's path: the costliest first."""
+        """Return the row groups read, with file paths, costliest first.
+
+        Row groups that are read in part are included.
+        """
         kept = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
         return sorted(kept, key=lambda item: -item[1].kept_bytes)
 

@@ -1,4 +1,4 @@
-"""The words that every form of the report uses for levels and their outcome."""
+"""Wording of levels and their outcomes, shared by all forms of the report."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import Denial, Engine, Extent, Leaf, Level, SkipReport, TableSnapshot
 
 _LONGEST_NAME = 100
-# Where less than this part is skipped, a report says why it is so little.
+# If less than this share is skipped, a report explains why.
 ENOUGH_SKIPPED = 0.5
 DEPENDS_ON_ZONE = "depends on the session's time zone"
-# A report says what Spark skips where that is less than the best possible by more than this part of the table.
+# A report names Spark's figure if Spark skips less than the best possible by more than this share of the table.
 _CLEARLY_MORE = 0.1
 PUSHED_IN_PART = (
     "Spark skips row groups and pages by filters that it can push down; those of this predicate say less than this plan"
@@ -25,7 +25,7 @@ _SMALLER_FILES = "Smaller files would help: this plan lists the files that Spark
 
 
 def outcome_text(level: Level) -> str:
-    """Say whether a level was there, was asked, and what came of it: three different things."""
+    """Describe the outcome of a level: missing, not applicable, or evaluated with its result."""
     match level.status:
         case "absent":
             return "none to use"
@@ -38,7 +38,10 @@ def outcome_text(level: Level) -> str:
 
 
 def headline(report: SkipReport) -> str:
-    """Say in a line how many of the bytes need not be read, and how many Spark skips where these are clearly fewer."""
+    """Summarize in one line the bytes that need not be read.
+
+    Spark's bytes are added if they are clearly fewer.
+    """
     if report.skipped_fraction is None:
         return "Nothing to read: the table has no bytes in these columns"
     whole = report.total.bytes
@@ -58,14 +61,20 @@ def headline(report: SkipReport) -> str:
 
 
 def skipped_with_plan(report: SkipReport) -> int:
-    """Return the bytes that Spark with this plan skips, where that is predicted; else those that need not be read."""
+    """Return the bytes that Spark with this plan skips.
+
+    Without a prediction, return the bytes that need not be read.
+    """
     engine = _predicted(report)
     kept = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
     return report.total.bytes - kept
 
 
 def limited_engine(report: SkipReport) -> Engine | None:
-    """Return Spark with this plan, where it is predicted to read clearly more than the best possible; else None."""
+    """Return Spark's predicted read with this plan if limited.
+
+    Limited means clearly more than the best possible. None if not limited or unknown.
+    """
     engine = _predicted(report)
     if engine is None or not reads_clearly_more(engine.kept.bytes, report.kept.bytes, report.total.bytes):
         return None
@@ -73,12 +82,18 @@ def limited_engine(report: SkipReport) -> Engine | None:
 
 
 def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bool:
-    """Tell whether a reader reads so much more than the best possible that a report has to say so."""
+    """Return True if a reader reads clearly more than the best possible.
+
+    Reports mention such a reader.
+    """
     return kept_bytes - best_bytes > _CLEARLY_MORE * whole_bytes
 
 
 def limit_text(report: SkipReport) -> str:
-    """Say why Spark with this plan skips clearly less than is possible, and what helps; empty where it does not."""
+    """Explain why Spark with this plan skips clearly less than possible, and the remedy.
+
+    Empty if it does not.
+    """
     engine = limited_engine(report)
     if engine is None:
         return ""
@@ -88,14 +103,17 @@ def limit_text(report: SkipReport) -> str:
 
 
 def _predicted(report: SkipReport) -> Engine | None:
-    """Return Spark with this plan; None where its figures are not known, or no more than upper limits."""
+    """Return Spark with this plan.
+
+    None if its figures are unknown, or only upper limits.
+    """
     _, engine = compared_engines(report)
     unknown = {Caveat.TIME_ZONE, Caveat.FAILS, Caveat.UNREAD_METADATA}
     return None if engine is None or engine.caveat in unknown else engine
 
 
 def advice_title(report: SkipReport) -> str:
-    """Return the question that the line of advice answers."""
+    """Return the question that the advice answers."""
     if not report.kept.bytes:
         return "Why nothing is read"
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
@@ -103,9 +121,10 @@ def advice_title(report: SkipReport) -> str:
 
 
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:
-    """Say that less is skipped than required, and what would help; None where enough is.
+    """Describe a skipped share below the required one, and the remedy.
 
-    What would help: another way to write the predicate, where a part of it is not used, or other files.
+    None if enough is skipped.
+    The remedy is another way to write the predicate, if a condition does not prune, or other files.
     """
     below = below_required(report, min_skipped)
     if below is None:
@@ -122,10 +141,10 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
 
 
 def below_required(report: SkipReport, min_skipped: float) -> str | None:
-    """Compare the part that is skipped with the part that is required; None where enough is skipped.
+    """Compare the skipped share with the required one; None if enough is skipped.
 
-    What Spark with this plan skips counts, where it is predicted. The percentage is rounded down, so that it is below
-    the required one.
+    If Spark's read with this plan is predicted, its skipped bytes count. The percentage is rounded down, so that it is
+    below the required one.
     """
     skipped, whole = skipped_with_plan(report), report.total.bytes
     if not whole or skipped / whole >= min_skipped:
@@ -147,14 +166,20 @@ def one_line(report: SkipReport) -> str:
 
 
 def did_nothing(level: Level) -> bool:
-    """Tell whether a level skipped nothing, asked or not: such levels are shown last."""
+    """Return True if a level skipped nothing, evaluated or not.
+
+    Reports show such levels last.
+    """
     if level.skipped_rows is None:
         return level.skipped_bytes == 0 and level.total.files == level.kept.files
     return level.skipped_rows == 0 and level.skipped_bytes == 0
 
 
 def made_text(report: SkipReport) -> str:
-    """Say when a report was made and by what; empty for one that does not tell."""
+    """Return when a report was made and by which version.
+
+    Empty if the report does not record it.
+    """
     return (
         f"{report.made.replace('T', ' ').replace('+00:00', ' UTC')}, prune-assets {report.version}"
         if report.made
@@ -163,7 +188,10 @@ def made_text(report: SkipReport) -> str:
 
 
 def comparison(report: SkipReport) -> str:
-    """Say what Spark reads alone and with the plan; empty where one of the two is not known."""
+    """Compare Spark's read alone with its read with the plan.
+
+    Empty if one of them is unknown.
+    """
     alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
@@ -182,19 +210,25 @@ def comparison(report: SkipReport) -> str:
 
 
 def time_zone_text(report: SkipReport) -> str:
-    """Say how `normalized` is to be read where the session's time zone is not known; empty where none matters."""
+    """Explain how to interpret `normalized` under an unknown time zone of the session.
+
+    Empty if no zone matters.
+    """
     if all(engine.caveat is not Caveat.TIME_ZONE for engine in report.engines):
         return ""
     return "not known: a value is skipped only if all time zones agree about it; pass --time-zone to skip more"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
-    """Return the reads of an engine alone, and with the plan; None for one that is not known."""
+    """Return the reads of an engine alone, and with the plan.
+
+    None for an unknown read.
+    """
     return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
 
 
 def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
-    """Return the engine of a report that reads in this way; None if it is missing."""
+    """Return the report's engine with this reading; None if missing."""
     return next((engine for engine in report.engines if engine.reading is reading), None)
 
 
@@ -208,7 +242,7 @@ def _read_by(engine: Engine) -> str:
 
 
 def rows_text(rows: int | None) -> str:
-    """Count rows, where that is known.
+    """Format a row count; it may be unknown.
 
     >>> rows_text(1), rows_text(None)
     ('1 row', 'rows not counted')
@@ -217,7 +251,7 @@ def rows_text(rows: int | None) -> str:
 
 
 def about_text(engine: Engine) -> str:
-    """Return the prefix of an engine's figures: empty if they are exact."""
+    """Return the prefix of an engine's figures; "" if they are exact."""
     match engine.caveat:
         case Caveat.TIME_ZONE if not engine.kept.files:
             return ""
@@ -228,7 +262,7 @@ def about_text(engine: Engine) -> str:
 
 
 def snapshot_text(snapshot: TableSnapshot) -> str:
-    """Say which version was planned, how many of its files were opened, and how many rows are deleted."""
+    """Describe the planned version, its opened files, and its deleted rows."""
     parts = [f"{snapshot.version}: {counted(snapshot.files, 'file')}, {snapshot.opened_files:,} opened"]
     if snapshot.deleted_rows:
         parts.append(
@@ -247,7 +281,10 @@ def snapshot_text(snapshot: TableSnapshot) -> str:
 
 
 def unopened_text(report: SkipReport) -> str:
-    """Say how many files of a table without a log were not opened, and how they are counted; empty when all were."""
+    """Describe unopened files of a table without a log, and how they are counted.
+
+    Empty if all were opened.
+    """
     if report.table_snapshot is not None or not report.unopened_files:
         return ""
     files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
@@ -263,7 +300,10 @@ def unopened_text(report: SkipReport) -> str:
 
 
 def least_text(report: SkipReport) -> str:
-    """Say why a part of the predicate may skip more alone than is told; empty where all is known."""
+    """Explain why a conjunct alone may skip more than reported.
+
+    Empty if the figures are complete.
+    """
     if all(part.complete for part in report.conjuncts):
         return ""
     if report.unopened_files:
@@ -272,7 +312,7 @@ def least_text(report: SkipReport) -> str:
 
 
 def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:
-    """Pair every unit's total with what is kept of it, the coarsest unit first."""
+    """Pair the total of every unit with its kept amount, the coarsest unit first."""
     return [
         ("files", total.files, kept.files),
         ("row groups", total.row_groups, kept.row_groups),
@@ -283,7 +323,10 @@ def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | No
 
 
 def leaf_outcome(leaf: Leaf) -> str:
-    """Say what a leaf excludes, by which level, and what is read that it does not exclude."""
+    """Describe the row groups that a leaf excludes, by level.
+
+    The data read that the leaf does not exclude is described too.
+    """
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
     excluded = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:
@@ -294,7 +337,7 @@ def leaf_outcome(leaf: Leaf) -> str:
 
 
 def denied_text(denial: Denial) -> str:
-    """Count what a level excludes, in its unit."""
+    """Count the units that a level excludes."""
     return row_groups_text(denial.row_groups) if denial.unit == "row group" else counted(denial.row_groups, "file")
 
 

@@ -1,1 +1,4 @@
-"""Finds Java and a Spark session, and asks the session what only it knows (`queries/`)."""
+"""Java and Spark sessions: finds or starts them.
+
+`queries/` reads schemas, values and meanings from a session.
+"""

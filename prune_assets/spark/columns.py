@@ -9,14 +9,17 @@ if TYPE_CHECKING:
 
 
 def column_of(name: str, *, nested: bool = True) -> Column:
-    """Refer to a column by its exact name; with `nested` a dot leads into a struct."""
+    """Return a column by its exact name.
+
+    If `nested`, a dot separates a struct from its field.
+    """
     from pyspark.sql import functions as fn
 
     return fn.col(".".join(map(quoted, name.split(".") if nested else [name])))
 
 
 def quoted(name: str) -> str:
-    """Return a name in backquotes, in which SQL takes any name.
+    """Quote a name in backquotes, so that SQL accepts any name.
 
     >>> quoted("a`b")
     '`a``b`'

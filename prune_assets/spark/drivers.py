@@ -1,4 +1,7 @@
-"""Find missing drivers of stores before Spark starts, which takes a minute or more."""
+"""Detection of missing store drivers before Spark starts.
+
+The start of Spark takes a minute or more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.stores import OF_SCHEME, Store, scheme_of
 from prune_assets.spark.local_options import is_local
 
-# With these, jars come from elsewhere than the directory of Spark.
+# If one of these is set, jars may come from outside Spark's directory.
 _VARIABLES = (
     "SPARK_REMOTE",
     "PYSPARK_GATEWAY_PORT",
@@ -26,9 +29,9 @@ _ALL_DRIVERS = "hadoop-cloud"
 
 
 def check_drivers(*tables: str) -> None:
-    """Raise UnsupportedFeature for a table in a store whose driver the Spark to start certainly lacks.
+    """Raise UnsupportedFeature if Spark has no driver for a table's store.
 
-    That is a local Spark without a jar of the driver in its directory, and without a setting that may bring one.
+    Only a local Spark is refused, if its directory has no jar of the driver and no setting may add one.
     """
     stores = {table: store for table in tables if (store := OF_SCHEME.get(scheme_of(table) or "")) is not None}
     if not stores or _may_have_more_jars():
@@ -37,13 +40,16 @@ def check_drivers(*tables: str) -> None:
     version = next((name.removeprefix(_HADOOP)[:-4] for name in jars if name.startswith(_HADOOP)), None)
     for table, store in stores.items():
         artifact = store.driver.partition(":")[2]
-        # Without the client of Hadoop these are not all jars of Spark.
+        # Without Hadoop's client jar, the directory does not hold all jars of Spark.
         if version is not None and not any(artifact in name or _ALL_DRIVERS in name for name in jars):
             raise UnsupportedFeature(f"{table}: {missing_driver(store, version)}")
 
 
 def missing_driver(store: Store, hadoop_version: str | None) -> str:
-    """Say that Spark lacks the driver of a store, and how it gets the driver."""
+    """Return the message that Spark lacks the driver of a store.
+
+    The message names the way to add the driver.
+    """
     driver = store.driver
     if driver.startswith("org.apache.hadoop:"):
         driver += f":{hadoop_version or 'the version of its Hadoop'}"
@@ -70,7 +76,10 @@ def _may_have_more_jars() -> bool:
 
 
 def _runs() -> bool:
-    """Tell whether this process has a session, or the Java of one that was stopped."""
+    """Return True if this process has a session.
+
+    The Java process of a stopped session counts too.
+    """
     from prune_assets.spark.supported import is_client_only
 
     if is_client_only():

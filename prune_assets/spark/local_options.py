@@ -1,4 +1,7 @@
-"""Options that suit a Spark that lives in this machine only; the user's own come first."""
+"""Options for a Spark that runs only on this machine.
+
+The user's own options take precedence.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _FEWEST_PARTITIONS = 4
 
 
 def is_local(master: str) -> bool:
-    """Tell whether a master URL means threads of this machine.
+    """Return True if a master URL means threads of this machine.
 
     >>> is_local("local"), is_local("local[2]"), is_local("local-cluster[1,1,1024]"), is_local("spark://h:7077")
     (True, True, False, False)
@@ -22,7 +25,10 @@ def is_local(master: str) -> bool:
 
 
 def local_options(master: str) -> dict[str, str]:
-    """Return the options: no web page, loopback only, few partitions, a temporary place for tables without a path."""
+    """Return the options of a local Spark.
+
+    No web UI, loopback only, few partitions, and a temporary warehouse for tables without a path.
+    """
     return {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",

@@ -1,7 +1,8 @@
-"""Lower a WHERE on the columns of a table: the one door from what a user writes to the predicate tree.
+"""Lower a WHERE condition on the columns of a table.
 
-With a session, it is asked what only it knows: whether a function is still Spark's own, what a constant is, and what a
-Column says.
+This module is the entry point from user input to the predicate tree.
+A session answers what only Spark can decide: whether a function is still a Spark builtin, the value of a constant,
+and the meaning of a Column.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class NamedColumns(Protocol):
-    """What a predicate is lowered on, as a table is."""
+    """Columns on which a predicate is lowered, such as a table."""
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
+        """Columns that a predicate may name."""
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
-        """Return a DataFrame with these columns, for expressions to be resolved on."""
+        """Return a DataFrame with these columns, on which expressions are resolved."""
 
 
 def lower_predicate(
@@ -42,9 +43,10 @@ def lower_predicate(
     session: SparkSession | SparkSemantics | None,
     now: int | None = None,
 ) -> LoweredPredicate:
-    """Lower a predicate on the columns of a table; raises WrongUse for what is neither text nor a Column.
+    """Lower a predicate on the columns of a table.
 
-    `now`: the microseconds since 1970-01-01 that clocks are to say, None for the present.
+    Raises WrongUse unless `where` is a string or a Column.
+    `now`: current time for clock functions, in microseconds since 1970-01-01; None for the present.
     """
     semantics = semantics_for(session)
     if isinstance(where, str):
@@ -62,9 +64,11 @@ def lower_predicate(
 def means_the_same(
     lowered: LoweredPredicate, columns: Sequence[LeafColumn], *, planned: SparkSemantics, session: SparkSemantics
 ) -> bool:
-    """Tell whether a predicate, lowered as `planned`, would be lowered to the same in a session.
+    """Return True if a predicate lowers to the same tree.
 
-    Only what depends on zones is lowered again. What was lowered without a zone depends on none.
+    `planned`: settings with which it was lowered; `session`: settings to compare.
+    Only predicates that depend on time zones are lowered again. A predicate lowered without a
+    zone does not depend on zones.
     """
     if not planned.reads_alike(session):
         return False
@@ -77,7 +81,10 @@ def means_the_same(
 
 
 def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
-    """Return the settings that decide what a predicate means: without a session those of the installed Spark."""
+    """Return the settings that decide the meaning of a predicate.
+
+    None means the settings of the installed Spark.
+    """
     if session is None:
         return SparkSemantics.of(installed_version())
     if isinstance(session, str):
@@ -92,7 +99,10 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
 
 
 def builtin_check(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
-    """Return a function that tells whether a function's name is a builtin of Spark; None if each is."""
+    """Return a function that tests whether a function name is a Spark builtin.
+
+    None if all names are.
+    """
     if session is None or isinstance(session, SparkSemantics):
         return None
     from prune_assets.spark.queries.ask_values import is_builtin_function

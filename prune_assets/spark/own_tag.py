@@ -1,4 +1,7 @@
-"""The tag of jobs that prune-assets itself runs on Spark, by which event logs tell them from the jobs of users."""
+"""Tag of the Spark jobs that prune-assets runs.
+
+The tag distinguishes them from the jobs of users in event logs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _OF_CONNECT = f"_Tag_{OWN_TAG}"
 
 
 def is_own(tags: Iterable[str]) -> bool:
-    """Tell whether the tags of a query say that prune-assets ran it.
+    """Return True if the tags of a query show that prune-assets ran it.
 
     >>> is_own(["nightly", "prune-assets"]), is_own(["prune-assets-team"]), is_own([])
     (True, False, False)

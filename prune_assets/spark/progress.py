@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _SECONDS = 0.3
-# Seconds between two lines of a log, when a stage starts and while it runs.
+# Seconds between two log lines: when a stage starts, and while it runs.
 _BETWEEN_LINES = 2.0
 _WITHIN_A_STAGE = 30.0
 
 
 def start_session(*tables: str) -> SparkSession:
-    """Return the Spark session of a command; say on stderr that it starts, which takes a while.
+    """Return the Spark session of a command.
 
-    `tables`: what Spark will read and write. Raises UnsupportedFeature, before Spark starts, for one in a store whose
-    driver Spark lacks. The session logs nothing: a command ends what fails in one line, where Spark would print a
-    hundred.
+    Print to stderr that it starts, which takes a while.
+    `tables`: tables that Spark will read and write. Raises UnsupportedFeature, before Spark starts, for a table in a
+    store whose driver Spark lacks. The session logs nothing: a command reports a failure in one line, where Spark would
+    print a hundred.
     """
     import warnings
 
@@ -39,7 +40,7 @@ def start_session(*tables: str) -> SparkSession:
     from prune_assets.spark.supported import check_installed
 
     check_installed()
-    # Of PySpark's own about pandas, which nothing here asks for.
+    # PySpark warns about pandas, which nothing here uses.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     check_drivers(*tables)
     _console().print("starting Spark ...", highlight=False)
@@ -97,7 +98,10 @@ def _print_stages(context: SparkContext, ended: threading.Event) -> None:
 
 @contextmanager
 def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
-    """Show a text that changes while the block runs, on stderr where that is a terminal."""
+    """Show a changing text while the block runs.
+
+    Without a terminal on stderr nothing is shown.
+    """
     console = _console()
     if not console.is_terminal:
         yield
@@ -119,13 +123,13 @@ def _watch(text: Callable[[], str], status: Status, ended: threading.Event) -> N
 
 
 def tasks_text(context: SparkContext) -> str:
-    """Return how many tasks of the running stages are done."""
+    """Return the number of finished tasks of the running stages as text."""
     stages = running_stages(context)
     return f"Spark: {_tasks(stages.values())}" if stages else "Spark plans"
 
 
 def running_stages(context: SparkContext) -> dict[int, SparkStageInfo]:
-    """Return the stages that run, by number."""
+    """Return the running stages, by number."""
     tracker = context.statusTracker()
     stages = {number: tracker.getStageInfo(number) for number in tracker.getActiveStageIds()}
     return {number: stage for number, stage in stages.items() if stage is not None}

@@ -1,4 +1,4 @@
-"""Read from a running session the settings on which the meaning of a predicate depends."""
+"""Settings of a running session that decide the meaning of a predicate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-# From 1840 to 2150 in seconds since 1970: before, no zone changes its clocks, afterwards all go on as they did.
+# From 1840 to 2150 in seconds since 1970: before, no zone changes its clocks; afterwards, all rules stay the same.
 _START, _STOP, _STEP = -4_102_444_800, 5_680_281_600, 13 * 86_400
 _MIDDLE = 946_684_800  # 2000-01-01
 _EVERYWHERE = Zone("", zone_named("UTC").rules)  # type: ignore[union-attr]  # always known
@@ -24,8 +24,11 @@ _KNOWN: WeakKeyDictionary[SparkSession, dict[str, Span | None]] = WeakKeyDiction
 
 
 def semantics_of(session: SparkSession) -> SparkSemantics:
-    """Read the settings of a running session, and once what it knows of its time zone; refuse one of another Spark."""
-    # What Spark 4 made settings of holds always before.
+    """Read the settings of a session and, once, the span of its time zone.
+
+    Raises for an unsupported Spark.
+    """
+    # Behavior that became a setting in Spark 4 is always on before.
     version = check_session(session)
     defaults = SparkSemantics.of(version)
     time_zone = session.conf.get("spark.sql.session.timeZone")
@@ -49,17 +52,18 @@ def semantics_of(session: SparkSession) -> SparkSemantics:
 
 
 def is_true(session: SparkSession, key: str, *default: str) -> bool:
-    """Tell whether a setting of a session is true.
+    """Return True if a setting of a session is true.
 
-    With a default named, Spark passes over its own: only for settings that it does not list.
+    A given default overrides Spark's own default, so give one only for settings that Spark does not list.
     """
     return str(session.conf.get(key, *default)).lower() == "true"
 
 
 def agreed_span(session: SparkSession, name: str) -> Span | None:
-    """Return between which instants Spark has the same rules of a zone as this machine; None where there are none.
+    """Return the span in which Spark and this machine agree on a zone.
 
-    In microseconds since 1970, both included. Asked once for each session and zone.
+    None for an unknown or fixed zone.
+    In microseconds since 1970, both included. Computed once per session and zone.
     """
     zone = zone_named(name)
     if zone is None or zone.is_fixed:
@@ -79,14 +83,17 @@ def _ask(session: SparkSession, zone: Zone) -> Span | None:
         return (0, -1)
     before = max((second for second in wrong if second < _MIDDLE), default=None)
     after = min((second for second in wrong if second > _MIDDLE), default=None)
-    # Between two samples clocks may have changed.
+    # Clocks may have changed between two samples.
     first = _EVERYWHERE.first if before is None else before * SECOND + 14 * DAY
     last = _EVERYWHERE.last if after is None else after * SECOND - 14 * DAY
     return first, last
 
 
 def _telling_seconds(zone: Zone) -> list[int]:
-    """Return instants all over the span, and those on both sides of every change of clocks found there."""
+    """Return instants that reveal the rules of a zone.
+
+    Instants are spread over the span, and on both sides of every clock change found there.
+    """
     grid = list(range(_START, _STOP, _STEP))
     offsets = [_offset(zone, second) for second in grid]
     edges = [
@@ -113,7 +120,7 @@ def _offset(zone: Zone, second: int) -> int:
 def _offsets_of_spark(session: SparkSession, seconds: Sequence[int]) -> list[int]:
     local = "CAST(timestamp_seconds(s) AS TIMESTAMP_NTZ)"
     offset = f"timestampdiff(SECOND, TIMESTAMP_NTZ '1970-01-01 00:00:00', {local}) - s"
-    # A text is split faster than thousands of literals are parsed.
+    # Splitting a string is faster than parsing thousands of literals.
     given = f"transform(split('{' '.join(map(str, seconds))}', ' '), t -> CAST(t AS BIGINT))"
     rows = session.sql(f"SELECT transform({given}, s -> {offset}) AS offsets").collect()
     return [int(value) for value in rows[0].offsets]

@@ -1,4 +1,7 @@
-"""A Spark session wherever Python runs: the one there is, a remote one, or a local one with a Java found for it."""
+"""Spark sessions wherever Python runs.
+
+A session is the active one, a remote one, or a local one with a detected Java.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,12 @@ _STARTING = Lock()
 def spark_session(
     *, master: str | None = None, conf: Mapping[str, str] | None = None, app_name: str = "prune-assets"
 ) -> SparkSession:
-    """Return the active Spark session, or start one; it is never stopped here.
+    """Return the active Spark session, or start one; this package never stops it.
 
-    A session that runs is returned as it is; options that it does not have are logged as a warning.
-    With SPARK_REMOTE, or `spark.remote` in `conf`, the session is one of Spark Connect, and an `sc://` server
-    needs no Java here. Where spark-submit started this process, its master stands. Otherwise `master` is used, and
-    without it what Spark's own configuration says, which is `local[*]` where it says nothing.
+    A running session is returned unchanged; options that it does not have are logged as a warning.
+    With SPARK_REMOTE, or `spark.remote` in `conf`, the session is a Spark Connect session, and an `sc://` server
+    needs no Java here. If spark-submit started this process, its master applies. Otherwise `master` is used, and
+    without it the master of Spark's own configuration, by default `local[*]`.
     Raises MissingPackage without pyspark, JavaFailure without a Java or if Spark does not start, and UnsupportedFeature
     for a Spark that is not supported.
     """
@@ -71,13 +74,13 @@ def _running() -> SparkSession | None:
         return session
     from pyspark import SparkContext
 
-    # Another thread's session is not active in this one, and Spark has no public way to ask for it.
+    # A session of another thread is not active in this one, and Spark has no public API to find it.
     if session is None and SparkContext._active_spark_context is not None:  # noqa: SLF001 - see above
         return SparkSession.builder.getOrCreate()
     return session
 
 
-# As Spark's own spark.redaction.regex has it.
+# Same pattern as Spark's own spark.redaction.regex.
 _SECRET = re.compile(r"(?i)secret|password|passphrase|token|access[.]?key|account[.]?key")
 
 
@@ -104,7 +107,7 @@ def _start(options: dict[str, str], app_name: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if "PYSPARK_PYTHON" not in os.environ:
-        # What Java itself runs to plan a Python data source; Spark would take any `python3` on the PATH.
+        # Java itself runs this Python to plan a Python data source; Spark would take any `python3` on the PATH.
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this process, its Java runs
         options.pop("spark.master", None)
@@ -127,7 +130,10 @@ def _start_with_java(options: Mapping[str, str], app_name: str) -> None:
 
 
 def _launch(options: Mapping[str, str], log: StartupLog) -> JavaGateway:
-    """Start Java with the options that only its command line can carry, such as its memory."""
+    """Start Java with the options for its command line.
+
+    Java's memory, for example, cannot be set later.
+    """
     from pyspark import SparkConf
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
@@ -161,9 +167,10 @@ def _settle_for_local(conf: SparkConf) -> None:
 
 @contextmanager
 def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
-    """Let Spark's UI name the jobs that run meanwhile, behind the description that the caller has set.
+    """Describe the jobs of the block in Spark's UI.
 
-    Spark Connect has no descriptions of jobs.
+    The description follows one that the caller has set.
+    Spark Connect has no job descriptions.
     """
     context = getattr(session, "_sc", None)
     if context is None:
@@ -179,7 +186,10 @@ def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
 
 @contextmanager
 def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
-    """Name the jobs that run meanwhile, and tag them as jobs of prune-assets, which `prune workload` leaves out."""
+    """Describe and tag the jobs of the block as prune-assets' own.
+
+    `prune workload` ignores jobs with this tag.
+    """
     context = getattr(session, "_sc", None)
     if context is None:
         known, add, remove = session.getTags, session.addTag, session.removeTag
@@ -196,14 +206,17 @@ def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
             remove(OWN_TAG)
 
 
-# By session and setting: the value before, and the number of holders.
+# Per session and setting: the earlier value, and the number of holders.
 _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 _holding = Lock()
 
 
 @contextmanager
 def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Set a session option as long as any thread wants it so; one that was not set is unset again."""
+    """Set a session option while any thread holds it.
+
+    Afterwards restore it, or unset it if it was not set.
+    """
     name = id(session), key
     with _holding:
         before, holders = _held.get(name) or (option_that_was_set(session, key), 0)

@@ -1,6 +1,7 @@
-"""Where versions of Spark differ: a function for each thing that one of them lacks or does otherwise.
+"""Differences between Spark versions.
 
-Supported are Spark 3.5 to 4.3. What a version cannot do is refused by name.
+One function per feature that a version lacks or implements differently.
+Spark 3.5 to 4.3 are supported. Errors name features that a version lacks.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ _INSTALLED: dict[tuple[object, ...], str] = {}
 
 
 def installed_version() -> str | None:
-    """Return the version of the installed pyspark, which is not imported; None where there is none.
+    """Return the version of the installed pyspark, which is not imported.
 
-    Read from its text: `importlib.metadata` would load half of the standard library.
+    None if not installed.
+    Read from its source: `importlib.metadata` would load half of the standard library.
     """
-    # Every plan without a session calls this, and the search takes longer than reading a predicate.
+    # Every plan without a session calls this function, and the search takes longer than parsing a predicate.
     key = (sys.modules.get("pyspark"), *sys.path)
     if key not in _INSTALLED:
         _INSTALLED.clear()
         if (version := _version_in_package()) is None:
-            return None  # a later `pip install` is seen
+            return None  # not cached, so that a later `pip install` takes effect
         _INSTALLED[key] = version
     return _INSTALLED[key]
 
@@ -46,7 +48,7 @@ def _version_in_package() -> str | None:
     package = find_spec("pyspark")
     if package is None or package.origin is None:
         return None
-    loader: Any = package.loader  # which reads a pyspark in a zip file too, as Spark's own workers have it
+    loader: Any = package.loader  # it also reads a pyspark in a zip file, as in Spark's own workers
     try:
         text = loader.get_data(str(Path(package.origin).with_name("version.py"))).decode()
     except OSError:
@@ -66,7 +68,7 @@ def release(version: str) -> tuple[int, int]:
 
 
 def spark_name(version: str | None) -> str:
-    """Name a version of Spark as reports and messages do.
+    """Return the name of a Spark version for reports and messages.
 
     >>> spark_name("4.0.5"), spark_name(None)
     ('Spark 4.0', 'Spark')
@@ -75,7 +77,7 @@ def spark_name(version: str | None) -> str:
 
 
 def install_as(spark: str) -> str:
-    """Say how to install the pyspark of a version of Spark.
+    """Return the install command for the pyspark of a Spark version.
 
     >>> install_as("3.5.6-amzn-1")
     'pip install "pyspark==3.5.*"'
@@ -84,10 +86,10 @@ def install_as(spark: str) -> str:
 
 
 def java_versions(version: str | None) -> tuple[int, int | None]:
-    """Return the oldest and the newest Java that a Spark runs on; None where none is too new.
+    """Return the oldest and the newest Java for a Spark version.
 
-    Hadoop before 3.4.2 asks for the user in a way that Java 24 took away.
-
+    None if no Java is too new.
+    Hadoop before 3.4.2 looks up the user with an API that Java 24 removed.
     >>> java_versions("3.5.9"), java_versions("4.1.4"), java_versions("4.2.0"), java_versions(None)
     ((8, 23), (17, 23), (17, None), (17, None))
     """
@@ -97,7 +99,7 @@ def java_versions(version: str | None) -> tuple[int, int | None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what Spark refuses out of the log of pyspark."""
+    """Suppress pyspark's log entries for queries that Spark refuses."""
     loggers = _loggers()
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
@@ -110,9 +112,9 @@ def quiet() -> Iterator[None]:
 
 
 def _loggers() -> list[Logger]:
-    """Return what pyspark writes its failed analyses to, of which it wrote nothing before 4.0."""
+    """Return the loggers of failed analyses; pyspark before 4.0 has none."""
     try:
-        # By its own door: a logger of another class under these names would be in pyspark's way.
+        # PySparkLogger must create these loggers: a logger of another class under these names would disturb pyspark.
         from pyspark.logger import PySparkLogger
     except ModuleNotFoundError:
         return []
@@ -120,12 +122,18 @@ def _loggers() -> list[Logger]:
 
 
 def message_of(error: PySparkException) -> str:
-    """Return the message of an error that Spark raised; before 4.0 it was its text alone."""
+    """Return the message of an error that Spark raised.
+
+    Before 4.0 it is only the text of the error.
+    """
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 
 
 def java_error() -> type[Exception]:
-    """Return the class of what Java raises and Spark leaves as it is; pyspark-client has no Java, and its own."""
+    """Return the class of Java errors that Spark does not convert.
+
+    pyspark-client, without Java, has its own class.
+    """
     try:
         from py4j.protocol import Py4JError
     except ModuleNotFoundError:
@@ -137,7 +145,7 @@ def java_error() -> type[Exception]:
 
 
 def to_arrow(df: DataFrame) -> pa.Table:
-    """Collect a DataFrame as an Arrow table, as `DataFrame.toArrow` of 4.0 does."""
+    """Collect a DataFrame as an Arrow table, like `DataFrame.toArrow` of 4.0."""
     if hasattr(df, "toArrow"):
         return df.toArrow()
     import pyarrow as pa
@@ -150,7 +158,10 @@ def to_arrow(df: DataFrame) -> pa.Table:
 
 
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
-    """Return a local relation of the rows of an Arrow table, as `createDataFrame` of 4.0 does."""
+    """Return a local relation of an Arrow table.
+
+    `createDataFrame` of Spark 4.0 does the same.
+    """
     if not hasattr(session, "_jsparkSession"):
         _check_server(session)
     if release(installed_version() or session.version) >= (4, 0):
@@ -169,7 +180,7 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
     from pyspark.sql import DataFrame
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
-    # What its `createDataFrame` does with a pandas.DataFrame, once that is Arrow.
+    # Same steps as Spark's `createDataFrame` of a pandas.DataFrame, after the conversion to Arrow.
     batches = table.cast(arrow_schema(schema)).to_batches()
     java = old._jvm  # noqa: SLF001 - see above
     read = java.PythonSQLUtils.readArrowStreamFromFile
@@ -178,7 +189,10 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
 
 
 def _check_server(session: SparkSession) -> None:
-    """Refuse to send rows to a Spark Connect server that is older than its client, which asks it for new settings."""
+    """Raise UnsupportedFeature if a Connect server is older than its client.
+
+    The client requests settings that the server lacks.
+    """
     client, server = installed_version() or "", str(session.version)
     if release(client) > release(server):
         raise UnsupportedFeature(
@@ -188,7 +202,7 @@ def _check_server(session: SparkSession) -> None:
 
 
 def observation(df: DataFrame) -> Observation:
-    """Return what counts the rows of a DataFrame as they pass."""
+    """Return an observation that counts the rows of a DataFrame while they pass."""
     from pyspark.sql import Observation
 
     if not hasattr(df, "_jdf") and release(version := installed_version() or "4.0") < (4, 0):
@@ -200,7 +214,10 @@ def observation(df: DataFrame) -> Observation:
 
 
 def metadata_column(df: DataFrame) -> Column:
-    """Return what Spark knows of the file of each row, `_metadata`, whatever columns there are."""
+    """Return Spark's file metadata column `_metadata`.
+
+    The DataFrame may have a column of that name, except with Spark Connect before 4.0.
+    """
     if hasattr(df, "metadataColumn"):
         return df.metadataColumn("_metadata")
     if not hasattr(df, "_jdf"):
@@ -213,7 +230,10 @@ def metadata_column(df: DataFrame) -> Column:
 
 
 def try_cast(name: str, to: DataType) -> Column:
-    """Cast a column by its plain name, null where that fails; 3.5 knows it in SQL alone."""
+    """Cast a column by its plain name, null if the cast fails.
+
+    Spark 3.5 supports this only in SQL.
+    """
     from pyspark.sql import functions as fn
 
     if release(installed_version() or "4") < (4, 0):
@@ -222,21 +242,24 @@ def try_cast(name: str, to: DataType) -> Column:
 
 
 def in_tasks_by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
-    """Put each row into the task that a number of its own names."""
-    # A server of Spark Connect may be older than its client.
+    """Assign each row to the task with the row's number."""
+    # A Spark Connect server may be older than its client.
     if hasattr(df, "repartitionById") and release(df.sparkSession.version) >= (4, 1):
         return df.repartitionById(tasks, number)
-    # Before 4.1 there is none, and Spark reads the data once more to find the ranges of the numbers.
+    # Spark before 4.1 has no repartitionById; it reads the data once more to find the ranges of the numbers.
     return df.repartitionByRange(tasks, number)
 
 
 def limits_row_group_rows(session: SparkSession) -> bool:
-    """Tell whether the writer can end a row group by its rows, which parquet-java does since 1.16."""
+    """Return True if the writer can limit the rows of a row group.
+
+    parquet-java can since 1.16.
+    """
     return release(session.version) >= (4, 1)
 
 
 def check_row_group_rows(session: SparkSession, rows: int | None) -> None:
-    """Refuse a limit that the writer would pass over."""
+    """Raise UnsupportedFeature for a row limit that the writer would ignore."""
     if rows is not None and not limits_row_group_rows(session):
         raise UnsupportedFeature(
             f"row_group_rows: limiting the rows of a row group needs Spark 4.1, and this is {session.version}; "
@@ -245,7 +268,7 @@ def check_row_group_rows(session: SparkSession, rows: int | None) -> None:
 
 
 def names_variables(session: SparkSession, part: Any) -> bool:
-    """Tell whether a resolved expression of Catalyst's names a variable of the session."""
+    """Return True if a resolved Catalyst expression refers to a session variable."""
     if release(session.version) >= (4, 1):
         patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
         return bool(part.containsPattern(patterns.VARIABLE_REFERENCE()))
@@ -254,7 +277,7 @@ def names_variables(session: SparkSession, part: Any) -> bool:
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the types that Spark expects of Arrow data, timestamps in UTC."""
+    """Return the Arrow types that Spark expects for a schema, with timestamps in UTC."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     new = release(installed_version() or "4.2") >= (4, 2)
@@ -262,14 +285,14 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def execution_info(df: DataFrame) -> Any:
-    """Return what Spark Connect tells of a DataFrame that was executed."""
+    """Return Spark Connect's execution info of an executed DataFrame."""
     if not hasattr(df, "executionInfo"):
         raise UnsupportedFeature("scan_metrics: Spark Connect tells of scans since Spark 4.0; use classic Spark")
     return df.executionInfo
 
 
 def option_that_was_set(session: SparkSession, key: str) -> str | None:
-    """Return a setting of a session; None for one that has its default."""
+    """Return a setting of a session; None if it has its default."""
     conf: Any = session.conf
     if hasattr(type(conf), "getAll"):
         found: str | None = conf.getAll.get(key)

@@ -1,4 +1,7 @@
-"""What Java prints while Spark starts: kept off the terminal, and told when the start fails."""
+"""Output of Java while Spark starts.
+
+The output is kept off the terminal, and reported if the start fails.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,17 @@ _NOISE = re.compile(
 
 
 class StartupLog:
-    """A pipe for Java's output: held back inside of the `with`, passed on to standard error afterwards."""
+    """A pipe for Java's output.
+
+    Inside the `with` block the output is buffered, afterwards it goes to standard error.
+    """
 
     def __init__(self) -> None:
         self._source, self.writer = os.pipe()
         self._held = bytearray()
         self._passes = False
         self._open = True
-        # A daemon: Java keeps its end for as long as Python lives.
+        # A daemon thread, because Java keeps its end of the pipe open as long as Python lives.
         self._thread = Thread(target=self._pump, name="java-output", daemon=True)
 
     def __enter__(self) -> Self:
@@ -42,13 +48,16 @@ class StartupLog:
         self._held.clear()
 
     def text(self) -> str:
-        """Return the output of a Java process that has ended, its last 64 KiB."""
+        """Return the last 64 KiB of an ended Java's output."""
         self._close_writer()
         self._thread.join(timeout=5)
         return self._held.decode("utf-8", errors="replace")
 
     def _close_writer(self) -> None:
-        """Drop this process's copy, so that the pipe ends when Java does."""
+        """Close this process's end of the pipe.
+
+        The pipe then ends when Java does.
+        """
         if self._open:
             self._open = False
             os.close(self.writer)
@@ -56,7 +65,7 @@ class StartupLog:
     def _pump(self) -> None:
         while chunk := os.read(self._source, 8192):
             if self._passes:
-                with suppress(OSError):  # Java must not block because nobody listens
+                with suppress(OSError):  # Java must not block if stderr is closed
                     os.write(_STDERR, chunk)
             else:
                 self._held += chunk
@@ -65,7 +74,9 @@ class StartupLog:
 
 
 def cause(text: str) -> str:
-    r"""Return on one line what an error of Java or Spark says, without its stack.
+    r"""Return the message of a Java or Spark error without its stack.
+
+    The message is one line.
 
     >>> cause("An error occurred.\n: org.apache.spark.SparkException: Bad master\n\tat org.apache.X.y(X.java:1)\n")
     'An error occurred.: org.apache.spark.SparkException: Bad master'

@@ -1,9 +1,9 @@
-"""Object stores as Spark reaches them: how addresses are spelled, who knows the credentials, and plain errors.
+"""Object stores in Spark: spelling of addresses, exchange of credentials, and plain errors.
 
-Of S3 the planner and Spark tell each other what one of them knows: credentials, endpoint and region, each by itself.
-For the planner the environment comes first, then what the session has under `fs.s3a.*`. Spark is given, as options of
-one read or write, what the session has not; the session stays as it is. Hadoop keeps one client a bucket for as long
-as Java runs, so the options that first reach a bucket stand for later ones.
+For S3, the planner and Spark exchange the settings that one of them has: credentials, endpoint and region, each
+separately. The planner uses the environment first, then the session's `fs.s3a.*`. Spark gets the settings that the
+session lacks as options of one read or write; the session is not changed. Hadoop keeps one client per bucket as long
+as Java runs, so the options of the first access to a bucket also apply to later ones.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Table = str | os.PathLike[str] | Sequence[str]
 
 _SKIP = "AWS_SKIP_SIGNATURE"
-# What Java's URI leaves as it is in a path.
+# ASCII characters that Java's URI does not encode in a path.
 _LEGAL = "_-!.~'()*,;:$&+=/@"
 _IDENTITIES = (
     "AWS_ACCESS_KEY_ID",
@@ -53,7 +53,7 @@ _IDENTITIES = (
 _KEYS = {"access.key": "access_key_id", "secret.key": "secret_access_key", "session.token": "session_token"}
 _PROVIDER = "aws.credentials.provider"
 _ANONYMOUS = "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
-# The one that takes the keys of options; Hadoop's own choice has it.
+# The provider that uses the keys of options; Hadoop's default chain includes it.
 _OF_KEYS = "SimpleAWSCredentialsProvider"
 _AMAZON = re.compile(r"s3[.-](?:([a-z0-9-]+)\.)?amazonaws\.com")
 
@@ -64,17 +64,17 @@ _DENIED = re.compile(
     r"AccessDeniedException|Status Code: 40[13]|InvalidAccessKeyId|SignatureDoesNotMatch|NoAuthWithAWSException"
     r"|No AWS Credentials|AuthorizationFailure|403 Forbidden"
 )
-# Without the number of the request, and what else is of use to Amazon alone.
+# Excludes the request number and other details that only help Amazon.
 _ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code: \d+(?=,)")
 
 
 def spark_uri(path: str) -> str:
-    """Return Spark's URI of a directory or file: Hadoop has schemes of its own.
+    """Return Spark's URI of a directory or file; Hadoop has its own schemes.
 
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
 
-    Raises WrongUse for `az://` where no account is named, and UnsupportedFeature for the ARN of an access point.
+    Raises WrongUse for `az://` if no account is named, and UnsupportedFeature for the ARN of an access point.
     """
     if not is_remote(path):
         return f"file:{absolute(path)}"
@@ -119,7 +119,10 @@ def _with_account(path: str, rest: str) -> str:
 
 
 def _host_of(account: str) -> str:
-    """Return the host of a storage account, in the cloud of the endpoint that the environment names."""
+    """Return the host of a storage account.
+
+    The host is in the cloud of the endpoint that the environment names.
+    """
     named = urlsplit(first_set(AZURE_ENDPOINTS, os.environ) or "").hostname or ""
     if named.startswith(f"{account}.blob."):
         return named.replace(".blob.", ".dfs.", 1)
@@ -127,14 +130,15 @@ def _host_of(account: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """Return a path as Spark finds it wherever its Java was started."""
+    """Return a path that Spark finds from any working directory of its Java."""
     return spark_uri(path) if is_remote(path) else os.path.abspath(path)  # noqa: PTH100 - it takes `..` away
 
 
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
-    """Let reads outside of Spark reach the buckets of a table, and of `allow`, as the session does.
+    """Let reads outside of Spark use the session's store settings.
 
-    That holds until another session is given, and only for what the environment does not say.
+    The settings apply to the buckets of a table, and of `allow`.
+    The settings apply until another session is given, and only where the environment has none.
     """
     from parquet_core.storage.objects import reach_as_session
 
@@ -145,14 +149,17 @@ def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> 
 
 
 def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
-    """Return a reader with what the session does not know of the store of a table."""
+    """Return a reader with the store settings of a table that the session lacks."""
     named = [table] if isinstance(table, str | os.PathLike) else table
     first = os.fspath(next(iter(named), ""))
     return session.read.options(**options_for(session, first)) if _bucket(first) else session.read
 
 
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
-    """Return the settings of a path's bucket that the environment or a profile has and the session lacks."""
+    """Return the store settings that the session lacks.
+
+    The environment or a profile has these settings of the path's bucket.
+    """
     bucket = _bucket(path)
     if bucket is None:
         return {}
@@ -174,17 +181,20 @@ def _first(names: tuple[str, ...]) -> str | None:
 
 
 def _bucket(path: str) -> str | None:
-    """Return the bucket of an address of S3; None for any other place."""
+    """Return the bucket of an S3 address; None for any other place."""
     if not is_remote(path) or not (rest := address(path)).startswith("s3://"):
         return None
     return bucket_of(rest)
 
 
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
-    """Return a function that reads a setting of `fs.s3a`: that of the bucket, otherwise that of all buckets."""
+    """Return a function that reads an `fs.s3a` setting.
+
+    A setting of the bucket takes precedence over the one of all buckets.
+    """
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:
-        # The server of Spark Connect tells what it was started with, not what its files of Hadoop say.
+        # A Spark Connect server reports its start options, but not the settings of its Hadoop files.
         def get(name: str) -> str | None:
             return session.conf.get(name, None) or session.conf.get(f"spark.hadoop.{name}", None)
 
@@ -230,9 +240,9 @@ def _endpoint(endpoint: str, bucket: str, has: Callable[[str], str | None]) -> d
 
 
 def check_reach(session: SparkSession, path: str) -> None:
-    """Have Spark look at a place in a store before anything is computed or written.
+    """Make Spark access a place in a store before anything is computed or written.
 
-    Raises UnsupportedFeature where a driver is missing, TableNotFound without a bucket, and StorageFailure.
+    Raises UnsupportedFeature if a driver is missing, TableNotFound without a bucket, and StorageFailure.
     """
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None or not is_remote(path):
@@ -247,7 +257,7 @@ def check_reach(session: SparkSession, path: str) -> None:
 
 @contextmanager
 def explaining(session: SparkSession, path: str) -> Iterator[None]:
-    """Turn what Spark says of a store that it cannot reach into one line; any other error stays."""
+    """Convert Spark's errors about an unreachable store into one-line errors; other errors pass unchanged."""
     from pyspark.errors import PySparkException
 
     try:

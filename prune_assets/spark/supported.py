@@ -1,6 +1,6 @@
-"""Which Spark this package runs on, and what is refused of any other: the one place that knows the range.
+"""Supported Spark versions, and refusal of others: the only module that defines the range.
 
-A session is checked where it is first used, a Spark of this machine before it starts; `prune doctor` says the same.
+A session is checked on first use, a Spark of this machine before it starts; `prune doctor` reports the same checks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INSTALL_CONNECT = "set SPARK_REMOTE to a server of Spark Connect (sc://host), or
 
 
 def is_supported(version: str) -> bool:
-    """Tell whether this package runs on a version of Spark.
+    """Return True if this package supports a version of Spark.
 
     >>> is_supported("3.5.6-amzn-1"), is_supported("4.4.0"), is_supported("3.4.4"), is_supported("5.0.0.dev1")
     (True, True, False, False)
@@ -37,10 +37,11 @@ def is_supported(version: str) -> bool:
 
 
 def check_session(session: SparkSession) -> str:
-    """Return the version of the Spark that runs a session, that of the server with Spark Connect.
+    """Return the Spark version of a session.
 
-    Raises UnsupportedFeature for one that is not supported, and for one that is older than the pyspark that drives it
-    through Java, which calls what it does not have.
+    With Spark Connect, the version of the server.
+    Raises UnsupportedFeature for an unsupported version, and for a version older than the pyspark that drives it
+    through Java, because such a pyspark calls methods that the older version lacks.
     """
     version = str(session.version)
     if not is_supported(version):
@@ -66,9 +67,10 @@ def check_installed() -> str:
 
 
 def check_start(*, remote: bool) -> None:
-    """Refuse to start a session of a pyspark that `check_installed` refuses, or that does not fit SPARK_HOME.
+    """Refuse to start a session with an unsuitable pyspark.
 
-    `remote`: of Spark Connect, which needs neither Java nor a Spark on this machine.
+    `check_installed` refuses such a pyspark, or it does not fit SPARK_HOME.
+    `remote`: the session is a Spark Connect session, which needs neither Java nor a Spark on this machine.
     """
     version = check_installed()
     if remote:
@@ -82,13 +84,16 @@ def check_start(*, remote: bool) -> None:
 
 
 def is_client_only() -> bool:
-    """Tell whether the installed pyspark is pyspark-client, which has no Java side."""
+    """Return True if the installed pyspark is pyspark-client, which has no Java side."""
     package = find_spec("pyspark")
     return package is not None and package.origin is not None and find_spec("py4j") is None
 
 
 def home_version() -> str | None:
-    """Return the version of the Spark in SPARK_HOME, by the name of a jar; None if SPARK_HOME holds no Spark."""
+    """Return the version of the Spark in SPARK_HOME, by the name of a jar.
+
+    None if SPARK_HOME holds no Spark.
+    """
     home = os.environ.get("SPARK_HOME")
     jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
     found = (re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in jars)
@@ -96,7 +101,7 @@ def home_version() -> str | None:
 
 
 def mismatch(version: str, spark: str) -> UnsupportedFeature:
-    """Return the error for a pyspark that does not fit the Spark that it starts."""
+    """Return the error for a pyspark that does not fit its Spark."""
     home = ", or unset SPARK_HOME" if os.environ.get("SPARK_HOME") else ""
     problem = f"pyspark {version} does not fit Spark {spark}, which it is to drive"
     return UnsupportedFeature(problem, Fix(f"{install_as(spark)}{home}"))

@@ -1,4 +1,4 @@
-"""Metadata held against values: every claim that plans rely on, and the values that disprove it.
+"""Audit of metadata: compares every claim that plans rely on with the values.
 
-The door is `audit` of `prune_assets.checks.audit.run`; nothing else is to be imported from here but its report.
+The entry point is `audit` of `prune_assets.checks.audit.run`; other code imports only `audit` and its report.
 """

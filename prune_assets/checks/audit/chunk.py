@@ -1,4 +1,4 @@
-"""One column of one row group, its metadata held against its values."""
+"""Audit of one column chunk: compares its metadata with its values."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What metadata claim of a column chunk: `own` of all of it, `pages` of each, which begin at `first_row`.
+    """Metadata claims about a column chunk.
 
-    `leaf`: the column as the file stores it, by the name `path`. For findings: `container`, the row group, and `key`,
-    column and file.
+    `own`: claims about all of it, `pages`: claims about its pages, which begin at `first_row`.
+    `leaf`: the column as the file stores it, under the name `path`. For findings: `container`, the row group, and
+    `key`, column and file.
     """
 
     column: LeafColumn
@@ -53,7 +54,7 @@ class Chunk:
 class WholeFile:
     """Claims about a column in a whole file.
 
-    `live`: which rows of the file count, None for all. `first_row`: that of the row group at hand.
+    `live`: flags of the rows that are not deleted, None if all count. `first_row`: first row of the current row group.
     """
 
     checked: CheckedClaims
@@ -61,11 +62,11 @@ class WholeFile:
     first_row: int = 0
 
     def take(self, some: Some) -> None:
-        """Take in values, those of deleted rows left out."""
+        """Compare values, except values of deleted rows."""
         rows = self.first_row + some.first_row + np.arange(len(some.compared))
         values = some.compared
         if self.live is not None:
-            # A file may have more rows than it claims, which nothing has deleted.
+            # A file may have more rows than it claims; such rows are not deleted.
             here = np.ones(len(rows), np.bool_)
             here[rows < len(self.live)] = self.live[rows[rows < len(self.live)]]
             values, rows = values.filter(from_numpy(here)), rows[here]
@@ -78,7 +79,10 @@ class WholeFile:
 def audit_chunk(
     chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings
 ) -> CheckedClaims | None:
-    """Read the values of a chunk, report what they disprove, and return what was seen of its pages."""
+    """Compare the values of a chunk with its claims.
+
+    Disproved claims are reported. Return the checked claims of its pages; None without pages.
+    """
     own = CheckedClaims(chunk.own)
     pages = None if chunk.pages is None else CheckedClaims(chunk.pages)
     denied: dict[str, pa.Scalar] = {}
@@ -95,7 +99,7 @@ def audit_chunk(
 
 
 def _look_up(chunk: Chunk, some: Some, denied: dict[str, pa.Scalar]) -> None:
-    """Ask filter and dictionary for each of the values, once each."""
+    """Look up each distinct value in the bloom filter and the dictionary."""
     if chunk.blocks is not None and "bloom_filter" not in denied and can_hash(chunk.leaf):
         stored = cast(some.stored.unique().drop_null(), chunk.leaf.type or some.stored.type)
         if len(stored):
@@ -142,12 +146,12 @@ def _of_bounds(
 
 
 def count_claims(findings: Findings, kind: str, checked: CheckedClaims) -> None:
-    """Count the claims that are held against values."""
+    """Count the claims that are compared with values."""
     bounds, counts = checked.claims
     findings.claims[f"{kind}_bounds"] += bounds
     findings.claims[f"{kind}_counts"] += counts
 
 
 def is_text(column: LeafColumn) -> bool:
-    """Tell whether values are shown as text."""
+    """Return True if values of the column are shown as text."""
     return column.type is not None and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

@@ -1,4 +1,7 @@
-"""Claims about containers of one column (a file, a row group, pages), held against values as they come."""
+"""Claims about containers of one column, compared with values.
+
+Containers are a file, a row group or pages; values come in batches.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class Outside(NamedTuple):
-    """A value outside of its bound: the container, its row, the value; of how many containers there are such."""
+    """A value outside its bound.
+
+    `containers`: number of containers with such values.
+    """
 
     container: int
     row: int
@@ -33,7 +39,10 @@ class Outside(NamedTuple):
 
 
 class Miscount(NamedTuple):
-    """A count that is wrong: what is counted, as claimed and as found; `loses_rows` tells if predicates do."""
+    """A wrong count: `what` is counted, as claimed and as found.
+
+    `loses_rows`: True if predicates lose rows by it.
+    """
 
     container: int
     what: str
@@ -45,7 +54,7 @@ class Miscount(NamedTuple):
 
 @dataclass(slots=True)
 class CheckedClaims:
-    """Bounds of containers, and what was seen of their values so far."""
+    """Claimed bounds of containers, and running counts of the compared values."""
 
     claimed: Bounds
     nulls: Numbers = field(init=False)
@@ -58,7 +67,7 @@ class CheckedClaims:
 
     @property
     def claims(self) -> tuple[int, int]:
-        """How many bounds and how many counts are claimed."""
+        """Number of bounds and number of counts that are claimed."""
         sides = [self.claimed.lower, self.claimed.upper]
         counts = [self.claimed.null_count]
         if pa.types.is_floating(self.claimed.lower.type):
@@ -66,7 +75,7 @@ class CheckedClaims:
         return _known(sides), _known(counts)
 
     def take(self, values: pa.Array, of: Numbers, row: Numbers) -> None:
-        """Take in values, each `of` a container; `row`: their numbers, for messages."""
+        """Compare values; `of`: the container of each value. `row`: row numbers, for messages."""
         count = len(self.claimed)
         null = ~valid_flags(values)
         self.rows += np.bincount(of, minlength=count)
@@ -93,12 +102,15 @@ class CheckedClaims:
         containers.update(np.unique(of[wrong]).tolist())
 
     def outside(self) -> Iterator[tuple[str, Outside]]:
-        """Yield by side the first value that lies outside of its bound."""
+        """Yield per side the first value outside its bound."""
         for side, (found, containers) in self._outside.items():
             yield side, found._replace(containers=len(containers))
 
     def miscounts(self, *, whole: bool, extremes_alone: bool = False) -> Iterator[Miscount]:
-        """Yield counts that are wrong; `whole`: all rows were seen, `extremes_alone`: only none and all are claims."""
+        """Yield wrong counts.
+
+        `whole`: all rows were compared, `extremes_alone`: only counts of 0 or all are claims.
+        """
         kinds = [("null", self.claimed.null_count, self.nulls, self.rows)]
         if pa.types.is_floating(self.claimed.lower.type):
             kinds.append(("NaN", self.claimed.nan_count, self.nans, self.rows - self.nulls))

@@ -1,4 +1,7 @@
-"""The values of a column in a row group, as stored and as bounds compare them, some rows at a time."""
+"""Values of a column in a row group, in batches of rows.
+
+Values are returned as stored, and as bounds compare them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Some(NamedTuple):
-    """Values of successive rows: as Arrow reads them, and as the bounds of the table's column compare."""
+    """Values of successive rows.
+
+    `stored`: as Arrow reads them. `compared`: in the form that the bounds of the table's column compare.
+    """
 
     first_row: int
     stored: pa.Array
@@ -28,10 +34,11 @@ class Some(NamedTuple):
 
 
 def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn, column: LeafColumn) -> Iterator[Some]:
-    """Read a column that lies in no list; `path`: what the file calls it, `leaf`: how it stores it.
+    """Read a column outside of lists.
 
-    Of a type that is not understood it is told where values are null, and no more. Raises UnsupportedFeature for values
-    that Arrow has no comparable form of, and as reading does.
+    `path`: its name in the file, `leaf`: its stored form.
+    If the type is unknown, the compared values only show where values are null. Raises UnsupportedFeature for values
+    without a comparable form in Arrow, and the errors of reading.
     """
     row = 0
     for batch in values.batches([group], [".".join(path)]):
@@ -51,7 +58,7 @@ def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """Return values without what an Arrow schema in the file makes of them."""
+    """Return values in their storage form, without Arrow's extension types and dictionaries."""
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
@@ -62,7 +69,7 @@ def _presence(values: pa.Array) -> pa.Array:
 
 
 def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values in another type that holds them; raises UnsupportedFeature where it does not."""
+    """Return values in another type; raises UnsupportedFeature if the type cannot hold them."""
     try:
         return values if values.type == kind else pc.cast(values, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""The audit as an entry of the registry of checks, and what its codes mean."""
+"""The audit as an entry of the registry of checks, with its codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One file, column by column and row group by row group, its metadata held against its values."""
+"""Audit of one file: compares its metadata with its values.
+
+The audit goes column by column and row group by row group.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +48,16 @@ if TYPE_CHECKING:
     from prune_assets.tables.examination import Claims
 
 Part = TypeVar("Part")
-# Row groups of a column whose dictionaries, filters and page locations are read at once.
+# Maximum number of row groups of a column whose dictionaries, bloom filters and page locations are read at once.
 _WINDOW_GROUPS = 256
 _WINDOW_BYTES = 64 << 20
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
-# Such bounds are what a writer leaves that compares NaN as it compares numbers.
+# A writer that compares NaN like numbers leaves such bounds.
 _NAN = "a bound of floats that is NaN says nothing of the other values"
 
 
 class Known(NamedTuple):
-    """A column, and what footers say of it: what is `believed` before anything else is read, and what is not."""
+    """A column and its footer statistics: `believed`, bounds trusted without further reads, and `ignored`."""
 
     column: LeafColumn
     believed: Bounds
@@ -63,9 +66,10 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileAudit:
-    """A file of a table, of which the row groups at `chosen` are read; `positions`: all of them.
+    """A file of a table.
 
-    `live`: which of its rows count, None for all.
+    The row groups at `chosen` are read, `positions` are all its row groups.
+    `live`: flags of the rows that are not deleted, None if all count.
     """
 
     index: MetadataIndex
@@ -82,34 +86,37 @@ class FileAudit:
 
     @property
     def name(self) -> str:
-        """The file, for messages."""
+        """Name of the file, for messages."""
         return file_name(self.index, self.file)
 
     @property
     def whole(self) -> bool:
-        """Whether all rows are read."""
+        """True if all rows are read."""
         return len(self.chosen) == len(self.positions)
 
     def first_rows(self, positions: NDArray[np.int64]) -> list[int]:
-        """Return the numbers in the file of the first rows of row groups."""
+        """Return the first row of each row group within the file."""
         first = firsts(self.index.groups.row_count[self.positions])
         rows: list[int] = first[np.searchsorted(self.positions, positions)].tolist()
         return rows
 
     def location(self, position: int, column: LeafColumn) -> str:
-        """Name a column of a row group."""
+        """Return the location of a column in a row group."""
         return f"{self.row_group(position)}, column {column.name}"
 
     def row_group(self, position: int) -> str:
-        """Name a row group."""
+        """Return the location of a row group."""
         return f"{self.name}, row group {self.index.groups.ordinal[position]}"
 
     def key(self, column: LeafColumn) -> str:
-        """Return the key by which findings are collected."""
+        """Return the key by which findings of a column are grouped."""
         return f"{self.file} {column.name}"
 
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
-        """Return how the file stores a column and what it calls it; None where it does not have it as one."""
+        """Return the stored leaf of a column and its path.
+
+        None if the file does not have it as an unrepeated leaf.
+        """
         kind = int(self.index.groups.kind[self.file])
         leaf = leaf_as_read(column, self.index.groups.kinds[kind])
         if leaf is None or leaf.max_repetition_level:
@@ -150,7 +157,7 @@ def _reporting(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[N
 
 
 def check_records(audit: FileAudit) -> None:
-    """Hold the number of rows that a log gives the file against that of its row groups."""
+    """Compare the log's row count with the file's row groups."""
     claimed = audit.claims.rows(audit.file)
     if claimed is None:
         return
@@ -199,7 +206,10 @@ def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]
 
 
 class _Evidence(NamedTuple):
-    """The bloom filter, dictionary and page locations of one chunk; a reason if one proves nothing."""
+    """Bloom filter, dictionary and page locations of one chunk.
+
+    A string is the reason why one proves nothing.
+    """
 
     blocks: Blocks | str | None
     dictionary: pa.Array | str
@@ -207,7 +217,10 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(audit: FileAudit, known: Known, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
-    """Yield the evidence of each row group, read in one batch. Raises MalformedFile at a damaged row group."""
+    """Yield the evidence of each row group, read in one batch.
+
+    Raises MalformedFile at a damaged row group.
+    """
     column = known.column
     looked_up = positions[~_has_nulls_alone(known, positions)]
     blocks = _each(lambda some: _blocks(audit, column, some), looked_up)
@@ -230,14 +243,17 @@ def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArra
 
 
 def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """True for row groups whose footer claims only nulls, so that no value can be looked up."""
+    """Return flags of row groups whose footer claims only nulls.
+
+    No value can be looked up in such row groups.
+    """
     own = _prunable(known.column, known.believed.take(positions))
     flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
     return flags
 
 
 def _ignored_claims(known: Known, position: int) -> list[WholeFile]:
-    """Return the written bounds that are not trusted; empty if all are."""
+    """Return the written bounds that are not trusted; empty if all are trusted."""
     if not known.ignored.there[position]:
         return []
     return [WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)]
@@ -268,7 +284,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
         blocks=None if isinstance(found.blocks, str) else found.blocks,
-        # A codec that is not read claims nothing; the place of other dictionaries is doubted elsewhere.
+        # A dictionary with an unsupported codec claims nothing; wrong places of dictionaries are reported elsewhere.
         dictionary=None if isinstance(found.dictionary, str) else found.dictionary,
         container=audit.row_group(position),
         key=audit.key(column),
@@ -276,7 +292,10 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
 
 
 def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
-    """Return the bounds that plans may use: null counts alone for values that Spark compares in its own way."""
+    """Return the bounds that plans may use.
+
+    For types that Spark compares in its own way only null counts are left.
+    """
     if not column.unsupported:
         return bounds
     nothing = unknown_bounds(column, bounds.row_count)
@@ -307,7 +326,7 @@ def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
     audit: FileAudit, kind: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
 ) -> None:
     finding = not_relied_on(kind, audit.location(position, column), reason, wrong=wrong)
-    # What is wrong is reported for each column, what is only not relied on for the first.
+    # Wrong claims are reported for each column; claims that are only not relied on, once per reason.
     audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
 
 
@@ -324,7 +343,7 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int, offsets: O
 
 
 def _report_ignored(audit: FileAudit, known: Known, position: int, ignored: Sequence[WholeFile]) -> None:
-    """Report statements that exclude each other, and bounds that are written and not believed."""
+    """Report contradicting statements, and written bounds that are not trusted."""
     column = known.column
     doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
     if doubt:
@@ -355,7 +374,7 @@ def _reason(audit: FileAudit, known: Known) -> str:
 
 
 def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: CheckedClaims | None) -> None:
-    """Report pages whose bounds say nothing, while their index is believed."""
+    """Report pages with values but without usable bounds, although their column index is trusted."""
     if pages is None or known.column.unsupported:
         return
     silent = ~valid_flags(pages.claimed.lower) & ~valid_flags(pages.claimed.upper)
@@ -381,7 +400,10 @@ def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile
 
 
 def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
-    """Hold the partition value of a file against the column of that name, where the file has one."""
+    """Compare the partition value of a file with its stored column.
+
+    A file without a column of that name passes.
+    """
     from prune_assets.checks.audit.column_values import read_column
 
     bounds = audit.claims.partition(column.path, audit.file)

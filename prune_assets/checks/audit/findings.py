@@ -1,4 +1,7 @@
-"""Findings of an audit: where a claim stands, the value that disproves it, and which predicates lose rows by it."""
+"""Findings of an audit.
+
+Findings name the claim, the value that disproves it, and the predicates that lose rows by it.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,22 @@ REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filt
 
 @dataclass(slots=True)
 class Findings:
-    """Findings as they come; of those with the same code and key the first is kept, and the others are counted."""
+    """Collected findings.
+
+    Per code and key the most severe one is kept, and the others are counted.
+    """
 
     claims: Counter[str] = field(default_factory=Counter)
     _found: dict[tuple[str, str], tuple[Finding, int]] = field(default_factory=dict)
 
     def add(self, finding: Finding, key: str) -> None:
-        """Take in a finding; `key`: what it is one of, such as a column in a file."""
+        """Add a finding; `key`: groups findings, for example a column in a file."""
         kept, others = self._found.get((finding.code, key), (finding, -1))
         graver = finding.severity.rank > kept.severity.rank
         self._found[finding.code, key] = (finding if graver else kept, others + 1)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return them, the gravest first."""
+        """Return the findings, most severe first."""
         found = [_counted(finding, others) for finding, others in self._found.values()]
         return tuple(sorted(found, key=lambda finding: (-finding.severity.rank, finding.code, finding.location)))
 
@@ -47,9 +53,10 @@ def _counted(finding: Finding, others: int) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSource:
-    """A column of a container: `kind` names its claims, as in `row_group_bounds`; `claimed_by`: the claimant.
+    """Source of a claim: a column of a container.
 
-    `container`: the file, or a row group or page of it.
+    `kind`: prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
+    `container`: the file, or one of its row groups or pages.
     """
 
     kind: str
@@ -69,7 +76,7 @@ class ClaimSource:
 
 
 def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Finding:
-    """Report a value outside of its bound."""
+    """Report a value outside its bound."""
     value, bound, name = _literal(wrong.value, text=text), _literal(wrong.bound, text=text), source.column
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
@@ -80,7 +87,7 @@ def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Fi
 
 
 def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
-    """Report a count that is wrong."""
+    """Report a wrong count."""
     test = "IS NULL" if wrong.what == "null" else "= double('NaN')"
     if wrong.loses_rows and wrong.claimed:
         test = "IS NOT NULL" if wrong.what == "null" else "<> double('NaN')"
@@ -98,14 +105,17 @@ def _others(containers: int) -> str:
 
 
 def absent_value(source: ClaimSource, value: pa.Scalar, *, text: bool) -> Finding:
-    """Report a value that a filter or dictionary denies."""
+    """Report a value that a bloom filter or dictionary denies."""
     literal = _literal(value, text=text)
     message = f"{source.claimed_by} denies {literal}, which a row holds: `{source.column} = {literal}` loses it"
     return Finding(source.kind, Severity.ERROR, source.location, message, REWRITE)
 
 
 def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
-    """Report a claim that plans do not trust; `wrong`: the value that disproves it, where one was found."""
+    """Report a claim that plans do not trust.
+
+    `wrong`: the value that disproves it, "" if none was found.
+    """
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""
     return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)
@@ -114,7 +124,7 @@ def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> 
 def findings_of_claims(
     source: ClaimSource, checked: CheckedClaims, *, text: bool, whole: bool, extremes_alone: bool = False
 ) -> list[Finding]:
-    """Report all that was found wrong of containers."""
+    """Report all disproved claims about containers."""
     return [
         *(outside(_at(source, wrong.container), side, wrong, text=text) for side, wrong in checked.outside()),
         *(
@@ -129,7 +139,7 @@ def _at(source: ClaimSource, container: int) -> ClaimSource:
 
 
 def _literal(value: pa.Scalar, *, text: bool) -> str:
-    """Render a value as SQL has it, shortened."""
+    """Format a value as a SQL literal, shortened."""
     kind, shown = value.type, value_text(value)
     if pa.types.is_date(kind):
         return f"DATE '{shown}'"

@@ -1,4 +1,4 @@
-"""Statistics of row groups that are in the files and that plans do not trust, and why."""
+"""Written statistics of row groups that plans do not trust, and the reasons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class IgnoredStatistics(NamedTuple):
-    """Written statistics that are not believed, by row group; `there`: where any are; `reasons`: by kind of file."""
+    """Written statistics that are not trusted, per row group.
+
+    `there`: flags; `reasons`: per kind of file.
+    """
 
     bounds: Bounds
     there: NDArray[np.bool_]
@@ -31,7 +34,7 @@ class IgnoredStatistics(NamedTuple):
 
 
 def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bounds) -> IgnoredStatistics:
-    """Return the written statistics that are not believed."""
+    """Return the written statistics that are not trusted."""
     trusts = index.groups.trusts(column)
     written = _as_written(index, column, trusts)
     lower, upper, nulls = (
@@ -40,7 +43,7 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
         for other in (getattr(written, part),)
     )
     silent = ~valid_flags(believed.lower) & ~valid_flags(believed.upper)
-    # A NaN, or what the type cannot hold, is no bound to anybody, but it is written.
+    # No reader can use NaN, or a value that the type cannot hold, as a bound; it is written all the same.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
     return IgnoredStatistics(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
@@ -50,7 +53,7 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
     parts, group = [], 0
     for footers in index.footers.source.read(np.arange(len(index.groups.files))):
         kind = index.groups.kind[index.groups.file[group : group + len(footers)]]
-        # Of another type than the table's it is not looked at.
+        # Statistics of another stored type than the table's are not decoded.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
         bounds = unknown_bounds(column, footers.row_count)
@@ -67,7 +70,7 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
 
 
 def _decoded(column: LeafColumn, written: WrittenStatistics, step: NDArray[np.int64]) -> Bounds:
-    """Decode what is written as a reader does that believes every writer."""
+    """Decode written statistics like a reader that trusts every writer."""
     sides = [(written.min_value, written.deprecated_min), (written.max_value, written.deprecated_max)]
     lower, upper = (
         pc.coalesce(*(comparable_values(column, side, step=step) for side in pair if side is not None))

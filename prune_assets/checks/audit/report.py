@@ -1,4 +1,4 @@
-"""What an audit found, and what it looked at."""
+"""Result of an audit: findings, and the data compared."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import msgspec
 from parquet_core.layout.spec import Finding, Severity
 
 SCHEMA = "audit/1"
-# What is said of a claim that does not hold, and that plans do not trust anyway.
+# Prefix of codes of claims that plans do not trust.
 NOT_RELIED_ON = "not_relied_on."
 
 
 class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an audit; also its JSON form.
+    """Result of an audit; also its JSON form.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -23,10 +23,10 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     >>> report.is_true, report.audited_files, report.rows
     (True, 1, 1000)
 
-    `findings`: one for each claim of a column in a file that does not hold, the gravest first. An `error` is a claim
-    by which plans and other engines lose rows, or count them wrongly; a `warn` a count that is wrong and loses none,
-    or a claim that is wrong and not relied on; `info` a claim that is not relied on and was not found wrong.
-    `claims`: by their kind, how many were held against values. `skipped`: by column, why something was not looked at.
+    `findings`: one per disproved claim of a column in a file, most severe first. An `error` is a claim by which plans
+    and other engines lose rows, or count them wrongly. A `warn` is a wrong count that loses no rows, or a wrong claim
+    that plans do not rely on. An `info` is a claim that plans do not rely on and that was not found wrong.
+    `claims`: number of claims compared with values, by kind. `skipped`: reasons for data not audited, by column.
     `read_bytes`: as stored.
     """
 
@@ -45,5 +45,5 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_true(self) -> bool:
-        """Whether no claim that is relied on was found wrong."""
+        """True if no claim that plans rely on was found wrong."""
         return not any(finding.severity is Severity.ERROR for finding in self.findings)

@@ -1,4 +1,7 @@
-"""Claims about numbers of rows: of pages, by their headers, and of row groups that claim to have none."""
+"""Claims about row counts.
+
+Counts of pages are compared with their headers, counts of 0 with the first page of the row group.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,22 @@ if TYPE_CHECKING:
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.storage import DataFile, Traffic
 
-# Statistics in the header of a page may take more, which are behind what is read of it here.
+# Longer headers have statistics, which come after the part that is read here.
 HEADER_BYTES = 1 << 10
 
 
 def check_pages(
     file: DataFile, offsets: OffsetIndexes, rows: int, stop: int, *, location: str, traffic: Traffic
 ) -> Finding | None:
-    """Hold the rows that an offset index gives each page against the header of the page; the first that differs.
+    """Compare the page row counts of an offset index with page headers.
 
-    `offsets`: of one chunk of a column that lies in no list, which ends at `stop`; `rows`: those of its row group.
+    Return the first difference, if any.
+    `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of the row group.
     """
     if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):
         message = "the page index puts two pages into the same bytes: predicates read one for the other"
         return Finding("page_rows", Severity.ERROR, location, message, REWRITE)
-    # Up to the next page: some writers count no headers in the bytes of pages.
+    # Read up to the next page: some writers exclude headers from the bytes of pages.
     sizes = np.minimum(np.diff(offsets.offset, append=stop), HEADER_BYTES)
     counts = offsets.row_counts(np.array([rows], np.int64)).tolist()
     ranges = list(zip(offsets.offset.tolist(), sizes.tolist(), strict=True))
@@ -65,7 +69,7 @@ def _row_count_text(found: int | str | None) -> str:
 
 
 def check_empty(file: DataFile, chunk: ColumnChunk, *, location: str, traffic: Traffic) -> Finding | None:
-    """Report a row group that claims to have no rows and holds a page with values."""
+    """Report a row group that claims 0 rows but holds values."""
     size = min(HEADER_BYTES, chunk.compressed_bytes, file.size - chunk.data_page_offset)
     if chunk.data_page_offset <= 0 or size <= 0:
         return None

@@ -1,4 +1,4 @@
-"""Audit a table: read its values, and hold against them what its metadata claim."""
+"""Audit of a table: compares its metadata with its values."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def audit(
     session: SparkSession | None = None,
     allow: Sequence[str] = (),
 ) -> AuditReport:
-    """Read the values of a table, and hold against them every claim of its metadata that plans rely on.
+    """Compare the values of a table with the claims of its metadata.
 
-    Bounds and null counts of pages, row groups and the log, bloom filters, dictionaries, partition values and numbers
-    of rows. Where one of them is wrong, every engine that skips by it loses rows, and none of them says so.
+    Every claim that plans rely on is compared.
+    The claims are bounds and null counts of pages, row groups and the log, bloom filters, dictionaries, partition
+    values and row counts. If a claim is wrong, every engine that skips by it loses rows without an error.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -57,15 +58,16 @@ def audit(
     >>> report.is_true, report.findings, report.claims["row_group_bounds"], report.rows
     (True, (), 2, 1000)
 
-    What is wrong and not relied on, such as bounds by a writer that is known for them, is reported and loses no rows.
-    Columns in lists are skipped, for no plan skips by them. One column of one row group is read at a time.
+    Wrong claims that plans do not rely on, such as bounds of a writer with a known fault, are reported too; they lose
+    no rows.
+    Columns in lists are skipped, because no plan skips by them. One column of one row group is read at a time.
 
-    `sample`: the share of row groups to read, from 0 to 1; the same ones each time, spread over the files.
-    `files`: how many files to read instead, spread alike. `columns`: those to read, by default all.
-    `session`: a Spark session, for a table by the name that its catalogs give it; `glue:..`, `unity:..` need none.
-    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
+    `sample`: share of row groups to read, from 0 to 1; the same row groups each time, spread over the files.
+    `files`: number of files to read instead, evenly spread. `columns`: columns to read, all by default.
+    `session`: a Spark session, for a table name of its catalogs; `glue:..` and `unity:..` need no session.
+    `allow`: addresses below which the log of a Delta table may refer to files, in addition to the table's own.
 
-    Raises LayoutError for a column that the table lacks, WrongUse for a share that is none, TableNotFound,
+    Raises LayoutError for a column that the table lacks, WrongUse for an invalid share, TableNotFound,
     MalformedFile for a damaged footer, and StorageFailure.
     """
     from prune_assets.tables.opening import open_table
@@ -109,7 +111,7 @@ def audit(
 
 
 def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
-    """Refuse a file whose footer, read again for its values, is another one."""
+    """Raise StaleTable if the footer has changed since it was read."""
     rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
     if not index.groups.has_rows(rows, positions):
         raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")
@@ -123,7 +125,9 @@ def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[n
 
 
 def _spread(count: int, chosen: int) -> NDArray[np.int64]:
-    """Return so many numbers below a count, evenly spread.
+    """Return `chosen` evenly spread numbers from 0 to `count` - 1.
+
+    All of them if there are fewer.
 
     >>> _spread(10, 3).tolist(), _spread(2, 5).tolist()
     ([0, 3, 6], [0, 1])
@@ -133,7 +137,10 @@ def _spread(count: int, chosen: int) -> NDArray[np.int64]:
 
 
 def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
-    """Return the columns that plans rely on metadata of; of the others note why they do not."""
+    """Return the columns whose metadata plans rely on.
+
+    Add the reasons for the others to `skipped`.
+    """
     in_directories = {column.name for column in index.groups.partitions}
     wanted = (
         index.groups.columns
@@ -145,6 +152,6 @@ def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[st
 
 
 def _known(index: MetadataIndex, column: LeafColumn) -> Known:
-    # Before anything else is read: what a plan believes that reads no more.
+    # Bounds that a plan trusts from the footers alone, without further reads.
     believed = index.footers.bounds(column)
     return Known(column, believed, ignored_statistics(index, column, believed))

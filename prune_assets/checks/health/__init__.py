@@ -1,1 +1,1 @@
-"""What is wrong with a table whatever layout it should have: files, statistics, the Delta log."""
+"""Health of a table under any layout: files, statistics, the Delta log."""

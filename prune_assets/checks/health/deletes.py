@@ -1,4 +1,7 @@
-"""Deleted rows that readers still read, as findings: the share of deleted rows, and the delete files to open."""
+"""Deleted rows that readers still read, as findings.
+
+Findings name the share of deleted rows, and the delete files to open.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.delete_debt import DeleteDebt
 
-# Iceberg's rewrite_data_files rewrites a file with a larger share of deleted rows by default.
+# Iceberg's rewrite_data_files rewrites files with a larger share of deleted rows by default.
 MOST_DELETED = 0.3
 MOST_DELETE_FILES = 100
 _SHOWN = 3
@@ -44,7 +47,7 @@ def _deleted_rows(location: str, debt: DeleteDebt) -> Iterator[Finding]:
     with_deletes = int(np.count_nonzero(debt.delete_files))
     severity = _severity(debt.share, DELETED_SHARE, MOST_DELETED)
     most = "" if debt.is_exact else "at most "
-    # Which files the rows of a shared delete file are in, the manifests do not say.
+    # Manifests do not record which files contain the rows of a shared delete file.
     by_file = "" if debt.shared else f", {many:,} of them with more than {DELETED_SHARE:.0%}{_worst(debt, shares)}"
     of_all = f" of {counted(debt.all_rows, 'row')} ({debt.share:.1%})" if debt.all_rows else " rows"
     message = (

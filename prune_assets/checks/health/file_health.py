@@ -1,4 +1,7 @@
-"""The health of the files of a table, as findings: what keeps them from being skipped, whatever the layout asks for."""
+"""Health of the files of a table, as findings.
+
+Findings are about properties that prevent skipping under any layout.
+"""
 
 from __future__ import annotations
 
@@ -33,16 +36,16 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import ColumnFacts
 
-# A row group is small that has fewer rows and fewer bytes.
+# A row group is small if it has fewer rows and fewer bytes.
 SMALL_ROWS, SMALL_BYTES = 10_000, 1 << 20
-# So many row groups that a merge inside of their files would save are worth one.
+# Warn if a merge within the files would remove at least this many row groups.
 SPARE_ROW_GROUPS = 100
 
-# A filter that errs more often than this is hardly worth its bytes.
+# A bloom filter with more false positives is hardly worth its bytes.
 MAX_FPP = 0.1
-# So many filters of a column are looked at, spread over the table.
+# Number of bloom filters read per column, spread over the table.
 FILTERS = 16
-# A row group of fewer rows is one page by default, and has nothing to skip inside of it.
+# A row group with fewer rows is a single page by default, so no part of it can be skipped.
 PAGE_ROWS = 20_000
 _MERGE = (
     "write the table again with the schemas merged: "
@@ -53,11 +56,11 @@ _MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminedFiles:
-    """The files of a table, by their footers.
+    """Files of a table, described by their footers.
 
-    `partition`: a number for the partition of each file. `columns`: those to look at; by default all by which
-    predicates prune. `clustered_by`: the columns that cluster the table by its log. `by_log`: whether a log names the
-    files, which says what columns they have.
+    `partition`: partition number of each file. `columns`: columns to check; by default all columns by which predicates
+    prune. `clustered_by`: columns that cluster the table according to its log. `by_log`: True if a log lists the files
+    and their columns.
     """
 
     name: str
@@ -70,7 +73,7 @@ class ExaminedFiles:
 
 
 def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
-    """Tell what is wrong with the files of a table, by their footers and a few bloom filters."""
+    """Check the files of a table by their footers and a few bloom filters."""
     index, name = files.index, files.name
     chosen = [column for column in choose_columns(index, files.columns) if files.columns or is_pruned_on(column)]
     facts = dict(zip(chosen, inspect_table(name, index, chosen).columns, strict=True))
@@ -93,12 +96,15 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
 
 
 def is_pruned_on(column: LeafColumn) -> bool:
-    """Tell whether predicates prune by a column, or would if it were written as another type."""
+    """Return True if predicates prune by a column.
+
+    Columns that would prune if they were written as another type count too.
+    """
     return not column.unsupported or column.physical is Physical.INT96 or has_nanoseconds(column)
 
 
 def has_nanoseconds(column: LeafColumn) -> bool:
-    """Tell whether a column is of timestamps that count nanoseconds, outside of lists and maps."""
+    """Return True for a column of nanosecond timestamps outside of lists and maps."""
     return not column.max_repetition_level and counts_nanoseconds(column.type, column.physical)
 
 
@@ -109,7 +115,7 @@ def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
         fix = Fix("write microseconds: ", Step.WRITE_TABLE, f", or {_MICROS}")
         yield Finding("statistics.int96", Severity.ERROR, location, message, columns=name, fix=fix)
         return
-    # Of a file without statistics of a column, and of one with bounds that are only partly believed, some are used.
+    # Files without statistics of a column, and files with partly trusted bounds, still have some usable bounds.
     if not facts.without_bounds:
         return
     share = f"{facts.without_bounds:,} of {facts.row_groups:,} row groups"
@@ -133,7 +139,7 @@ def _nanoseconds(column: LeafColumn, location: str) -> Iterator[Finding]:
     if has_nanoseconds(column):
         message = "timestamps of nanoseconds: Spark reads them as numbers or not at all"
         by_writer = "coerce_timestamps='us', allow_truncated_timestamps=True in pandas and pyarrow"
-        # In a struct Spark has no way to read them.
+        # Spark cannot read nanosecond timestamps inside a struct.
         fix = Fix(f"write microseconds: {by_writer}")
         if len(column.path) == 1:
             fix = Fix("write microseconds: ", Step.WRITE_TABLE, f", or {by_writer}")
@@ -154,7 +160,10 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 
 
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
-    """Report row groups without a page index: a warning where one of them would have several pages by default."""
+    """Report row groups without a page index.
+
+    A warning if one of them would have several pages by default.
+    """
     chunks = index.footers.chunks(column)
     without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
     if not without.any() or facts.physical == "INT96":
@@ -168,14 +177,17 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
-    """Report what an equality keeps by the columns that cluster the table, or by the one that overlaps least."""
+    """Report how much of the table an equality reads.
+
+    The column is a clustering column of the table, or the column that overlaps least.
+    """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
     depths = {column: of.overlap_depth for column, of in facts.items() if of.overlap_depth}
     declared = [
         column for column in index.groups.columns if column.name in files.clustered_by and not column.unsupported
     ]
-    # Partitions skip by themselves.
+    # Partitions already skip.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
     stands_out = declared or len(depths) == 1 or len(set(depths.values())) > 1
@@ -298,7 +310,10 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 
 
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
-    """Warn of files whose row groups are small on average, where merging these inside of the files would save many."""
+    """Warn of files with many small row groups.
+
+    A merge inside the files must remove many row groups that are small on average.
+    """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)
     rows, size = np.bincount(index.groups.file, index.groups.row_count, minlength=files), index.groups.sizes_of_files()
@@ -316,7 +331,10 @@ def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
 
 
 def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
-    """Warn of files that share no column with the table, and of columns that its schema lacks."""
+    """Warn of columns that the table's schema lacks.
+
+    Also warn of files that share no column with the table.
+    """
     foreign = foreign_files(index)
     if len(foreign):
         message = f"shares no column with the other {counted(len(index.groups.files) - len(foreign), 'file')}"
@@ -330,7 +348,10 @@ def files_of_other_columns(index: MetadataIndex) -> Iterator[Finding]:
 
 
 def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
-    """Return the files that share no column with most of them, nor with others that do, by their numbers."""
+    """Return the numbers of files with unrelated columns.
+
+    Such files share no column with the majority, directly or through other files.
+    """
     names = [{column.path[0].casefold() for column in kind.columns} for kind in index.groups.kinds]
     counts = np.bincount(index.groups.kind, minlength=len(names))
     left = {kind for kind in np.flatnonzero(counts).tolist() if names[kind]}

@@ -1,4 +1,4 @@
-"""The health of a table: of its files, and of its log where it has one."""
+"""Health of a table: its files, its deletes, and its log."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
     from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.table import Table
 
-# The checks of health: a further one of files is a module beside this, and an entry here; formats have those of logs.
+# Health checks: another check of files is a module next to this one and an entry here; formats register log checks.
 OF_FILES = (FILES_ARE_HEALTHY,)
 OF_DELETES = (DELETES_ARE_APPLIED,)
 OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
 
 
 def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64]) -> list[Finding]:
-    """Tell what is wrong with a table whose footers are read already; `partition`: by file."""
+    """Check the health of a table whose footers are read already.
+
+    `partition`: partition number of each file.
+    """
     by_log, examination = table.version_number is not None, table.format.examination()
     clustered_by = examination.clustered_by(table)
     of_files = _of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)
-    # The files say the same of their sizes as the log does.
+    # Drop the log's small-file finding: the files report the same sizes.
     of_log = [finding for finding in examination.log_findings(table, LogLimits()) if finding.code != "log.small_files"]
     return [*of_files, *of_log, *_of_deletes(table)[1]]
 
@@ -48,7 +51,7 @@ def check_files(
     max_small_files: int | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Tell what is wrong with the files of a table, by their footers and a few bloom filters.
+    """Check the files of a table by their footers and a few bloom filters.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -57,9 +60,9 @@ def check_files(
     >>> [(finding.code, finding.columns) for finding in check_files(table) if finding.severity == "error"]
     [('statistics.missing', ('x',))]
 
-    `columns`: those to look at; by default all by which predicates prune. `max_small_files`: how many files may be
-    smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would save a warning. `allow`: as
-    `plan` has it. Raises as opening a table does.
+    `columns`: columns to check; by default all columns by which predicates prune. `max_small_files`: number of files
+    that may be smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would remove are a
+    warning. `allow`: as in `plan`. Raises the errors of opening a table.
     """
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
     index, partition = opened.format.examination().read_partitioned(opened)
@@ -76,7 +79,9 @@ def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **o
 def check_deletes(
     table: str | os.PathLike[str], *, allow: Sequence[str] = ()
 ) -> tuple[DeleteDebt | None, list[Finding]]:
-    """Return the delete debt of a table and its findings, from the log or the manifests alone.
+    """Return the delete debt of a table and its findings.
+
+    Only the log or the manifests are read.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa
@@ -87,7 +92,7 @@ def check_deletes(
     (0.0, [])
 
     The debt is None for plain Parquet, which has no deletes. `allow`: addresses outside the table where the log may
-    name files. Raises as opening a table does.
+    refer to files. Raises the errors of opening a table.
     """
     opened = open_as_written(table, allow=allow)
     debt, findings = _of_deletes(opened)
@@ -106,7 +111,7 @@ def check_log(
     max_small_files: int | None = None,
     allow: Sequence[str] = (),
 ) -> list[Finding]:
-    """Tell what is wrong with the log of a Delta table; no data file is opened.
+    """Check the log of a Delta table; no data file is opened.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa
@@ -118,11 +123,11 @@ def check_log(
     >>> [(finding.code, finding.remedy) for finding in check_log(table, max_commits=2)]
     [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
 
-    `max_commits`: how many commits a reader may have to replay. `max_small_files`: how many live files may be smaller
-    than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would save a warning. `allow`: addresses
-    below which the log may name files, beside the table's own.
+    `max_commits`: number of commits that a reader may have to replay. `max_small_files`: number of live files that may
+    be smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would remove are a warning.
+    `allow`: addresses below which the log may refer to files, in addition to the table's own.
 
-    Raises WrongUse for what is no Delta table, and as opening one does.
+    Raises WrongUse for a table that is not a Delta table, and the errors of opening one.
     """
     if not recognize(table)[0].log_checks():
         raise WrongUse(f"{table}: not a Delta table, so it has no log; check its files with `prune check`")

@@ -1,4 +1,4 @@
-"""Findings about writers: known faults of theirs, and features that readers of today lack."""
+"""Findings about writers: their known faults, and features that current readers lack."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Files = NDArray[np.int64]
 
 _SHOWN_COLUMNS = 5
-# Costs of a fault: the first entry counts whose facts are all wrong.
+# Costs of a fault: the first entry whose facts are all wrong applies.
 _COSTS = (
     (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
     (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),
@@ -42,16 +42,19 @@ _COSTS = (
 )
 _NO_COST = "plans correct them"
 
-# The last that Spark 4.3 reads: BYTE_STREAM_SPLIT and LZ4_RAW.
+# The highest numbers that Spark 4.3 reads: BYTE_STREAM_SPLIT and LZ4_RAW.
 _LAST_ENCODING, _LAST_CODEC = 9, 7
-# So many files are read for whether their column chunks name their paths.
+# Number of files that are read to check whether their column chunks name their paths.
 FILES = 16
-# Not by Spark, which cannot read them.
+# Spark is no remedy here, as it cannot read these files.
 _ANEW = "write these files again by their own writer, without it"
 
 
 def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn]) -> Iterator[Finding]:
-    """Report what Spark does not read, or does not skip by: of whole files, then of columns."""
+    """Report features that Spark does not read or skip by.
+
+    Findings about files come first, then findings about columns.
+    """
     yield from _unread_files(index)
     for column in columns:
         location = f"{name}, column {column.name}"
@@ -77,7 +80,10 @@ def _has_newer_type(elements: Iterable[SchemaElement]) -> bool:
 
 
 def _without_paths(index: MetadataIndex) -> Files:
-    """Return the files, of some that parquet-java did not write, whose column chunks name no path."""
+    """Return sampled files whose column chunks name no path.
+
+    Files written by parquet-java are not sampled.
+    """
     others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.groups.kinds]
     files = np.flatnonzero(np.array(others, np.bool_)[index.groups.kind])
     sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]
@@ -103,7 +109,7 @@ def _unread_values(index: MetadataIndex, column: LeafColumn, location: str) -> I
 
 
 def _first_encoding(bits: int) -> str:
-    """Name the first of the encodings that are newer, by their bits."""
+    """Return the name of the first newer encoding in `bits`."""
     encoding = _LAST_ENCODING + (bits & -bits).bit_length()
     return f"an encoding from {encoding} on" if encoding == UNKNOWN_ENCODING else numbered_encoding(encoding)
 
@@ -124,7 +130,7 @@ def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Ite
 
 
 def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafColumn]) -> Iterator[Finding]:
-    """Report each known fault that may affect the columns, once for all columns that it affects."""
+    """Report each known writer fault once, with all columns that it may affect."""
     affected: dict[KnownFault, list[tuple[LeafColumn, int]]] = {}
     for column in columns:
         for fault, groups in index.footers.faulty(column).items():

@@ -1,1 +1,4 @@
-"""Explains a plan: from it and an engine to the skip report; `Plan` is what `pr.plan` returns."""
+"""Explanation of plans: builds the skip report from a plan and an engine.
+
+`pr.plan` returns `Plan`.
+"""

@@ -1,4 +1,7 @@
-"""Why no more is skipped, and what would help: another wording, another layout, a bloom filter, statistics."""
+"""Advice on why no more is skipped, with remedies.
+
+The remedies are another wording, another layout, a bloom filter, or statistics.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,11 @@ _NEVER_TRUE = (
 def advise(
     plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
 ) -> Advice | None:
-    """Say what keeps more bytes from being skipped, None where enough of them are; reads nothing more.
+    """Explain what prevents more skipping, and the remedies.
 
-    A predicate that no row can match has a line too, as it is often a comparison with NULL.
-    Where half is skipped already, only a column that skips too little of what the other conjuncts keep is worth a line.
+    None if enough is skipped. Reads nothing else.
+    A predicate that no row can match gets advice too, because it often compares with NULL. If half the bytes are
+    skipped already, only columns that skip too little after the other conjuncts get advice.
     """
     kept = plan.kept.extent(plan.index)
     if not kept.bytes:
@@ -75,13 +79,16 @@ def advise(
 
 
 def _is_never_true(predicate: Predicate) -> bool:
-    """Tell whether a predicate is FALSE or NULL by its constants alone."""
+    """Return True if the predicate is FALSE or NULL because of its constants alone."""
     known = [leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN for leaf in leaves(predicate)]
     return not may_match(fold(predicate, np.array(known, np.uint8)[:, np.newaxis])).any()
 
 
 def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
-    """Advise for the columns that skip little of what the other conjuncts keep; None where nothing helps."""
+    """Advise for the columns that skip little after the other conjuncts.
+
+    None if nothing helps.
+    """
     open_columns = [(one, remedies) for one in columns if one.is_open and (remedies := one.remedies())]
     if not open_columns:
         return None
@@ -95,7 +102,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
-    """Return the columns of files that conjuncts name alone, with these."""
+    """Return the columns that some conjuncts name alone, with these conjuncts."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
@@ -109,7 +116,10 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return by column the row groups that the conjuncts which do not name it alone keep."""
+    """Return per column the row groups that the other conjuncts keep.
+
+    A conjunct that names only this column is not counted.
+    """
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
@@ -126,7 +136,7 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
 
 
 def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
-    """Return the remedies of the unsupported parts."""
+    """Return the remedies of the unsupported conditions."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf))
     return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
 
@@ -163,7 +173,10 @@ def _why(  # noqa: PLR0911 - one for each reason
 
 
 def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor where no layout is advised: a sort by a column of few values seldom suits all queries."""
+    """Name the advisor if no layout is advised.
+
+    A sort by a column with few values seldom suits all queries.
+    """
     looks_up = any(one.selects_little() for one in columns) and not any(one.remedies() for one in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""
 

@@ -1,8 +1,8 @@
-"""What each part of a predicate excludes: a conjunct alone, and a comparison level by level.
+"""Attribution of skipped data: per conjunct evaluated alone, and per comparison and level.
 
-Up to `MAX_ROW_GROUPS` every level evaluates each conjunct alone, which may read filters, dictionaries and page indexes
-that the plan had no need of. In a larger table only partition values and statistics do: the footers that hold them are
-read already.
+Up to `MAX_ROW_GROUPS`, every level evaluates each conjunct alone, which may read bloom filters, dictionaries and page
+indexes that the plan did not need. In a larger table only partition values and statistics are evaluated: the footers
+that hold them are read already.
 """
 
 from __future__ import annotations
@@ -32,19 +32,22 @@ if TYPE_CHECKING:
 
 MAX_ROW_GROUPS = 1_000
 MAX_CONJUNCTS = 200
-# Files of a log times conjuncts.
+# Files of a log, multiplied by the number of conjuncts.
 MAX_LOGGED_FILES = 1_000_000
 
 
 def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
-    """Evaluate each conjunct alone, of many the first 200; the predicate itself when there is only one."""
+    """Evaluate each conjunct alone, at most the first 200.
+
+    A single conjunct takes the figures of the plan.
+    """
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
         return (Conjunct(sql, total.bytes - plan.kept.extent(plan.index).bytes),)
     conjuncts = []
     most = MAX_CONJUNCTS
     if plan.evaluation.query.files.files_with_statistics is not None:
-        # Each reads the statistics of the log again.
+        # Each conjunct reads the statistics of the log again.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.groups.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
         kept, complete = kept_alone(plan, predicate)
@@ -53,11 +56,14 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return the extent that a predicate would keep, and whether every level was evaluated."""
+    """Return the extent that a predicate alone keeps.
+
+    The second value is True if every level was evaluated.
+    """
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
-        # Files that were not opened have more evidence.
+        # Files that were not opened have further evidence.
         complete = index.groups.opened is None or bool(
             index.groups.opened[index.groups.file[access.verdict != Verdict.SKIP]].all()
         )
@@ -67,12 +73,15 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
 
 
 MAX_LEAVES = 200
-# Outcomes that are held at once, by leaf and row group.
+# Outcomes held in memory at once, per leaf and row group.
 _MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
-    """Return the leaves of the predicate from left to right, of many the first 200; a few array operations each."""
+    """Return the first 200 leaves of the predicate, from left to right.
+
+    Each leaf takes a few array operations.
+    """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
     wanted, opened = asked_outcomes(predicate), _open(plan)
     return tuple(
@@ -89,14 +98,20 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
 
 
 def _why(leaf: Predicate, open_row_groups: int) -> str:
-    """Say why a leaf is not looked into; of one that is tested on values only where it excludes too little."""
+    """Return why a leaf does not prune; "" if it does.
+
+    Leaves tested on values only have a reason if they leave row groups open.
+    """
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return by leaf the row groups that are read and it could not rule out, their bytes, those it holds in wholly."""
+    """Return counts of the open row groups per leaf.
+
+    The columns are: row groups read that the leaf could not exclude, their bytes, and how many match entirely.
+    """
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
     total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)

@@ -1,4 +1,7 @@
-"""What would make one column of a predicate skip more: statistics, a sort, partitions, a bloom filter."""
+"""Remedies by which one column of a predicate skips more.
+
+Remedies are statistics, a sort, partitions, or a bloom filter.
+"""
 
 from __future__ import annotations
 
@@ -29,25 +32,25 @@ if TYPE_CHECKING:
     from prune_assets.planner.explain.spread import ValueSpread
     from prune_assets.planner.planned_read import PlannedRead
 
-# Advice is given only of what leaves at most this part of what is read now.
+# Advice must reduce the bytes that are read now to at most this share.
 _WORTH_IT = 0.7
-# A sort by so few values leaves each of them a sixteenth of the table or more, in no order among its rows; a directory
-# for each skips as much, and leaves the order to a column that needs one.
+# A sort by at most 16 values leaves each of them a sixteenth of the table or more, with its rows in no order. One
+# directory per value skips the same, and leaves the sort to a column that needs one.
 _FEW_VALUES = 16
 _NO_CHOICE = 2
-# A directory below would have small files alone: `tables.small_files.SMALL_BYTES`, whose import is heavy.
+# Smaller directories would hold only small files: `tables.small_files.SMALL_BYTES`, whose import is heavy.
 LEAST_PARTITION_BYTES = 32 << 20
-# Below either, a read takes about as long as the request for it: nothing is gained by another layout.
+# Below either limit, a read takes about as long as its request: another layout gains nothing.
 _LEAST_ROW_GROUPS = 4
 _LEAST_BYTES = 1 << 20
-# Dictionaries that are looked at to tell whether a value is there.
+# Row groups whose bounds, bloom filters and dictionaries are sampled.
 _SAMPLE = 50
 
 
 class ColumnAdvice:
-    """A column of the predicate, and what would make it skip more.
+    """One column of the predicate, and remedies by which it skips more.
 
-    `parts`: the conjuncts that name it alone. `remaining`: the row groups that the other conjuncts keep.
+    `parts`: conjuncts on this column alone. `remaining`: positions of the row groups that the other conjuncts keep.
     """
 
     def __init__(
@@ -61,17 +64,23 @@ class ColumnAdvice:
 
     @cached_property
     def spread(self) -> ValueSpread | None:
-        """How the column lies in the remaining row groups; None where bounds do not say."""
+        """Spread of the column's values in the remaining row groups.
+
+        None if bounds do not show it.
+        """
         return spread_of(self.bounds.take(self.remaining), self.parts)
 
     @property
     def is_known(self) -> bool:
-        """Tell whether half of what is read has bounds of it."""
+        """True if at least half of the row groups read have bounds."""
         return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it skips too little of much that the other conjuncts keep, though it selects a narrow part."""
+        """True if the column skips too little after the other conjuncts.
+
+        The predicate must select a narrow part of the column.
+        """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
             len(self.read) >= _LEAST_ROW_GROUPS
@@ -82,13 +91,13 @@ class ColumnAdvice:
         )
 
     def skips_text(self) -> str:
-        """Say how many of the remaining row groups the column skips."""
+        """Describe how many of the remaining row groups the column skips."""
         skipped, whole = len(self.remaining) - len(self.read), row_groups_text(len(self.remaining))
         return f"the condition on {self.name} skips {skipped:,} of the {whole} that the other conditions keep"
 
     @cached_property
     def null_text(self) -> str:
-        """Why null counts skip no more; empty where values are compared."""
+        """Why null counts skip no more; "" if values are compared."""
         is_null = all(isinstance(part, IsNull) for part in self.parts)
         if not is_null and not all(isinstance(part, Not) and isinstance(part.child, IsNull) for part in self.parts):
             return ""
@@ -99,7 +108,10 @@ class ColumnAdvice:
 
     @cached_property
     def nan_text(self) -> str:
-        """Say that most row groups are read for a NaN that they may hold; empty where they are not."""
+        """Reason if most row groups are read for a possible NaN.
+
+        Empty if they are not.
+        """
         (part, *others), sample = self.parts, self.read[:_SAMPLE]
         if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
             return ""
@@ -114,7 +126,7 @@ class ColumnAdvice:
         return bool(pa.types.is_floating(self.bounds.lower.type))
 
     def remedies(self) -> list[Remedy]:
-        """Return the remedies, the surest first."""
+        """Return the remedies, most certain first."""
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
             return []
         if self.nan_text:
@@ -138,7 +150,10 @@ class ColumnAdvice:
 
     @cached_property
     def _few_values(self) -> pa.Array | None:
-        """The values of the column, where metadata show that they are few; some of them may not occur."""
+        """Values of the column, if metadata show at most 16.
+
+        Some of the values may not occur.
+        """
         candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
         return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
 
@@ -157,7 +172,10 @@ class ColumnAdvice:
         return pa.array(range(least, most + 1), storage).cast(type_)
 
     def _values_of_dictionaries(self) -> pa.Array | None:
-        """Return the values in the row groups that are read, where the plan has read all of their dictionaries."""
+        """Return the values in the row groups read.
+
+        None unless the plan has read all their dictionaries.
+        """
         held = self.plan.index.dictionaries.at_hand(self.column, self.read)
         small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
         if len(small) < len(held) or len({values.type for values in small}) != 1:
@@ -165,9 +183,9 @@ class ColumnAdvice:
         return pa.concat_arrays(small).unique()
 
     def _partition(self, values: pa.Array) -> Remedy | None:
-        """Advise a directory for each of a few values, where the files in each would not be small."""
+        """Advise one directory per value, unless the files in each directory would be small."""
         then = round(self._whole * float(np.mean(selected_of(values, self.parts))))
-        # Of two values one often has nearly all rows, which no metadata tells.
+        # Often one of two values has nearly all rows, which no metadata shows.
         is_vain = len(values) <= _NO_CHOICE or then > _WORTH_IT * self._now
         if is_vain or self._whole < len(values) * LEAST_PARTITION_BYTES:
             return None
@@ -192,7 +210,7 @@ class ColumnAdvice:
         count = len(self.remaining)
         if count == 1 or not self.is_known:
             return None
-        # A layout sorts by top-level columns alone.
+        # A layout sorts only by top-level columns.
         name = self.name if len(self.column.path) == 1 else f"a top-level copy of {self.name}"
         sort = f"sort by {name}"
         if count < len(self.plan.index):
@@ -211,8 +229,11 @@ class ColumnAdvice:
         return Remedy("sort_by", message, then)
 
     def _sorted_share(self) -> float:
-        """Return the share of the remaining row groups, or their pages, that is read when they are sorted."""
-        # Not at the top: the proof of layouts comes with it, which a plan without this hint does not need.
+        """Return the share of data that is read after a sort.
+
+        The share is one of the remaining row groups, or of their pages.
+        """
+        # Imported here: the import loads the layout checks, which a plan without this hint does not need.
         from parquet_core.layout.spec import LayoutSpec
 
         bounds = self.bounds.take(self.remaining)
@@ -221,14 +242,14 @@ class ColumnAdvice:
         return sorted_share(draw(self.column, bounds).column, self.parts, total=total, count=count)
 
     def selects_little(self) -> bool:
-        """Tell whether its conjuncts ask for single values or a narrow range."""
+        """Return True if the conjuncts select only single values or a narrow range."""
         negated = any(isinstance(node, Not | IsTruth) for part in self.parts for node, _ in post_order(part))
         all_leaves = [leaf for part in self.parts for leaf in leaves(part)]
         return not negated and all(isinstance(leaf, StartsWith | Interval) or _is_equality(leaf) for leaf in all_leaves)
 
     def _bloom(self) -> Remedy | None:
         is_lookup = all(_is_equality(leaf) for part in self.parts for leaf in leaves(part))
-        # One row group is skipped or not: no share of it.
+        # A single row group is skipped or read whole: no share applies.
         if len(self.plan.index) == 1 or not is_lookup or self._is_answered(self.read[:_SAMPLE]):
             return None
         message = (
@@ -238,7 +259,10 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Tell whether half of the row groups have filters, or dictionaries that tell that the value is there."""
+        """Return True if half of the row groups have other evidence.
+
+        Such evidence is a bloom filter, or a read dictionary, which then has the value.
+        """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
         dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)
@@ -246,7 +270,7 @@ class ColumnAdvice:
 
 
 def range_share(part: float) -> str:
-    """Write a share of a range, never as nothing."""
+    """Format a share of a range; never as zero."""
     return share_text(max(round(part * 1_000_000), 1), 1_000_000)
 
 

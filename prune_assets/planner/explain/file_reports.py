@@ -1,4 +1,7 @@
-"""What a report says of files and row groups, and the map of a table that has too many to tell each."""
+"""Reports of files and row groups, and the map of a table.
+
+The map shows tables with too many row groups for single reports.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
 
 
-# Up to so many row groups a report has each of them in words; of a larger table the costliest of those that are read.
+# Up to this many row groups, a report describes each of them; else only the costliest ones that are read.
 MAX_DETAILED = 2_000
 MAX_CELLS = 1_500
 
@@ -28,12 +31,12 @@ _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number 
 
 
 def tells_every_row_group(plan: PlannedRead) -> bool:
-    """Tell whether a report describes each row group."""
+    """Return True if the report describes each row group."""
     return len(plan.index) <= MAX_DETAILED
 
 
 def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
-    """Describe the row groups that cost most to read, in the order of the table."""
+    """Describe the costliest row groups to read, in table order."""
     read = np.flatnonzero(plan.kept.rows > 0)
     costliest = np.sort(read[np.argsort(-plan.kept.bytes[read], kind="stable")][:MAX_DETAILED])
     reasons, levels = Reasons(plan.evaluation, plan.index, plan.table), credited_level(plan)
@@ -44,7 +47,10 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
 
 
 class FileReports(Sequence[FileReport]):
-    """What is read of every file and row group, and why; each is put together when it is looked at."""
+    """Reports of all files: the rows read per row group and the reason.
+
+    Each report is built on access.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
@@ -61,7 +67,7 @@ class FileReports(Sequence[FileReport]):
     def __getitem__(self, number: slice) -> tuple[FileReport, ...]: ...
 
     def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
-        """Describe a file, or those of a slice."""
+        """Describe one file, or the files of a slice."""
         index = range(len(self))[number]
         if not isinstance(index, int):
             return tuple(map(self.__getitem__, index))
@@ -72,7 +78,7 @@ class FileReports(Sequence[FileReport]):
 def _file(
     plan: PlannedRead, file: int, positions: Sequence[int], reasons: Reasons, levels: NDArray[np.int64]
 ) -> FileReport:
-    """Describe a file by the row groups at `positions`, all of its own or some."""
+    """Describe a file by some or all of its row groups."""
     first, stop = np.searchsorted(plan.index.groups.file, [file, file + 1])
     groups = tuple(_row_group(plan, i, int(levels[i]), reasons) for i in positions)
     return FileReport(
@@ -81,7 +87,7 @@ def _file(
 
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
-    # One of no row groups is skipped.
+    # A file without row groups counts as skipped.
     found = set(verdicts.tolist()) or {int(Verdict.SKIP)}
     return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
 
@@ -107,7 +113,7 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
 
 
 def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
-    """Credit a row group, or rows of it, to the first level that drops them."""
+    """Return the first level that drops rows of a row group, and the reason."""
     evaluation = plan.evaluation
     rows, kept = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
@@ -130,7 +136,10 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return for each row group the number of the first level that drops it, or rows of it; -1 for none."""
+    """Return per row group the first level that drops rows of it.
+
+    Levels are numbers; -1 if no level drops rows.
+    """
     evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for number, state in enumerate(evaluation.of_row_groups):
@@ -141,7 +150,10 @@ def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
 
 
 def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
-    """Cut the row groups into at most `MAX_CELLS` runs of equal length, in file order."""
+    """Split the row groups into runs of equal length, in file order.
+
+    The map has at most `MAX_CELLS` runs.
+    """
     index, count = plan.index, len(plan.index)
     run = max(-(-count // MAX_CELLS), 1)
     cell = np.arange(count) // run
@@ -171,7 +183,7 @@ def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
 
 
 def _sums(cell: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    # Sums of integers: np.bincount would pass them through floats.
+    # np.add.at sums integers exactly; np.bincount would convert them to floats.
     total = np.zeros(count, np.int64)
     np.add.at(total, cell, values)
     return total

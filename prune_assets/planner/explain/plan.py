@@ -1,4 +1,7 @@
-"""The plan that users see: what to read, and on first use why, and how Spark reads it."""
+"""The plan that users see: rows to read, reasons, and Spark's reads.
+
+Reasons and reads are computed on first use.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Plan(PlannedRead):
-    """What to read of a table for a predicate, as `plan` returns it.
+    """Rows to read of a table for a predicate; returned by `plan`.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -46,9 +49,9 @@ class Plan(PlannedRead):
     >>> [file.path.rpartition("/")[2] for file in planned.surviving_files]
     ['low.parquet']
 
-    `index` holds the metadata it rests on, `evaluation` the outcomes of every level; `files` and
-    `report` are made from them on first use. `seconds` and the traffic figures cover the planning. `tests`: the parts
-    that bounds do not answer and values do.
+    `index`: the metadata used. `evaluation`: the outcomes of every level. `files` and `report` are derived from them on
+    first use. `seconds` and the traffic figures cover the planning. `tests`: conditions that bounds cannot decide and
+    values can.
     """
 
     def __repr__(self) -> str:
@@ -63,27 +66,33 @@ class Plan(PlannedRead):
 
     @cached_property
     def files(self) -> Sequence[FileReport]:
-        """What happens to every file, row group by row group; each is put together when it is looked at."""
+        """Verdicts per file and row group; each entry is built on access."""
         return FileReports(self)
 
     @cached_property
     def spark(self) -> SparkRead:
-        """How Spark reads what is kept."""
+        """How Spark reads the data that the plan keeps."""
         return SparkRead(self)
 
     @property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions that Spark is handed beside the predicate, to skip what it would not by itself."""
+        """Plain conditions that Spark gets in addition to the predicate.
+
+        Spark skips more with them than it would alone.
+        """
         return self.spark.derived_filters
 
     @property
     def warnings(self) -> tuple[ReaderWarning, ...]:
-        """Where Spark would lose rows by itself, and what `read` switches off for it."""
+        """Cases in which Spark alone would lose rows.
+
+        Each case names the option that `read` sets to false to prevent it.
+        """
         return self.spark.warnings
 
     @cached_property
     def report(self) -> SkipReport:
-        """What is skipped, out of how much, by which level and why."""
+        """Report of the skipped data, the total, the levels and the reasons."""
         return report(self.spark)
 
 
@@ -100,7 +109,7 @@ def plan(
 ) -> Plan:
     """Plan which rows of a table a predicate may select, from metadata alone.
 
-    Two of these ten row groups can hold rows that are asked for:
+    Two of these ten row groups can hold matching rows:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -111,24 +120,26 @@ def plan(
     >>> planned.report.kept.rows, planned.report.total.rows
     (200, 1000)
 
-    `table`: a directory, file, glob or list of files; a directory with a `_delta_log` is a Delta table, one with
-    `metadata` a table of Iceberg.
-    It may also be `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
-    `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a name that its catalogs know;
-    what exists as a path is a path.
-    `where`: Spark SQL, or a PySpark Column, which takes a session.
-    `columns`: what will be read, by default all; it decides which bytes count.
+    `table`: a directory, file, glob or list of files. A directory with a `_delta_log` is a Delta table; one with
+    `metadata` is an Iceberg table.
+    Or `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
+    `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a table name of its catalogs.
+    A name that exists as a path is a path.
+    `where`: Spark SQL, or a PySpark Column, which requires a session.
+    `columns`: columns that will be read, all by default; their bytes are counted.
     `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
-    Of 100,000 files and more whose footers are not known, a cluster's executors read them, and send back survivors and
-    counts; the session's `spark.prune.executorFiles` is another number, for a local session too.
-    `depth`: "pages", or "row_groups" to leave page indexes alone.
-    `version`, `timestamp`: an older version of a Delta table, or a snapshot of Iceberg, by its number or by a time: a
-    datetime or ISO 8601 with a zone, or milliseconds.
-    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table, or the metadata of one of
-    Iceberg, may name files, as that of a shallow clone does; what PRUNE_DELTA_ALLOW names is allowed too.
+    With 100,000 or more files whose footers are not cached, a cluster's executors read them, and return survivors
+    and counts. The session's `spark.prune.executorFiles` sets another number, also for a local session.
+    `depth`: "pages", or "row_groups" to ignore page indexes.
+    `version`, `timestamp`: an older version of a Delta table, or a snapshot of an Iceberg table, by number or by time:
+    a datetime or ISO 8601 with a zone, or milliseconds.
+    `allow`: addresses (`s3://source/table`, `/lake`) below which the log of a Delta table, or the metadata of an
+    Iceberg table, may refer to files, as the log of a shallow clone does. Addresses in PRUNE_DELTA_ALLOW are allowed
+    too.
 
-    A table that `write` is changing, or whose `write` was killed, is planned as it was before or as it will be. Where
-    files go between their listing and their footers, it is planned again, three times in all.
+    A table that `write` is changing, or whose `write` was killed, is planned in its state before or after that write.
+    If files disappear between their listing and the read of their footers, the table is planned again, three times in
+    all.
 
     Raises WrongUse (PredicateSyntaxError, UnknownColumn, PredicateTypeError, TableNotFound, NoSuchVersion),
     MalformedFile, UnsupportedFeature and StorageFailure.

@@ -1,4 +1,7 @@
-"""Why a row group was skipped or kept, in words that name leaf, evidence and bounds."""
+"""Reasons why a row group was skipped or kept.
+
+The text names leaf, evidence and bounds.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,10 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 
-# A leaf may be a list of thousands; in the reason of each row group its beginning does.
+# A leaf may be a list of thousands of values; each row group's reason shows only its beginning.
 MAX_SQL_CHARACTERS = 500
 _MOST_LEAVES = 20
-# Files of a log of which the bounds are told.
+# Bounds of a log's files are shown up to this number of files.
 MAX_LOGGED = 2_000
 _BLOCK = 1_024
 _PROVEN = {Outcomes.TRUE: "true", Outcomes.FALSE: "false"}
@@ -63,9 +66,10 @@ _SILENT = "no metadata is available for it"
 
 
 class Reasons:
-    """Words for the row groups of one evaluation; what many of them share is made once, when it is asked for.
+    """Reasons for the row groups of one evaluation.
 
-    Nothing is read for them: of what a level did not read the reason says so.
+    Shared parts are computed once, on first use.
+    Reasons read no further metadata; they say which metadata a level did not read.
     """
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex, table: Table) -> None:
@@ -76,14 +80,17 @@ class Reasons:
         self._by_path = {column.path: column for column in index.groups.columns if tells_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
-        # The same few for every row group.
+        # All row groups share these few texts.
         self._sql_of_conjunct = cache(lambda i: _sql(self._conjuncts[i]))
         self._sql_of_leaf = cache(lambda i: _sql(self._leaves[i]))
         self._denied: dict[str, NDArray[np.int64]] = {}
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
-        """Say which conjunct no row of a row group satisfies by a level and those before it."""
+        """Name the conjunct that excludes the row group.
+
+        This level and earlier levels provide the evidence.
+        """
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         denied = int(self._denied[state.level][position])
@@ -97,22 +104,28 @@ class Reasons:
         return f"{self._sql_of_conjunct(denied)}: {evidence or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
-        """Return the leaves, by number, that could not skip a row group; of many the first."""
+        """Return the leaves that could not skip the row group.
+
+        Leaves are numbers, at most the first 20.
+        """
         (_, opened), offset = self._block(position), position % _BLOCK
         return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[offset]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
-        """Say of each leaf that could not skip a row group why it could not."""
+        """Explain for each leaf why it could not skip the row group."""
         reasons = [f"{self._sql_of_leaf(i)}: {self._open_because(i, position)}" for i in self.kept_by(position)]
         if len(reasons) == _MOST_LEAVES:
             reasons.append("and more")
         return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the outcomes of the leaves, and what is open of them, of the row groups around one."""
+        """Return the outcomes of the leaves around a position.
+
+        Outcomes, and open outcomes, of the block of row groups around `position`.
+        """
         block_index = position // _BLOCK
         if block_index not in self._blocks:
-            # Row groups are asked for in order: of earlier blocks nothing is wanted any more.
+            # Row groups are visited in order, so earlier blocks are not needed any more.
             self._blocks.clear()
             block = slice(block_index * _BLOCK, (block_index + 1) * _BLOCK)
             outcomes = [answer[block] for answer in self._evaluation.row_groups.by_leaf]
@@ -139,7 +152,7 @@ class Reasons:
         return "; ".join([why, *self._notes(leaf, column, position)])
 
     def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
-        """Say what testing the values of the column left open, or why they are not known."""
+        """Explain what testing the column's values left open, or why the values are unknown."""
         (known,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if known is None or isinstance(known, str):
             why = "was not read" if known is None else f"is not usable: {known}"
@@ -150,7 +163,7 @@ class Reasons:
         return f"at least one of {values} matches or raises"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
-        """Say what each level had to say about a leaf that it left open."""
+        """Return the explanation of each level for a leaf that it left open."""
         query, states = self._evaluation.query, {state.level: state for state in self._evaluation.states}
         explaining = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
         notes = [explain(state, query, leaf, column, position) for state, explain in explaining]
@@ -179,7 +192,10 @@ class Reasons:
 
 
 def _first_denied(conjuncts: Sequence[Predicate], outcomes: OutcomeArray) -> NDArray[np.int64]:
-    """Return by row group the first conjunct that no row satisfies, their number where there is none."""
+    """Return per row group the number of the first conjunct that no row satisfies.
+
+    `len(conjuncts)` if none.
+    """
     denied, first = np.full(outcomes.shape[1], len(conjuncts), np.int64), 0
     for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
@@ -195,9 +211,10 @@ def _sql(predicate: Predicate) -> str:
 
 
 def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, *, proven: bool = False) -> str:
-    """Say why the bounds of a container leave a leaf open; `wanted`: the outcomes that could not be ruled out.
+    """Explain why the bounds of a container leave a leaf open.
 
-    `proven`: every row has one of them.
+    `wanted`: the outcomes that remain possible.
+    `proven`: every row has one of these outcomes.
     """
     low, high = bounds.lower[position], bounds.upper[position]
     match leaf:
@@ -228,7 +245,10 @@ def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
 
 
 def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
-    """Tell whether bounds of floats alone leave a leaf open; where they do not, it is NaN that does."""
+    """Return True if float bounds alone leave a leaf open.
+
+    If False, only a possible NaN does.
+    """
     least = low.as_py() if low.is_valid else -math.inf
     most = high.as_py() if high.is_valid else math.inf
     match leaf:

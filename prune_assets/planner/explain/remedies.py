@@ -1,4 +1,4 @@
-"""What would help a plan with the parts that it keeps data for: another wording, or the session's time zone."""
+"""Remedies for conditions that do not prune: another wording, or the session's time zone."""
 
 from __future__ import annotations
 
@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
 
 class Remedies:
-    """Remedies for the unsupported parts of one plan; what a time zone would skip is computed once."""
+    """Remedies for the unsupported conditions of one plan.
+
+    The effect of a time zone is computed once.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
 
     def of(self, part: Unsupported) -> str:
-        """Say what would help with a part; empty where nothing is known."""
+        """Return the remedy for a condition; "" if unknown."""
         return self._zone if part.cause is Cause.TIME_ZONE and part.remedy else remedy_of(part)
 
     @cached_property
     def _zone(self) -> str:
-        """How to name the session's time zone, and what would be skipped in UTC where that is more."""
+        """Advice to set the session's time zone.
+
+        The advice names the share that would be skipped in UTC, if that is more.
+        """
         plan = self._plan
         if plan.semantics.time_zone is not None:
             name = plan.semantics.time_zone
@@ -50,7 +56,7 @@ class Remedies:
 
 
 def remedy_of(part: Unsupported) -> str:
-    """Say what to write instead of a part that no metadata is asked about; empty where nothing is known."""
+    """Return the replacement for a condition that does not prune; "" if unknown."""
     if not part.rewrite:
         return str(part.remedy)
     return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"

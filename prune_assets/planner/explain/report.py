@@ -1,4 +1,4 @@
-"""From a plan, and how an engine reads what it keeps, to the skip report."""
+"""Build the skip report of a plan and of Spark's reads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ _NULL = Constant(Outcomes.NULL)
 
 
 def report(read: SparkRead) -> SkipReport:
-    """Add up what every level skipped; fetches what exact page bytes and single conjuncts need, and keeps it on disk.
+    """Sum up what every level skipped.
+
+    Reads and caches metadata for exact page bytes and single conjuncts.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -103,7 +105,10 @@ def report(read: SparkRead) -> SkipReport:
 
 
 def _as_filter(predicate: Predicate) -> Predicate:
-    """Leave out alternatives that select no row: `x IS NULL AND NULL` says only that others are NULL where x is."""
+    """Drop alternatives that select no row.
+
+    `x IS NULL AND NULL` only states that the other operands are NULL if x is.
+    """
     match predicate:
         case And(operands):
             return And(tuple(map(_without_null, operands)))
@@ -128,7 +133,10 @@ def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
 
 
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
-    """Return the parts that no metadata can answer, and those not tested on all values of the row groups read."""
+    """Return the conditions that were not fully used.
+
+    Metadata cannot decide these conditions, or not all values of the row groups read were tested.
+    """
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
         if cause_of(leaf) is Cause.FAR_YEARS:
@@ -143,7 +151,10 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
 
 
 def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:
-    """Say why a part was not tested on all values in each row group that is read; empty where it was."""
+    """Return why a condition was not tested on all values read.
+
+    Empty if it was.
+    """
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.groups.columns if (column.path,) == columns_of_leaf(leaf)), None)
@@ -191,13 +202,13 @@ def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
 
 
 def _compared(read: SparkRead) -> tuple[Engine, ...]:
-    """Predict what Spark reads, and what has to be read at least."""
+    """Predict Spark's reads, followed by the smallest possible read."""
     best = _best_possible(read.plan)
     return (*(_predicted(read, reading, scan, best) for reading, scan in read.scans().items()), best)
 
 
 def _best_possible(plan: PlannedRead) -> Engine:
-    """Return the least that any engine has to read, by the plan."""
+    """Return the smallest read that the plan allows for any engine."""
     return Engine("best possible", plan.kept.extent(plan.index), plan.kept.estimated, reading=Reading.BEST_POSSIBLE)
 
 

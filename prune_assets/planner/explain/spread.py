@@ -1,4 +1,7 @@
-"""Shares of the range of a column: what row groups span, and what a predicate requests."""
+"""Shares of a column's range.
+
+The shares are the span of row groups, and the part that a predicate requests.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,16 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
     from prune_assets.simulation.sample import SampledColumn
 
-# Evenly spread values that are tried, to estimate how many of all a predicate selects.
+# Number of evenly spaced values that estimate the share of values a predicate selects.
 _POINTS = 1_000
 
 
 class ValueSpread(NamedTuple):
-    """Shares, from 0 to 1, of the range of a column: what a row group spans on average, what a predicate requests.
+    """Shares of a column's range, from 0 to 1.
 
-    `has_end`: the predicate requests the least or the greatest value too. Where values pile up at an end, it may select
-    most of the rows although its share of the range is small.
+    `of_row_group`: average span of a row group. `requested`: part that a predicate requests.
+    `has_end`: the predicate also requests the smallest or the largest value. If many rows have that value, the
+    predicate may select most rows although its share of the range is small.
     """
 
     of_row_group: float
@@ -39,7 +43,10 @@ class ValueSpread(NamedTuple):
 
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
-    """Return how the values of one column spread, and what predicates on it alone request; None when unknown."""
+    """Return the spread of one column and the share requested.
+
+    The share is requested by predicates on this column alone. None if unknown.
+    """
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
@@ -47,7 +54,7 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
     if not known.any():
         return None
     least, most = float(low[known].min()), float(high[known].max())
-    # One whole number, day or microsecond is one value.
+    # For whole numbers, days and microseconds, one unit of the range is one value.
     unit = 0.0 if pa.types.is_floating(bounds.lower.type) or pa.types.is_decimal(bounds.lower.type) else 1.0
     whole = most - least + unit
     if whole <= 0:
@@ -60,9 +67,10 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
 
 
 def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:
-    """Return the share of `count` containers that predicates on one column keep when the rows are sorted by it.
+    """Return the share of containers kept after a sort by the column.
 
-    It is one container at least: values lie between those that were drawn too.
+    The predicates are on this column alone, and `count` is the number of containers.
+    At least one container counts as kept: values that were not drawn may be there.
     """
     bounds = sorted_bounds(drawn, total, count)
     chosen = np.ones(len(bounds), np.bool_)
@@ -72,7 +80,10 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
-    """Tell which values of one column may satisfy all of some predicates on it alone."""
+    """Return flags of the values that may satisfy all predicates.
+
+    The predicates are on this column alone.
+    """
     chosen = np.ones(len(values), np.bool_)
     for part in conjuncts:
         chosen &= may_match(fold(part, [_outcomes_of(leaf, values) for leaf in leaves(part)]))

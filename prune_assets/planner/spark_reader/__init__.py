@@ -1,4 +1,4 @@
-"""Spark: what it pushes down and is handed, what it reads then, where it reads wrongly, how it opens survivors."""
+"""Spark's reader: pushed filters, rows read, known bugs, opening of survivors."""
 
 from __future__ import annotations
 
@@ -30,40 +30,46 @@ if TYPE_CHECKING:
 
 
 class SparkRead:
-    """How Spark, with its own reader of Parquet, reads what a plan keeps; each property is made on first use."""
+    """How Spark reads the survivors of a plan with its own Parquet reader.
+
+    Properties are computed on first use.
+    """
 
     def __init__(self, plan: PlannedRead) -> None:
         self.plan = plan
 
     @cached_property
     def profile(self) -> SparkProfile:
-        """What is special to the version that reads."""
+        """Profile of the Spark version that reads."""
         return profile_of(self.plan.semantics.spark_version)
 
     @cached_property
     def filters(self) -> SparkFilter:
-        """The predicate as Spark's data sources are asked it."""
+        """The predicate as filters of Spark's data sources."""
         plan = self.plan
         return as_spark_filters(plan.lowered.parsed, semantics=plan.semantics, profile=self.profile)
 
     @cached_property
     def scan(self) -> SparkScan:
-        """Which files Spark is made to open, and how."""
+        """Files that Spark opens, and how they are passed to it."""
         return spark_scan(self.plan.index, self.plan.evaluation.access, named=self.plan.named)
 
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions to AND to the user's filter, for the reader to skip by."""
+        """Plain conditions to AND to the user's filter; Spark's reader skips by them."""
         return derived_filters(self.plan, self.scan, self.profile)
 
     @cached_property
     def warnings(self) -> tuple[ReaderWarning, ...]:
-        """What Spark's reader would skip wrongly, by the option that prevents it."""
+        """Data that Spark's reader would skip wrongly, with the option that prevents each case."""
         reader = reader_name(self.plan.semantics.spark_version)
         return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters, self.profile))
 
     def scans(self) -> dict[Reading, PredictedScan]:
-        """Predict what Spark reads alone, and with the files, derived filters and switches that a plan hands over."""
+        """Predict what Spark reads alone and with this plan.
+
+        With the plan, Spark gets its files, derived filters and options.
+        """
         plan = self.plan
         plan.table.count_rows(plan.index)
         listed, why = listed_files(plan, self.filters)
@@ -88,7 +94,7 @@ class SparkRead:
         return {Reading.ALONE: alone, Reading.WITH_PLAN: with_plan}
 
     def name(self, reading: Reading) -> str:
-        """Return the name that reports show, `Spark 4.3 alone`."""
+        """Return the reader name for reports, for example `Spark 4.3 alone`."""
         plan = self.plan
         reader = reader_name(plan.semantics.spark_version)
         if reading is Reading.ALONE:
@@ -106,8 +112,8 @@ def _raising(plan: PlannedRead) -> Unsupported | None:
 
 
 def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
-    """Say that Spark fails where it reads a file that stores a column in a type that it cannot read."""
-    from parquet_core.layout.places import file_name  # with it comes what proves layouts, which explain has no use for
+    """Mark the scan as failing if Spark cannot read a stored type."""
+    from parquet_core.layout.places import file_name  # it imports the layout checks, unused by most reports
 
     index = plan.index
     opened = np.unique(index.groups.file[scan.ranges.row_totals(len(index)) > 0])

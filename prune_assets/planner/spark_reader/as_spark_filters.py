@@ -1,8 +1,8 @@
-"""From Spark SQL to the filters that Spark's optimizer leaves for its data sources.
+"""Translate Spark SQL to the filters that Spark's optimizer passes to its data sources.
 
-Spark asks its Parquet reader about plain columns beside literals alone: what is rewritten here to prune, as
-functions of a column, it keeps to itself. So a leaf is lowered as ever, but only where it has that plain form.
-Source: observed of Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
+Spark pushes down only comparisons of plain columns with literals. Functions of a column, which this project rewrites
+to prune, stay in Spark. So a leaf is lowered as usual, but it becomes a filter only if it has that plain form.
+Source: observed with Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
 InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
 """
 
@@ -54,18 +54,21 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
     from prune_assets.sql.types.spark_values import SparkValue
 
-# NULL where an operand is: what Spark calls null intolerant.
+# Nodes that are NULL if an operand is NULL; Spark calls them null intolerant.
 _STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.LikeTest, nodes.Between)
 _TRUE = scalar_of(value=True, kind=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
-# Casts between these are taken off the column, whichever way they go.
+# Spark removes casts between these types from the column, in both directions.
 _UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKind.DATE, ValueKind.TIMESTAMP_NTZ})
 
 
 def as_spark_filters(
     conjuncts: Sequence[ParsedPredicate | None], *, semantics: SparkSemantics, profile: SparkProfile
 ) -> SparkFilter:
-    """Return conjuncts, their names bound, as the filters of Spark's data sources; None for one that is not parsed."""
+    """Return the filters of Spark's data sources for bound conjuncts.
+
+    None is a conjunct that was not parsed.
+    """
     found = [
         Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
         for parsed in conjuncts
@@ -73,12 +76,12 @@ def as_spark_filters(
     return found[0] if len(found) == 1 else all_of(found)
 
 
-# What is nested deeper is taken for something that is not pushed down.
+# Deeper nodes count as not pushed down.
 _MAX_DEPTH = 100
 
 
 class _Filters:
-    """Walks the tree of a predicate, negations on the way down."""
+    """Translate a predicate tree; negations move down to the leaves."""
 
     def __init__(self, conditions: Conditions, semantics: SparkSemantics, profile: SparkProfile) -> None:
         self._conditions = conditions
@@ -104,7 +107,7 @@ class _Filters:
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         if isinstance(node, nodes.Between) and isinstance(lowered, In):
-            # A list without gaps to the plan, to Spark the range that was written.
+            # The plan sees a list without gaps; Spark sees the BETWEEN as written.
             lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
         elif isinstance(node, nodes.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
             lowered = Interval(lowered.column, lowered.value, lowered.value)
@@ -114,7 +117,7 @@ class _Filters:
         return filters_of(lowered, negated=negated)
 
     def _folded(self, node: nodes.SyntaxNode) -> nodes.SyntaxNode:
-        """Return a condition with the operands that are constants as literals (ConstantFolding)."""
+        """Replace constant operands of a condition by literals (ConstantFolding)."""
         if not isinstance(node, (nodes.Comparison, nodes.NullSafe, nodes.Between, nodes.ListTest)):
             return node
         return node.with_children([self._constant(it) or it for it in node.children()])
@@ -124,7 +127,10 @@ class _Filters:
         return None if literal is None else nodes.mark(literal, operand.span)
 
     def _is_unwrapped(self, node: nodes.SyntaxNode) -> bool:
-        """Tell whether Spark compares the column under a cast, its literal cast back (UnwrapCastInBinaryComparison)."""
+        """Return True if Spark removes the cast of the column.
+
+        Spark casts the literal instead (UnwrapCastInBinaryComparison).
+        """
         if not isinstance(node, (nodes.Comparison, nodes.Between)):
             return False
         operands = list(node.children())
@@ -150,7 +156,10 @@ class _Filters:
         return {kind.kind, to.kind} in _UNWRAPPED
 
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
-        """Tell whether Spark casts the column of a plain condition: to what has not all of its digits, or for good."""
+        """Return True if Spark keeps a cast on the column.
+
+        Such a cast reduces digits, or is of a kind that Spark never removes.
+        """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
         decimals = [column for column in columns if column is not None and pa.types.is_decimal(column.type)]
@@ -165,7 +174,10 @@ class _Filters:
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
     def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
-        """Tell whether a column is cast, and the cast is not taken off: to a timestamp, or to the strings of a list."""
+        """Return True if Spark never removes the cast of the column.
+
+        Such casts are casts to a timestamp, or to the string type of a list.
+        """
         if column.type is None or pa.types.is_string(column.type):
             return False
         if isinstance(node, nodes.ListTest) and not self._semantics.ansi:
@@ -174,7 +186,10 @@ class _Filters:
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
     def _is_truth(self, node: nodes.TruthTest, *, negated: bool) -> SparkFilter:
-        """Return `flag IS TRUE`, which is `flag <=> TRUE`; of a condition nothing is pushed down."""
+        """Return the filter of `flag IS TRUE`, which is `flag <=> TRUE`.
+
+        Other operands are not pushed down.
+        """
         found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
         if not isinstance(found, Filter):
             return Opaque()
@@ -199,7 +214,7 @@ class _Filters:
 
 
 def _is_strict(node: nodes.SyntaxNode) -> bool:
-    """Tell whether a null among its operands makes an expression null."""
+    """Return True if the expression is NULL whenever an operand is NULL."""
     return (
         isinstance(node, _STRICT)
         or (isinstance(node, nodes.Call) and (found := find(node.name)) is not None and found.infers_not_null)
@@ -208,7 +223,10 @@ def _is_strict(node: nodes.SyntaxNode) -> bool:
 
 
 def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
-    """Tell whether Spark rounds a decimal to compare it; `count_digits`: an integer has the digits that are written."""
+    """Return True if Spark rounds a decimal to compare it.
+
+    `count_digits`: integers have only their written digits.
+    """
     exact = [value for value in values if value.is_exact_number]
     whole = [
         value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
@@ -223,12 +241,12 @@ def _is_inexact_as_double(column: LeafColumn | None) -> bool:
 
 
 def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
-    """Tell whether a condition stands between a plain column and literals."""
+    """Return True if the condition has only plain columns and literals as operands."""
     match node:
         case nodes.Column() | nodes.Literal():
             return True
         case nodes.LikeTest():
-            # With an escape in the pattern Spark leaves LIKE as it is.
+            # Spark does not simplify LIKE if the pattern contains the escape character.
             if not _is_simplified(node, profile):
                 return False
             operands: Sequence[nodes.SyntaxNode] = [node.left]
@@ -249,12 +267,18 @@ def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
 
 
 def _may_fold(operand: nodes.SyntaxNode) -> bool:
-    """Tell whether an operand may be a constant that is no literal yet."""
+    """Return True if an operand may be a constant to fold.
+
+    Such an operand has no column and is not a literal yet.
+    """
     return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 
 
 def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
-    """Tell whether Spark turns LIKE into plainer conditions: not with an escape in the pattern."""
+    """Return True if Spark simplifies LIKE.
+
+    A pattern that contains the escape character is not simplified.
+    """
     pattern = like.right
     if not isinstance(pattern, nodes.Literal):
         return False
@@ -263,7 +287,7 @@ def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
-    """Return the data source filter of Spark for a lowered condition, or for its opposite."""
+    """Return Spark's data source filter for a lowered condition, or for its negation."""
     match lowered:
         case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
             return _in_with_null(found, negated=negated)
@@ -318,16 +342,16 @@ def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
 
 def _compare(leaf: Compare, *, negated: bool) -> SparkFilter:
     if pa.types.is_unsigned_integer(leaf.value.type):
-        return Opaque()  # never pushed down, and Spark's type of the column is another one
+        return Opaque()  # never pushed down, and Spark reads the column as another type
     if pa.types.is_decimal(leaf.value.type):
         if is_at_end(leaf):
             return Opaque((leaf.column,))  # compared as a wider decimal, so the column is cast
     elif leaf.op in {Op.LT, Op.GE} and leaf.value == _least(leaf.value):
-        # What holds for no value of the type, and what for all, Spark knows before it asks.
+        # Spark folds comparisons that are always or never true for the type before it pushes filters down.
         holds = (leaf.op is Op.GE) != negated
         return Filter(leaf.column, Rel.NOT_NULL) if holds else Truth(holds=False)
     if pa.types.is_boolean(leaf.value.type) and leaf.op in {Op.EQ, Op.NE} and not leaf.value.as_py():
-        # `flag = FALSE` is NOT flag to Spark, and that is `flag <> TRUE`.
+        # Spark rewrites `flag = FALSE` as NOT flag, which becomes `flag <> TRUE`.
         leaf, negated = Compare(leaf.column, leaf.op, _TRUE), not negated
     return _signed(Filter(leaf.column, Rel(leaf.op.value), (leaf.value,), strict=True), negated=negated)
 

@@ -1,12 +1,13 @@
-"""Derived filters: plain conditions that follow from the predicate and the metadata, for Spark to push down.
+"""Derived filters: plain conditions for Spark to push down.
 
-Spark's reader is asked about plain columns alone. `year(day) = 2024` says nothing to it, the range of days that it
-comes to does; and it takes no verdict on a row group, but it does skip by ranges. So two things are handed to it
-beside the user's own filter: what a conjunct that Spark keeps to itself implies, cut to the bounds of the surviving
-row groups, and the ranges that the survivors have in common (`survivors.py`).
+Derived filters follow from the predicate and the metadata.
+Spark's reader evaluates conditions on plain columns only. It cannot use `year(day) = 2024`, but it can use the
+implied range of days. It also accepts no list of row groups to skip, but it skips by ranges. So the plan adds two
+kinds of conditions to the user's filter: implications of conjuncts that Spark does not push down, cut to the
+bounds of the surviving row groups, and the ranges that cover all survivors (`survivors.py`).
 
-A derived filter is never needed for the right rows. It holds plain ranges, short lists, prefixes and null tests of
-values inside the survivors' bounds; what is anything else is left out.
+Results are correct without derived filters. A derived filter holds only plain ranges, short lists, prefixes and null
+tests of values inside the survivors' bounds; other conditions are dropped.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ if TYPE_CHECKING:
     from prune_assets.planner.spark_reader.opening import SparkScan
     from prune_assets.planner.spark_reader.spark_profile import SparkProfile
 
-    # What a condition comes to on the survivors: a simpler one, nothing (None), or never TRUE.
+    # A condition cut to the survivors: simplified, no condition (None), or never TRUE.
     _Cut: TypeAlias = Predicate | Literal["never"] | None
 
 
-# Spark evaluates a derived filter on every row that it reads: what has more leaves, or longer lists, costs too much.
+# Spark evaluates a derived filter on every row that it reads: more leaves or longer lists cost too much.
 MAX_LEAVES = 36
 MAX_VALUES = 100
 
@@ -58,7 +59,10 @@ _NEVER: Literal["never"] = "never"
 
 
 def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -> tuple[Predicate, ...]:
-    """Return the conditions to AND to the user's filter; none where the plan skips no row that Spark would read."""
+    """Return the conditions to AND to the user's filter.
+
+    Empty if the plan skips no row that Spark would read.
+    """
     access, index = plan.evaluation.access, plan.index
     if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
         return ()
@@ -73,7 +77,7 @@ def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -
 
 
 def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
-    """Tell whether rows are skipped in files that Spark opens."""
+    """Return True if rows are skipped in files that Spark opens."""
     index, access = plan.index, plan.evaluation.access
     opened = scan.files[index.groups.file]
     kept = access.ranges.row_totals(len(index))
@@ -81,7 +85,7 @@ def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
 
 
 def necessary(predicate: Predicate) -> Predicate | None:
-    """Return a condition that the predicate implies and that names plain columns alone, or None.
+    """Return a condition on plain columns that the predicate implies, or None.
 
     >>> from parquet_core.pruning.predicate import IsNull, Unsupported
     >>> necessary(And((IsNull(("x",)), Unsupported("f(y)", "not known"))))
@@ -112,15 +116,15 @@ def _necessary(node: Predicate, operands: list[Predicate | None]) -> Predicate |
 
 def _is_plain(leaf: Leaf) -> bool:
     if isinstance(leaf, Compare) and leaf.op is Op.NE:
-        return False  # rules out next to nothing
-    return not reaches_beyond_type(leaf)  # of what a file holds beyond its type it may not be true
+        return False  # excludes hardly anything
+    return not reaches_beyond_type(leaf)  # may be false for stored values beyond the range of the type
 
 
 def cut_to_survivors(predicate: Predicate | None, bounds: SurvivorBounds) -> Predicate | None:
-    """Return a necessary condition with values inside the survivors' bounds alone; None when nothing is left of it.
+    """Restrict a necessary condition to values inside the survivors' bounds; None if nothing remains.
 
-    `(year(d) = 1994) OR ..` comes to ranges of which some lie where no row is: they are dropped, and an operand that
-    every survivor fulfils says nothing.
+    `(year(d) = 1994) OR ..` implies ranges; ranges without a surviving row are dropped. An operand that
+    every survivor satisfies is dropped too.
     """
     if predicate is None:
         return None
@@ -165,7 +169,7 @@ def _cut_leaf(node: Predicate, bounds: SurvivorBounds) -> _Cut:
 
 
 def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cut, decisive: _Cut) -> _Cut:
-    """Return operands connected, without the neutral ones; a decisive one is what the whole comes to."""
+    """Connect operands, without the neutral ones; a decisive operand is the whole result."""
     if any(operand is decisive for operand in operands):
         return decisive
     parts = tuple(part for part in operands if part is not None and not isinstance(part, str))
@@ -175,7 +179,10 @@ def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cu
 
 
 def _cut_range(node: Compare | Interval, low: pa.Scalar | None, high: pa.Scalar | None, bounds: SurvivorBounds) -> _Cut:
-    """Return a range with the ends that lie inside the bounds; the others say nothing."""
+    """Keep the ends of a range that are inside the bounds.
+
+    Ends outside exclude nothing.
+    """
     hull = bounds.of(node.column)
     ends = [end for end in (low, high) if end is not None]
     if hull is None:

@@ -1,9 +1,10 @@
-"""How Spark is made to open what a plan kept: the files one by one, by their names, or the table as it is.
+"""How Spark opens the survivors of a plan.
 
-A path costs Spark a call, and more than 32 of them a job with a task for each. A directory is listed in one go, and
-`pathGlobFilter` leaves files out of it by name before they are opened, but tries every name on every file. Where
-nearly all files survive, the table itself is the cheapest. The constants are those of Spark 4.3 with `local[2]`:
-`benchmarks` measures what comes of them.
+Spark opens them file by file, by file name, or as the whole table.
+Each path costs Spark a call, and more than 32 paths cost a job with one task per path. A directory is listed in one
+go, and `pathGlobFilter` excludes files by name before they are opened, but it matches every name against every file.
+If nearly all files survive, opening the whole table is cheapest. The constants were measured with Spark 4.3 and
+`local[2]`; `benchmarks` measures the resulting times.
 """
 
 from __future__ import annotations
@@ -24,25 +25,31 @@ if TYPE_CHECKING:
     from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import NamedBy
 
-# spark.sql.sources.parallelPartitionDiscovery.threshold: more paths are listed by a job.
+# spark.sql.sources.parallelPartitionDiscovery.threshold: Spark lists more paths than this in a job.
 MAX_PATHS = 32
-# In an object store each path is a request, and a listing one per thousand files.
+# In an object store each path is one request; a listing is one request per thousand files.
 MAX_REMOTE_PATHS = 4
-# What Spark takes to open a file and find nothing to read in it, and to try one name on one file.
+# Time in which Spark opens a file without rows to read, and matches one name against one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
 
 
 @dataclass(frozen=True, slots=True)
 class SparkScan:
-    """What is named to Spark, and by file whether it is read then: all survivors, and maybe others of their names."""
+    """Paths passed to Spark, and flags of the files it reads.
+
+    Spark reads all survivors, and files that share their names.
+    """
 
     opening: Opening
     files: NDArray[np.bool_]
 
 
 def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:
-    """Choose the cheapest way to open the surviving files of a table that was `named` so."""
+    """Choose the cheapest way to open the surviving files.
+
+    `named`: how the caller named the table.
+    """
     survivors = np.zeros(len(index.groups.files), np.bool_)
     survivors[index.groups.file[access.verdict != Verdict.SKIP]] = True
     count = int(np.count_nonzero(survivors))
@@ -51,7 +58,7 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
     if named == "unfinished":
         return SparkScan(Opening.PATHS, survivors)
     if count == len(survivors) or (index.groups.partitions and named != "directory"):
-        # Of several directories each has partition columns of its own: only Spark sorts them out.
+        # Each directory of a list has its own partition columns: only Spark resolves them.
         return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))
     few = MAX_REMOTE_PATHS if is_remote(index.groups.files[0].path) else MAX_PATHS
     if named == "list" or count <= few:
@@ -64,7 +71,10 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
 
 
 def _of_the_same_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell which files have the name of a survivor: partitions may each hold a file of one name."""
+    """Return a flag per file: its name is the name of a survivor.
+
+    Each partition may hold a file of that name.
+    """
     names = [file.path.rpartition("/")[2] for file in index.groups.files]
     wanted = {name for name, kept in zip(names, survivors.tolist(), strict=True) if kept}
     return np.array([name in wanted for name in names], np.bool_)

@@ -1,8 +1,10 @@
-"""The rules by which parquet-java, the reader of Spark 3.5 to 4.3, drops row groups and keeps pages.
+"""Rules by which parquet-java drops row groups and keeps pages.
 
-They are not the planner's: each level is asked about the whole predicate; a list of IN is its hull; zeros differ
-by their sign in dictionaries and filters; `<>` is true of null; nothing is known of NaN. Source, the same in 1.13 to
-1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder and ColumnIndexFilter.
+parquet-java is the reader of Spark 3.5 to 4.3.
+These rules differ from the planner's: each level evaluates the whole predicate on its own; a list of IN is its hull;
+dictionaries and bloom filters distinguish -0.0 from 0.0; `<>` is true of null; NaN has no special handling. Source,
+unchanged from 1.13 to 1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder
+and ColumnIndexFilter.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ _NOT_PATTERNS = frozenset({Rel.NOT_PREFIX, Rel.NOT_SUFFIX, Rel.NOT_CONTAINS})
 
 
 class Evidence(NamedTuple):
-    """Bounds as parquet-java takes them: both or neither, comparable by number or byte.
+    """Bounds as parquet-java uses them: both or neither, compared as numbers or bytes.
 
-    `null_count` is -1 where it is not known.
+    `null_count` is -1 if unknown.
     """
 
     low: pa.Array
@@ -50,13 +52,16 @@ class Evidence(NamedTuple):
 
     @property
     def all_null(self) -> Flags:
-        """Where every row is known to be null."""
+        """Flags of containers that hold only nulls."""
         found: Flags = self.null_count == self.row_count
         return found
 
 
 def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
-    """Return bounds in the order of parquet-java; where not `believed` there are none."""
+    """Return bounds in the order of parquet-java.
+
+    Entries that are not `believed` have no bounds.
+    """
     known = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
     nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
     return Evidence(
@@ -69,7 +74,9 @@ def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
 
 
 def in_java_order(values: pa.Array) -> pa.Array:
-    """Return values as something that Arrow compares as Java does: floats as -0.0 < 0.0 < NaN.
+    """Return values in a type that Arrow orders as Java does.
+
+    Floats are ordered as -0.0 < 0.0 < NaN.
 
     >>> in_java_order(pa.array([0.0, -0.0])).to_pylist()
     [0, -1]
@@ -80,13 +87,13 @@ def in_java_order(values: pa.Array) -> pa.Array:
     if not pa.types.is_floating(kind):
         return values.cast(pa.binary()) if pa.types.is_string(kind) else values
     doubles = numbers_from(values).astype(np.float64)
-    # Java knows one NaN.
+    # Java has a single NaN.
     bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
     return from_numpy(np.where(bits < 0, ~bits ^ _SIGN, bits), valid=flags_from(pc.is_valid(values)))
 
 
 def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool) -> Flags:
-    """Combine the flags of the leaves: what is dropped (`dropping`), or what is kept."""
+    """Combine the flags of the leaves: containers that are dropped (`dropping`), or kept."""
     match tree:
         case Filter():
             return leaf(tree)
@@ -98,7 +105,7 @@ def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool
 
 
 def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
-    """Tell which row groups the statistics of the leaf's column rule out."""
+    """Return flags of the row groups that the column's statistics exclude."""
     dropped: Flags = of.known & _outside(leaf, of)
     match leaf.rel:
         case Rel.IS_NULL:
@@ -115,7 +122,10 @@ def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
 
 
 def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
-    """Tell which pages the column index of the leaf's column leaves; one without it has no bounds in `of`."""
+    """Return flags of the pages that the column index keeps.
+
+    Without a column index, `of` has no bounds.
+    """
     with_nulls: Flags = of.null_count != 0
     inside: Flags = ~of.all_null & ~(of.known & _outside(leaf, of))
     match leaf.rel:
@@ -130,13 +140,13 @@ def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
 
 
 def _outside(leaf: Filter, of: Evidence) -> Flags:
-    """Tell where bounds deny the leaf; meaningless where there are none."""
+    """Return flags of containers whose bounds exclude the leaf; meaningless without bounds."""
     if leaf.rel in _BY_PREFIX:
         return _prefix_outside(leaf, of)
     if not leaf.values or leaf.rel in _PATTERNS | _NOT_PATTERNS:
         return np.zeros(len(of.known), np.bool_)
     if leaf.rel is Rel.NE:
-        # Of several values one of them is enough: each is a filter of its own.
+        # Each value of NOT IN is a filter of its own, so one matching value is enough.
         found = pc.is_in(of.low, _literals(leaf).cast(of.low.type))
         return flags_from(pc.and_(found, pc.equal(of.low, of.high)))
     least, most = _least_and_most(_literals(leaf))
@@ -172,9 +182,10 @@ def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
 
 
 def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
-    """Tell which row groups their dictionaries rule out; None is one that holds not all values, or is not known.
+    """Return flags of the row groups that dictionaries exclude.
 
-    `no_nulls`: where the statistics count none.
+    None is an incomplete or unread dictionary.
+    `no_nulls`: the statistics count no nulls.
     """
     dropped = np.zeros(len(dictionaries), np.bool_)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
@@ -215,7 +226,10 @@ _MATCHES = {
 
 
 def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
-    """Tell which row groups their bloom filters rule out; None is a missing one, or one that is not known."""
+    """Return flags of the row groups that bloom filters exclude.
+
+    None is a missing or unread filter.
+    """
     dropped = np.zeros(len(filters), np.bool_)
     present = np.flatnonzero([blocks is not None for blocks in filters])
     if leaf.rel not in {Rel.EQ, Rel.IN} or len(present) == 0 or pa.types.is_boolean(leaf.values[0].type):

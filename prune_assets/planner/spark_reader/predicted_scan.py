@@ -1,7 +1,8 @@
-"""What Spark reads of a dataset for a predicate, by the rules of its own reader.
+"""Predict what Spark reads of a dataset for a predicate.
 
-Bounds and page indexes are asked as parquet-java would. Dictionaries and bloom filters are asked where the plan has
-read them already: a prediction that would be lower with more of them says so.
+The prediction follows the rules of Spark's own reader.
+Bounds and page indexes are evaluated as parquet-java does. Dictionaries and bloom filters are evaluated only if the
+plan has read them already; the prediction notes if more of them could lower it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
 
-# What switches a filter of Spark's reader off, each for one read.
+# Options that switch off one filter of Spark's reader, for one read.
 STATISTICS = "parquet.filter.stats.enabled"
 DICTIONARY = "parquet.filter.dictionary.enabled"
 BLOOM = "parquet.filter.bloom.enabled"
@@ -60,10 +61,10 @@ PAGES = "parquet.filter.columnindex.enabled"
 
 
 class PredictedScan(NamedTuple):
-    """The rows that a reader would read.
+    """Rows that a reader would read.
 
-    `why`: what was not looked at that may let it read less, empty for nothing. `limit`: why it may skip less than is
-    possible, for a report where it does by far. `caveat`: the kind of `why`.
+    `why`: ignored metadata that could reduce the read; "" if none. `limit`: why the reader may skip less than is
+    possible; reports show it if the difference is large. `caveat`: the kind of `why`.
     """
 
     ranges: RangeList
@@ -74,14 +75,14 @@ class PredictedScan(NamedTuple):
 
 _NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
 _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
-# Beyond so many column chunks their page indexes are not read for a profile alone.
+# Page indexes of more column chunks than this are not read only to predict Spark's scan.
 MAX_COLUMN_INDEXES = 20_000
 
 
 def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
-    """Return the predicted scan of the chosen files for a predicate, if Spark reads the columns of a plan.
+    """Return the predicted scan of the chosen files.
 
-    `off`: what is switched off of its reader. Page indexes are read for it where the plan may read any.
+    `off`: options of Spark's reader that are false. Page indexes are read if the plan may read any.
     """
     index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
     reader = _Reader(index, off)
@@ -122,7 +123,10 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
-    """Tell which files Spark lists, and why that may be fewer: it evaluates any function on where they lie."""
+    """Return flags of the files that Spark lists.
+
+    The second value is why Spark may list fewer: it evaluates any function on paths.
+    """
     index = plan.index
     predicate = replaced(plan.lowered.predicate, plan.tests)
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
@@ -137,12 +141,18 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Tell whether an OR asks partition columns and others: in each partition Spark asks the rest of it."""
+    """Return True if an OR mixes partition and other columns.
+
+    Spark evaluates the rest of the OR per partition.
+    """
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
-    """Tell which files delta-spark rules out by the statistics of the log, asked much as row groups are."""
+    """Return flags of the files that delta-spark excludes.
+
+    delta-spark evaluates statistics of the log much like statistics of row groups.
+    """
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
     known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
@@ -158,7 +168,10 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 
 
 def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
-    """Yield what is pushed down to files that have the same of the columns, and their row groups."""
+    """Yield the pushed filter per set of columns in files.
+
+    The second value flags the row groups of files with these columns.
+    """
     by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     found = [
@@ -175,9 +188,10 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
 
 
 def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
-    """Return the column as Spark's filters find it in a file; None where they leave it alone.
+    """Return the column as Spark's filters find it in a file.
 
-    A file of shorter integers is asked as well, where the literal is one of those.
+    None if they ignore the file's column.
+    Spark also pushes filters to a file with shorter integers, if the literal fits the shorter type.
     """
     found = leaf_in_file(column, kind)
     if found is not None or not _is_signed(column):
@@ -195,14 +209,20 @@ def _columns(tree: SparkFilter) -> list[Path]:
 
 
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
-    """Tell where every column read has an offset index: elsewhere parquet-java passes over column indexes."""
+    """Return flags of row groups with an offset index for every column read.
+
+    Otherwise column indexes are not used.
+    """
     located = np.ones(len(index), np.bool_)
     located[index.groups.read_from()] = index.totals.read(columns).located
     return located
 
 
 class _Reader:
-    """Evaluates one level after the other, as Spark's reader does; `unread` gathers what it would have needed."""
+    """Evaluates level by level, as Spark's reader does.
+
+    `unread` collects metadata that it would also have used.
+    """
 
     def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
         self._index = index
@@ -212,7 +232,10 @@ class _Reader:
         self.unread: dict[str, None] = {}
 
     def unopened(self, remaining: Flags) -> Flags:
-        """Return those of files that the plan did not open: what Spark reads of them is not known."""
+        """Return flags of row groups in files that the plan did not open.
+
+        Spark's reads of these files are unknown.
+        """
         index = self._index
         found = (
             np.zeros(len(remaining), np.bool_)
@@ -224,7 +247,10 @@ class _Reader:
         return found
 
     def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
-        """Return the row groups that statistics, dictionaries and filters leave, each evaluated on the whole filter."""
+        """Return flags of the row groups that Spark's reader keeps.
+
+        Statistics, dictionaries and bloom filters are each evaluated on the whole filter.
+        """
         left = remaining.copy()
         if STATISTICS not in self._off:
             left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
@@ -251,12 +277,15 @@ class _Reader:
         claimed = index.footers.claimed_bounds(column)
         believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
         found = evidence_of(claimed, believed=believed)
-        # That a required column has no nulls it learns from nothing but the count.
+        # Spark's reader takes the absence of nulls only from the null count, even for required columns.
         silent = required[kind] & ~index.footers.chunks(column).has_bounds
         return found._replace(null_count=np.where(silent, -1, found.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups that a level drops, and those that it might also drop if all of it were read."""
+        """Return the row groups that a level drops or might drop.
+
+        The level might drop the second set if all its metadata were read.
+        """
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
@@ -265,7 +294,10 @@ class _Reader:
         return dropped, at_best & ~dropped
 
     def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups that are dropped for a leaf, and those for which that is not known."""
+        """Return the row groups dropped for a leaf, and unread ones.
+
+        Unread row groups have a dictionary or bloom filter that was not read.
+        """
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
         chunks = index.footers.chunks(column)
@@ -287,7 +319,7 @@ class _Reader:
         return dropped_by_filters(leaf, column, usable), unread
 
     def pages(self, pushed: SparkFilter, positions: Positions) -> RangeList:
-        """Return the rows that column indexes leave of row groups."""
+        """Return the rows of row groups that column indexes keep."""
         index = self._index
         if len(positions) == 0:
             return whole_groups(positions, index.groups.row_count)
@@ -307,9 +339,10 @@ class _Reader:
 
 
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
-    """Return a flag for each row group: parquet-java 1.17 does not know the order by which its bounds compare.
+    """Return flags of row groups with an unknown order of bounds.
 
-    It ignores such bounds unless both are the same value, and such column indexes.
+    parquet-java 1.17 does not know the order of the column's bounds.
+    parquet-java ignores such column indexes, and such bounds unless both are equal.
     """
     unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
     by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
@@ -317,12 +350,15 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
 
 def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
-    """Return the bounds of pages, none for row groups whose column index parquet-java does not take."""
+    """Return the bounds of pages as parquet-java uses them.
+
+    Row groups whose column index parquet-java ignores have no bounds.
+    """
     found = evidence_of(batch.bounds)
     group = batch.row_group
     useless = (batch.reason != "") | unknown_order
     if column.order is SortOrder.FLOATING:
-        # A NaN among the bounds of one page spoils the index of the whole chunk.
+        # A page with NaN bounds invalidates the column index of the whole chunk.
         odd = np.bincount(group[~found.known & ~found.all_null], minlength=len(batch)) > 0
         useless = useless | odd
     spoilt = useless.astype(np.bool_)[group]

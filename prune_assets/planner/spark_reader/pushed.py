@@ -1,8 +1,8 @@
-"""Which parts of a predicate Spark pushes down to its Parquet reader, and in which form.
+"""Parts of a predicate that Spark pushes to its Parquet reader.
 
-Spark splits the topmost AND and adds `IS NOT NULL` for the columns of what is NULL for null. Conditions on
-directories decide by themselves which files are opened. What stands inside an OR is pushed down wholly or not at
-all; then, file by file, what the types there do not allow is left out of an AND. Source: observed of Spark 3.5 to 4.3
+Spark splits the topmost AND and adds `IS NOT NULL` for the columns of conditions that are NULL for null. Conditions
+on partition directories alone decide which files are opened. An OR is pushed down whole or not at all. Then, per file,
+operands of an AND that the file's types do not allow are dropped. Source: observed with Spark 3.5 to 4.3
 (FileSourceStrategy, DataSourceStrategy.translateFilter, ParquetFilters).
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.planner.spark_reader.spark_filters import SparkFilter
 
-# spark.sql.parquet.pushdown.inFilterThreshold: up to so many values IN is an OR of equalities, above it a hull.
+# spark.sql.parquet.pushdown.inFilterThreshold: up to 10 values IN is an OR of equalities, above that a hull.
 IN_THRESHOLD = 10
 
 _NULLS = frozenset({Rel.IS_NULL, Rel.NOT_NULL})
@@ -44,7 +44,7 @@ _PATTERNS = frozenset({Rel.PREFIX, Rel.NOT_PREFIX, Rel.SUFFIX, Rel.NOT_SUFFIX, R
 
 
 def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
-    """Return the filters that Spark plans to push down to the reader of every file."""
+    """Return the filters that Spark pushes to every file's reader."""
     parts = [*_not_nulls(tree), *conjuncts(tree)]
     of_columns = [_only(part, lambda leaf: leaf.column[0] not in directories) for part in parts]
     return tuple(part for part in of_columns if part is not None and _is_translated(part))
@@ -53,7 +53,7 @@ def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilt
 def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
     """Return the filter that is pushed to parquet-java for one file, or None.
 
-    `file`: by path the leaf of this file, None when it lacks the column or stores it as another type.
+    `file`: leaf of this file by path; None if the file lacks the column or stores it as another type.
     """
     found = [part for each in filters if (part := _for_file(each, file)) is not None]
     return all_of(found) if found else None
@@ -73,7 +73,7 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
 
 
 def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
-    """Return a filter that the tree implies and that has wanted leaves alone, or None."""
+    """Return an implied filter with only wanted leaves, or None."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None
@@ -128,7 +128,10 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
 
 
 def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
-    """Tell whether a file can hold the values: one of shorter integers than the table is not asked about others."""
+    """Return True if the file's type can hold the values.
+
+    Spark does not push larger values to files of shorter integers.
+    """
     kind = column.type
     if kind is None or not values or not pa.types.is_signed_integer(values[0].type):
         return True
@@ -139,12 +142,12 @@ def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
 
 
 def _relations(column: LeafColumn) -> frozenset[Rel]:
-    """Return the relations that can be pushed down for a column."""
+    """Return the relations that Spark can push down for a column."""
     kind = column.type
     if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()
     if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
-        return frozenset()  # fastparquet gives each type a length, and Spark knows no such type
+        return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
     if column.unsupported:
         return _NULLS if tells_nulls(column) else frozenset()
     return _of_type(kind, column.order)

@@ -1,11 +1,12 @@
-"""Where Spark itself skips rows that a predicate selects, and which of its filters must be off to read them.
+"""Cases in which Spark itself skips rows that a predicate selects.
 
-Its reader tells the zeros apart in dictionaries and bloom filters, which SQL does not; it takes bounds that leave
-NaN out for bounds of all, and SQL puts NaN above them; of bounds without a null count it takes it that there are
-no nulls. It floors a literal to milliseconds, which makes `<` and `<>` of too few. It asks files that store a column
-as a wider integer for the value that is left when theirs are cut off, and files of shorter decimals for the low bits of
-a longer one. And parquet-java's writer mixes up the bloom filters of columns that share a dotted path. Its reader
-before 1.17 loses the rows of pages that a column index lacks. Each filter can be switched off for one read.
+Each case names the reader option that prevents it.
+Spark's reader distinguishes -0.0 from 0.0 in dictionaries and bloom filters; SQL does not. It treats bounds that omit
+NaN as bounds of all values; SQL orders NaN above them. It treats bounds without a null count as bounds of rows without
+nulls. It floors a literal to milliseconds, so `<` and `<>` select too few rows. In files that store a column as a wider
+integer it looks up the truncated value, and in files with shorter decimals it looks up the low bits of a longer one.
+parquet-java's writer mixes up the bloom filters of columns that share a dotted path. parquet-java before 1.17 loses the
+rows of pages that a column index lacks. Each filter can be switched off for one read.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) -> tuple[ReaderWarning, ...]:
-    """Return what the reader would skip wrongly in the row groups that survive, by the option that prevents it."""
+    """Warn of data that the reader would skip wrongly.
+
+    Each warning names the option that prevents it. Only surviving row groups count.
+    """
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
         return ()
@@ -86,7 +90,10 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
-    """Return the filters that Spark may push down: the known ones, and those that its rewrites may yield."""
+    """Return the filters that Spark may push down.
+
+    The result has the translated filters, and possible results of Spark's rewrites.
+    """
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)
@@ -98,7 +105,7 @@ def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list
 
 
 def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
-    """Yield the leaves, NOT IN as a `<>` of each of its values."""
+    """Yield the leaves, with NOT IN as `<>` of each of its values."""
     for leaf in leaves:
         yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
 
@@ -122,7 +129,7 @@ def _of_leaf(
 def _of_known_faults(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
-    """Warn where the reader trusts metadata that the writer of a file is known to get wrong."""
+    """Warn if the reader trusts metadata with a known writer fault."""
     faults = plan.index.footers.faults(column, remaining)
     if not faults:
         return
@@ -143,14 +150,20 @@ def _of_known_faults(
 
 
 def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of what a file says against itself: the reader asks each structure for itself, and believes it."""
+    """Warn if metadata of a file contradict each other.
+
+    The reader trusts each structure on its own.
+    """
     doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
 def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of column indexes that have not the pages of their offset indexes, which 1.17 passes over."""
+    """Warn of column indexes whose pages differ from the offset index's.
+
+    parquet-java 1.17 ignores such indexes.
+    """
     indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return
@@ -179,7 +192,10 @@ def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
 
 
 def _overflows(leaf: Filter, stored: LeafColumn) -> str:
-    """Say so where Spark would ask for a decimal by fewer bits than it has."""
+    """Describe a lookup of a decimal by fewer bits than it has.
+
+    Empty if all values fit.
+    """
     bits = _BITS.get(stored.physical)
     if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
         return ""
@@ -198,7 +214,7 @@ def _of_zeros(
     possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
     possible &= ~evidence_of(bounds).all_null
     chunks = plan.index.footers.chunks(column)
-    # With a value beyond zero in the dictionary it denies no range that zero is the end of.
+    # If the dictionary has a value beyond zero, it does not exclude a range that ends at zero.
     beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
     harmless = (
         np.zeros(len(remaining), np.bool_) if beyond is None else _tight(plan, remaining, bounds) & _certain(beyond)
@@ -212,7 +228,10 @@ def _of_zeros(
 
 
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
-    """Tell whether a page has zero for a bound where its sign decides: parquet-java takes it as it is stored."""
+    """Return True if the sign of a zero page bound may matter.
+
+    parquet-java compares the stored zero.
+    """
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return len(indexed) > 0
@@ -229,7 +248,7 @@ def _of_nans(
     asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
     if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
         return
-    # parquet-java puts NaN among the bounds, and then nobody believes them.
+    # parquet-java includes NaN in the bounds, which makes readers ignore them.
     possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, remaining)
     why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
     unknown_order = has_unknown_order(column, plan.index)[remaining]
@@ -264,14 +283,17 @@ def _is_old_parquet_java(created_by: str) -> bool:
 
 
 def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:
-    """Tell where bounds are values of the chunk."""
+    """Return flags of row groups whose bounds are values of the chunk."""
     exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
     tight: Flags = exact | _by_parquet_java(plan, remaining)
     return tight
 
 
 def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of predicates on a column `a.b` beside a struct's a -> b: one has the other's bloom filter."""
+    """Warn of a column `a.b` next to a struct's a -> b.
+
+    One column may get the bloom filter of the other.
+    """
     names = Counter(column.name for column in plan.index.groups.columns)
     named = plan.lowered.sql.casefold()
     for column in plan.index.groups.columns:
@@ -296,9 +318,10 @@ def _certain(answer: pa.Array) -> Flags:
 
 
 def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
-    """Return the columns of milliseconds of which Spark asks `<` or `<>` with what may have microseconds.
+    """Return the millisecond columns that Spark compares too coarsely.
 
-    Where it is no plain literal that is compared, it may have some.
+    Spark compares them by `<` or `<>` with a value that may have microseconds.
+    A value that is not a plain literal may have microseconds.
     """
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:
@@ -318,7 +341,7 @@ def _is_millis(column: LeafColumn) -> bool:
 
 
 def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
-    """Yield each comparison, and whether it is negated."""
+    """Yield each comparison, and True if it is negated."""
     stack = [(tree, False)]
     while stack:
         node, negated = stack.pop()
@@ -328,7 +351,7 @@ def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]
 
 
 def _loses(node: nodes.SyntaxNode) -> bool:
-    """Tell whether a comparison with a floored literal selects too few rows."""
+    """Return True if a comparison with a floored literal selects too few rows."""
     match node:
         case nodes.Comparison(left, _, op):
             return op in ({Op.LT, Op.NE} if isinstance(left, nodes.Column) else {Op.GT, Op.NE})

@@ -1,6 +1,7 @@
-"""A predicate as Spark's optimizer leaves it for its data sources: negations at the leaves, constants folded.
+"""Predicates as Spark's optimizer passes them to data sources.
 
-No SQL here: `as_spark_filters.py` makes such trees, `predicted_scan.py` predicts what Spark skips by them.
+Negations are at the leaves, and constants are folded.
+This module has no SQL: `as_spark_filters.py` builds such trees, `predicted_scan.py` predicts what Spark skips by them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Rel(StrEnum):
-    """What is asked of a column."""
+    """Relation of a column to the values of a filter."""
 
     EQ = "="
     NE = "<>"
@@ -56,7 +57,9 @@ OPPOSITE = {
 
 
 class Values(Sequence["pa.Scalar"]):
-    """The values of a list, at least one, as Arrow has them: a long one costs no step for each of them.
+    """List values, at least one, as an Arrow array.
+
+    Long lists need no work per value.
 
     >>> import pyarrow as pa
     >>> Values(pa.array([7, 8])) == (pa.scalar(7), pa.scalar(8))
@@ -93,7 +96,7 @@ class Values(Sequence["pa.Scalar"]):
 
 
 def array_of_values(values: Sequence[pa.Scalar]) -> pa.Array:
-    """Return at least one value of a filter as Arrow has those."""
+    """Return the values of a filter, at least one, as an Arrow array."""
     return values.array if isinstance(values, Values) else array_of_scalars(values)
 
 
@@ -101,7 +104,7 @@ def array_of_values(values: Sequence[pa.Scalar]) -> pa.Array:
 class Filter:
     """`column rel values`; `with_null`: the list of IN holds a NULL.
 
-    `strict`: it is NULL for null, so that Spark adds `column IS NOT NULL` where it stands in the topmost AND.
+    `strict`: the filter is NULL for null, so Spark adds `column IS NOT NULL` if the filter is in the topmost AND.
     """
 
     column: Path
@@ -113,28 +116,31 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """What Spark asks of no data source; it is NULL where one of the columns `not_null` is null."""
+    """A condition that Spark does not push down.
+
+    `not_null`: columns for whose nulls the condition is NULL.
+    """
 
     not_null: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """TRUE, or what selects as little: FALSE and NULL are the same to a filter."""
+    """A constant filter: TRUE (`holds`), or FALSE or NULL, which both select no row."""
 
     holds: bool
 
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All of its children."""
+    """AND of its children."""
 
     children: tuple[SparkFilter, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Any of its children."""
+    """OR of its children."""
 
     children: tuple[SparkFilter, ...]
 
@@ -143,17 +149,17 @@ SparkFilter: TypeAlias = Filter | Opaque | Truth | AllOf | AnyOf
 
 
 def opposite(leaf: Filter) -> Filter | Truth:
-    """Return the negation of a leaf.
+    """Negate a leaf.
 
     >>> opposite(Filter(("a",), Rel.LT)).rel
     <Rel.GE: '>='>
     """
-    # Whatever is not in the list leaves `x <> NULL`, which is never true.
+    # The negated list includes `x <> NULL`, which is never true.
     return Truth(holds=False) if leaf.with_null else replace(leaf, rel=OPPOSITE[leaf.rel])
 
 
 def all_of(children: list[SparkFilter]) -> SparkFilter:
-    """Join children by AND, nested ones flattened and constants left out.
+    """Join children by AND; nested ANDs are flattened and constants dropped.
 
     >>> all_of([Truth(True), Opaque()])
     Opaque(not_null=())
@@ -166,7 +172,7 @@ def all_of(children: list[SparkFilter]) -> SparkFilter:
 
 
 def any_of(children: list[SparkFilter]) -> SparkFilter:
-    """Join children by OR likewise; what all of them demand is demanded once, in front."""
+    """Join children by OR; conjuncts common to all children are moved in front."""
     flat = _flattened(children, AnyOf)
     if any(child == Truth(holds=True) for child in flat):
         return Truth(holds=True)
@@ -192,7 +198,7 @@ def leaves_of(tree: SparkFilter) -> list[Filter]:
 
 
 def parts_of(tree: SparkFilter) -> list[Filter | Opaque | Truth]:
-    """Return the parts that the connectives join, from left to right."""
+    """Return the leaves of the connectives, from left to right."""
     match tree:
         case AllOf(children) | AnyOf(children):
             return [part for child in children for part in parts_of(child)]

@@ -1,8 +1,8 @@
-"""What of the predictions depends on the version of Spark: a profile for each, picked by the version that reads.
+"""Version-specific behavior of Spark: one profile per version, chosen by the version that reads.
 
-Source: the sources of Spark 3.5.9, 4.0.1, 4.1.0 and 4.2.0 and of parquet-java 1.13 to 1.17, held against runs. What is
-not in here is the same in all of them: how predicates are translated and pushed down, when a list becomes a hull, and
-what parquet-java makes of statistics, dictionaries, bloom filters and column indexes.
+Source: the sources of Spark 3.5.9, 4.0.1, 4.1.0 and 4.2.0 and of parquet-java 1.13 to 1.17, compared with runs. All
+versions share the rest: how predicates are translated and pushed down, when a list becomes a hull, and
+how parquet-java evaluates statistics, dictionaries, bloom filters and column indexes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from prune_assets.spark.spark_versions import installed_version, release, spark_
 
 @dataclass(frozen=True, slots=True)
 class SparkProfile:
-    """What a version of Spark pushes down, and how its parquet-java reads.
+    """Filters that a version of Spark pushes down, and how its parquet-java reads.
 
-    `unwraps_dates`: of a date that is compared with a timestamp the cast is taken off (UnwrapCastInBinaryComparison).
-    `joins_wildcards`: `LIKE 'a%%'` is pushed down as `LIKE 'a%'` is (LikeSimplification).
-    `counts_pages`: a column index that has not the pages of its offset index is passed over (ColumnIndexFilter).
+    `unwraps_dates`: Spark removes the cast of a date that is compared with a timestamp (UnwrapCastInBinaryComparison).
+    `joins_wildcards`: `LIKE 'a%%'` is pushed down like `LIKE 'a%'` (LikeSimplification).
+    `counts_pages`: a column index whose page count differs from its offset index is ignored (ColumnIndexFilter).
     """
 
     release: tuple[int, int]
@@ -32,19 +32,24 @@ PROFILES = (
     SparkProfile((3, 5), unwraps_dates=False, joins_wildcards=False, counts_pages=False),  # parquet-java 1.13
     SparkProfile((4, 0), joins_wildcards=False, counts_pages=False),  # 1.15
     SparkProfile((4, 1), counts_pages=False),  # 1.16
-    SparkProfile((4, 2)),  # 1.17, as the next
+    SparkProfile((4, 2)),  # 1.17, as in 4.3
     SparkProfile((4, 3)),
 )
 NEWEST = PROFILES[-1]
 
 
 def reading_version(session_version: str | None) -> str:
-    """Return the version of a session, or without one that of the installed pyspark, which is not imported."""
+    """Return the version of a session, or of the installed pyspark.
+
+    Without a session pyspark is looked up, but not imported.
+    """
     return session_version or installed_version() or "{}.{}".format(*NEWEST.release)
 
 
 def profile_of(session_version: str | None) -> SparkProfile:
-    """Return the profile of the version that reads; one that is not known has that of the version before it.
+    """Return the profile of the version that reads.
+
+    An unknown version gets the profile of the version before it.
 
     >>> profile_of("4.0.5").release, profile_of("5.1.0").release
     ((4, 0), (4, 3))
@@ -54,7 +59,9 @@ def profile_of(session_version: str | None) -> SparkProfile:
 
 
 def reader_name(session_version: str | None) -> str:
-    """Name the version that reads, and the one whose profile it has where it is a version without one.
+    """Name the version that reads.
+
+    If the version has no profile of its own, the name includes the modelled version.
 
     >>> reader_name("4.0.5"), reader_name("5.1.0")
     ('Spark 4.0', 'Spark 5.1 (modelled as 4.3)')
@@ -64,7 +71,7 @@ def reader_name(session_version: str | None) -> str:
 
 
 def version_of_engine(name: str) -> str:
-    """Return the version that a name of an engine means.
+    """Return the Spark version of an engine name.
 
     >>> version_of_engine("spark-3.5")
     '3.5'

@@ -1,8 +1,9 @@
-"""What the surviving data has in common: bounds that derived filters are cut to, and ranges that Spark pushes down.
+"""Bounds and ranges that cover the surviving data.
 
-Spark's reader takes no verdict on a row group, but it does skip by ranges. Every selected row lies
-in a surviving container, so the union of the survivors' bounds on a column holds for every selected
-row and may be ANDed to the filter. It is worth it where it covers what Spark would not skip by itself.
+Derived filters use the bounds, and Spark pushes the ranges down.
+Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving
+container, so the union of the survivors' bounds on a column holds for every selected row and may be ANDed to the
+filter. This pays off if the ranges exclude data that Spark would not skip by itself.
 """
 
 from __future__ import annotations
@@ -45,17 +46,18 @@ if TYPE_CHECKING:
     Positions = NDArray[np.int64]
 
 MAX_RANGES = 10
-# Of a wide table, so many columns are tried beside those of the predicate.
+# Columns tried in addition to the predicate's columns, for wide tables.
 MAX_CANDIDATES = 64
-# 0001-01-01 and 9999-12-31 in days since 1970-01-01: every year that can be written with four digits.
+# 0001-01-01 and 9999-12-31 in days since 1970-01-01: all years with four digits.
 MIN_DAY, MAX_DAY = -719162, 2932896
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
-    """Return the column and at most 10 ranges, or null, that exclude the most rows which Spark would read otherwise.
+    """Return the ranges that exclude the most rows of Spark's read.
 
-    None when nothing survives, when Spark skips as much by itself, or when no column has bounds
-    in every surviving container.
+    At most 10 ranges of one column, or null.
+    None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in
+    every surviving container.
     """
     containers = _containers(evaluation, index)
     if not containers.kept.any() or not containers.gain.any():
@@ -67,10 +69,10 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
 
 @dataclass(frozen=True, slots=True)
 class _Containers:
-    """Row groups that were decided whole, then the segments of the others.
+    """Row groups that were decided as a whole, then the segments of the others.
 
-    `row_group` has an entry per container; `kept`: a row of it may be selected; `gain`: the rows that
-    the plan skips and Spark, left alone, would read.
+    `row_group`: row group of each container. `kept`: the container may hold a selected row. `gain`: rows that the plan
+    skips and Spark alone would read.
     """
 
     row_group: Positions
@@ -106,7 +108,10 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Tell what statistics leave where nobody asks about values: Spark does not."""
+    """Return flags of the row groups that statistics keep for Spark.
+
+    Tests of values are left out, as Spark does not make them.
+    """
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
@@ -115,7 +120,10 @@ def _alive_to_spark(evaluation: Evaluation) -> Flags:
 
 
 def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
-    """Answer the leaves as a reader that looks at one level at a time: without the row group's evidence."""
+    """Evaluate the leaves on page bounds only.
+
+    Spark's reader also uses one level at a time.
+    """
     parts = list(leaves(evaluation.predicate))
     outcomes = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
@@ -133,16 +141,16 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArr
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
     asked = set() if containers.pages is None else set(containers.pages.pages)
     prunable = [column for column in index.groups.columns if not column.unsupported and _can_be_handed_over(column)]
-    # Spark's filters cut a limit down to the type of a file that has another.
+    # Spark truncates a literal to the type of a file that stores the column differently.
     prunable = [column for column in prunable if not index.groups.has_several_types(column)]
     prunable.sort(key=lambda column: (column.path not in asked, column.index))
     return prunable[: len(asked) + MAX_CANDIDATES]
 
 
 def _can_be_handed_over(column: LeafColumn) -> bool:
-    """Tell whether a range on the column means to Spark what the bounds mean.
+    """Return True if Spark interprets ranges as the bounds do.
 
-    Not of floats, whose bounds say nothing of NaN, nor of what has few values or lies inside a struct.
+    False for floats, whose bounds ignore NaN, for booleans and binaries, and for fields of a struct.
     """
     if len(column.path) > 1 or column.order in {SortOrder.UNDEFINED, SortOrder.FLOATING}:
         return False
@@ -150,14 +158,17 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
 
 
 def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
-    """Return the rows gained and the predicate on one column; None when it gains nothing."""
+    """Return the rows gained and the predicate on one column.
+
+    None if it gains nothing.
+    """
     low, high, may_be_null, no_value = _bounds(column, containers, index)
     survivors = np.flatnonzero(containers.kept & ~no_value)
     kept = from_numpy(survivors)
     if len(survivors) == 0 or low.take(kept).null_count or high.take(kept).null_count:
         return None
     nulls = bool(may_be_null[containers.kept].any())
-    # With "OR column IS NULL" in the filter, whatever may hold a null is kept.
+    # With "OR column IS NULL" in the filter, every container that may hold a null is kept.
     keeps_nulls = may_be_null & nulls
     low_rank, high_rank = ranks(low, high)
     first, last = _merge(low_rank[survivors], high_rank[survivors])
@@ -191,7 +202,7 @@ def _condition(column: LeafColumn, ranges: Sequence[tuple[pa.Scalar, pa.Scalar]]
 def _bounds(
     column: LeafColumn, containers: _Containers, index: MetadataIndex
 ) -> tuple[pa.Array, pa.Array, Flags, Flags]:
-    """Return lower, upper, may-be-null and has-no-value per container, by page where pages were read."""
+    """Return lower, upper, may-be-null and has-no-value per container; per page if pages were read."""
     by_group = index.footers.bounds(column).take(containers.row_group)
     low, high = by_group.lower, by_group.upper
     may_be_null, no_value = _nulls(by_group)
@@ -221,7 +232,10 @@ def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nu
 
 
 def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
-    """Join overlapping intervals; returns, per joined one, which interval holds its low and its high end."""
+    """Join overlapping intervals.
+
+    Per joined interval, return which input holds its low and its high end.
+    """
     order = np.argsort(low, kind="stable")
     reach = np.maximum.accumulate(high[order])
     begins = np.concatenate([[True], low[order][1:] > reach[:-1]])
@@ -232,7 +246,10 @@ def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
 
 
 def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
-    """Sum the gain of the containers that lie wholly below, between and above the ranges."""
+    """Sum the gain of the containers outside of the ranges.
+
+    Such containers are entirely below, between or above the ranges.
+    """
     paying = np.flatnonzero(gain)
     gap = np.searchsorted(low[first], low[paying], side="right")
     after = (gap == 0) | (high[last][np.maximum(gap - 1, 0)] < low[paying])
@@ -242,9 +259,10 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 
 
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
-    """Return the bound in the column's type; None for what cannot be written down for Spark.
+    """Return the bound in the column's type.
 
-    That is a cut string that is no UTF-8 any more, and a date of a year that has not four digits.
+    None if the bound has no literal in Spark SQL.
+    Truncated strings that are not valid UTF-8, and dates whose year does not have four digits, have no literal.
     """
     if not can_be_written(bound):
         return None
@@ -255,7 +273,7 @@ def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
 
 
 class SurvivorBounds:
-    """The bounds of columns over all surviving row groups, each looked up once."""
+    """Bounds of columns over all surviving row groups, each computed once."""
 
     def __init__(self, index: MetadataIndex, access: AccessPlan) -> None:
         self._index = index
@@ -264,9 +282,10 @@ class SurvivorBounds:
         self._found: dict[Path, tuple[pa.Scalar, pa.Scalar] | None] = {}
 
     def is_known(self, path: Path) -> bool:
-        """Tell whether a filter on the column means the same to Spark in every file.
+        """Return True if a filter means the same in all files.
 
-        Spark cuts a literal down to the type of a file that stores the column in another.
+        Spark must read the column as one type.
+        Spark truncates a literal to the type of a file that stores the column as another type.
         """
         column = self._columns.get(path)
         if column is None or column.unsupported:
@@ -274,7 +293,10 @@ class SurvivorBounds:
         return path in self._index.groups.partition_values or not self._index.groups.has_several_types(column)
 
     def of(self, path: Path) -> tuple[pa.Scalar, pa.Scalar] | None:
-        """Return the least and the greatest value; None where not every survivor tells, or NaN may stand above."""
+        """Return the smallest and the largest value.
+
+        None if a survivor lacks bounds, or NaN may be above them.
+        """
         if path not in self._found:
             self._found[path] = self._of(self._columns[path])
         return self._found[path]
@@ -294,7 +316,7 @@ class SurvivorBounds:
         return _ends(bounds.lower, bounds.upper) if pc.all(told).as_py() else None
 
     def may_be_null(self, path: Path) -> bool:
-        """Tell whether a surviving row group may hold a null of the column."""
+        """Return True if a surviving row group may hold a null of the column."""
         values = self._index.groups.partition_values.get(path)
         if values is not None:
             return bool(values.null_count)
@@ -308,7 +330,7 @@ def _ends(lower: pa.Array, upper: pa.Array) -> tuple[pa.Scalar, pa.Scalar] | Non
 
 
 def can_be_written(value: pa.Scalar) -> bool:
-    """Tell whether a value can be written as a literal that means the same in every session."""
+    """Return True if a value has a literal valid in every session."""
     kind = value.type
     if pa.types.is_floating(kind):
         return bool(math.isfinite(value.as_py()))
@@ -320,7 +342,9 @@ def can_be_written(value: pa.Scalar) -> bool:
 
 
 def value_key(value: pa.Scalar) -> Any:
-    """Return the sort key of a value among those of its column: numbers as they are, times by count, texts by bytes.
+    """Return the sort key of a value within its column.
+
+    Numbers are unchanged, times are counts, strings are bytes.
 
     >>> value_key(pa.scalar("é")) > value_key(pa.scalar(b"z"))
     True

@@ -1,1 +1,1 @@
-"""Forms of an inspection: JSON of schema `inspection/1`, and the console's."""
+"""Forms of an inspection: JSON of schema `inspection/1`, and console output."""

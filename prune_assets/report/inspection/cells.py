@@ -1,4 +1,7 @@
-"""Tables of an inspection: a number is printed whole, or its column is named as left out; texts fold."""
+"""Tables of an inspection that fit the width.
+
+Numbers are printed whole, or their column is named as left out; texts wrap.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,11 @@ _NUMBER = re.compile(r"~?'?[-+]?[\d,.]+(e[-+]?\d+)?'?")
 def cells(
     titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = (), spare: Sequence[str] = ()
 ) -> RenderableType:
-    """Lay out rows of cells under titles; the columns of `numbers` end at their right and never fold.
+    """Lay out rows of cells under titles.
 
-    Where the width is too small, columns are left out and named: the first of `spare` before others, then from the
-    right.
+    The columns of `numbers` are right-aligned and never wrap.
+    If the width is too small, columns are left out and named: first the columns of `spare` in order, then columns from
+    the right.
     """
     rows = list(rows)
     columns = [
@@ -39,7 +43,10 @@ def cells(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CellColumn:
-    """A column: its cells, the least width that cuts none of them, those that cells and title take on one line."""
+    """A column: its cells and its widths.
+
+    `least`: minimum width without cuts; `content` and `whole`: one-line widths of the cells, and with the title.
+    """
 
     title: str
     texts: Sequence[str]
@@ -63,7 +70,7 @@ def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """A table that fits itself into the width that it is given."""
+    """A table that adapts to the available width."""
 
     columns: Sequence[_CellColumn]
     spare: Sequence[str]
@@ -101,7 +108,10 @@ def _table(columns: Sequence[_CellColumn], width: int) -> Table:
 
 
 def _widths(columns: Sequence[_CellColumn], width: int) -> list[int]:
-    """Share what the least widths leave: the narrowest column grows first, for its cells and then for its title."""
+    """Distribute the width that the minimum widths leave.
+
+    The narrowest column grows first, for its cells and then for its title.
+    """
     widths = [column.least for column in columns]
     left = width - _least(columns)
     for wanted in ([column.content for column in columns], [column.whole for column in columns]):

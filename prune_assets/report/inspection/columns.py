@@ -1,4 +1,4 @@
-"""Columns on the console: a line for each, and a block for each that is chosen."""
+"""Columns on the console: one line each, and one block for each chosen column."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "page
 _CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
 _PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
 _NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "overlap depth", "row group")
-# What tells least of pruning is left out first where there is no room.
+# If there is no room, the columns that show least about pruning are left out first.
 _SPARE = ("offset", "nulls", "bytes", "type", "dictionary", "values", "upper", "lower")
 
 
 def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
-    """Show a line for each column, and why bounds are ignored."""
+    """Show one line per column, and why bounds are ignored."""
     shown = columns[:SHOWN_COLUMNS]
     parts = section(
         f"Columns ({len(columns):,})",
@@ -85,7 +85,7 @@ def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
 
 
 def _doubt(column: ColumnFacts, reason: str) -> str:
-    # Where the new pair is not believed, a deprecated one may be.
+    # If a file's `min_value` and `max_value` are ignored, its deprecated `min` and `max` may be trusted.
     return f"{'some bounds are' if column.with_bounds else 'bounds are'} ignored: {reason}"
 
 
@@ -96,7 +96,10 @@ def _fault(fault: WriterFault) -> str:
 def column_block(
     column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool
 ) -> list[RenderableType]:
-    """Show one column in the row groups given, the `number`-th of their chunks, page by page if asked."""
+    """Show one column in the given row groups.
+
+    `number`: position of its chunks in a row group. `pages`: also list pages.
+    """
     chunks = [(group.index, group.chunks[number]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]
     if chunks:

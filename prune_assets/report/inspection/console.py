@@ -1,4 +1,4 @@
-"""The console form of an inspection: the whole in a few screens, however wide or long the file is."""
+"""Console form of an inspection: a few screens for any file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ _VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown"
 
 
 def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
-    """Print a file, with the first of its row groups and blocks for the columns whose chunks these hold."""
+    """Print a file, its first row groups, and blocks of columns.
+
+    A block is printed for each column whose chunks the row groups hold.
+    """
     parts: list[RenderableType] = [grid(_file_header(file))]
     if file.probe is not None:
         parts += _probe(file.probe, file.path)
@@ -60,13 +63,16 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
 
 
 def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
-    """Say how to see the columns that have no block; each has a line above."""
+    """Explain how to see the columns without a block.
+
+    Each of them has a line above.
+    """
     how = "--column NAME shows one, --json all"
     return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 
 
 def print_table(table: TableInspection, console: Console) -> None:
-    """Print a table: its columns over all files, and how to look at one of these."""
+    """Print a table: its columns over all files, and how to inspect one file."""
     parts: list[RenderableType] = [grid(_table_header(table))]
     if table.probe is not None:
         parts += _probe(table.probe, table.path)

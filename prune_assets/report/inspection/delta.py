@@ -1,4 +1,7 @@
-"""The console form of what a Delta log says: features, files by size, statistics by column, log health."""
+"""Console form of a Delta log.
+
+The output shows features, files by size, statistics by column, and log health.
+"""
 
 from __future__ import annotations
 

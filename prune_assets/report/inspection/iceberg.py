@@ -1,4 +1,4 @@
-"""What the metadata of an Iceberg table say of a snapshot, as plain data and in the console."""
+"""Snapshot of an Iceberg table, as data and on the console."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumnCoverage:
-    """In how many files a column has bounds and null counts in the manifests."""
+    """Number of files with bounds and null counts of a column in the manifests."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class IcebergColumnCoverage:
 
 @dataclass(frozen=True, slots=True)
 class IcebergPartitionField:
-    """A field of a partition spec: what it makes of a column, and how many files are of the spec."""
+    """A field of a partition spec, and the number of its files."""
 
     spec: int
     name: str
@@ -45,10 +45,10 @@ class IcebergPartitionField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergInspection:
-    """What the metadata of an Iceberg table say of a snapshot.
+    """Snapshot of an Iceberg table according to its metadata.
 
-    `snapshot_id`: None for a table without rows; `snapshots`: the last ones that are kept, the newest first.
-    `rows`: as written; those of files with deletes may count no longer.
+    `snapshot_id`: None for a table without rows; `snapshots`: the latest retained snapshots, newest first.
+    `rows`: rows as written; in files with deletes some of them may be deleted.
     """
 
     schema: str = SCHEMA

@@ -1,7 +1,7 @@
-"""The JSON form of an inspection, schema `inspection/1`.
+"""JSON form of an inspection, schema `inspection/1`.
 
-`python -m prune_assets.report.inspection.json_form` prints the JSON Schema that is checked in beside this package.
-Fields are written in the order of their declaration, with no white space between them; nothing is left out.
+`python -m prune_assets.report.inspection.json_form` prints the JSON Schema that is stored next to this package.
+Fields are written in the order of their declaration, without white space between them; no field is omitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _NO_ROW_GROUPS = "[]}"
 
 
 def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -> Iterator[str]:
-    """Render the inspection of a file as parts of one line of JSON, so that no file is too long for it."""
+    """Render the inspection of a file as parts of a JSON line.
+
+    Long files then need little memory.
+    """
     head = json_text(inspection)
     # The row groups are the last field.
     assert head.endswith(f'"row_groups":{_NO_ROW_GROUPS}')
@@ -38,14 +41,14 @@ def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of an inspection, made from the dataclasses.
+    """Return the JSON Schema (draft 2020-12) of an inspection, generated from the dataclasses.
 
-    It is that of a file, of a table, or of a table of Delta or Iceberg.
+    An inspection is one of a file, a table, a Delta table or an Iceberg table.
     """
     forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["description"] = description_of(definition["description"])
-        # Every field is always written, defaults too.
+        # Every field is always written, including defaults.
         definition["required"] = list(definition["properties"])
     for form in _FORMS:
         properties = definitions[form.__name__]["properties"]
@@ -55,7 +58,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as it is checked in."""
+    """Return the JSON Schema as the text of the stored file."""
     return json.dumps(json_schema(), indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Parts and words that the forms of an inspection share."""
+"""Parts and texts shared by the forms of an inspection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOTHING = "-"
 
 
 def value_text(value: Value) -> str:
-    """Show a bound: texts in quotes, unknown as a question mark, what is long clipped.
+    """Format a bound: strings in quotes, unknown as a question mark, long values clipped.
 
     >>> value_text("a"), value_text(Hex("00ff")), value_text(None), value_text(0), value_text("x" * 40)
     ("'a'", '0x00ff', '?', '0', "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx… (40 characters)")
@@ -56,7 +56,9 @@ def value_text(value: Value) -> str:
 
 
 def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = False) -> str:
-    """Show a bound with a mark when it is only near a value; a dash where there is no value to bound.
+    """Format a bound, with a mark if inexact.
+
+    Without values to bound, the result is a dash.
 
     >>> bound_text("a", exact=False), bound_text(None, valueless=True)
     ("~'a'", '-')
@@ -67,7 +69,7 @@ def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = Fal
 
 
 def number_text(number: int | None) -> str:
-    """Show a count with thousands separated.
+    """Format a count with thousands separators.
 
     >>> number_text(1234), number_text(None)
     ('1,234', '?')
@@ -76,7 +78,7 @@ def number_text(number: int | None) -> str:
 
 
 def nulls_text(nulls: int | None, nans: int | None) -> str:
-    """Show how many values are null, and how many NaN if some are.
+    """Format the number of nulls, and the number of NaN if there are any.
 
     >>> nulls_text(0, None), nulls_text(0, 2), nulls_text(None, 0)
     ('0', '0, 2 NaN', '?')
@@ -85,7 +87,7 @@ def nulls_text(nulls: int | None, nans: int | None) -> str:
 
 
 def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
-    """Tell whether there is surely no value to bound: nulls and NaN alone.
+    """Return True if there is certainly no value to bound: only nulls and NaN.
 
     >>> is_valueless(3, 3, None), is_valueless(3, 1, 2), is_valueless(3, None, None)
     (True, True, False)
@@ -94,7 +96,7 @@ def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
 
 
 def coverage_text(part: int, whole: int) -> str:
-    """Show in how many of the row groups something is.
+    """Format the number of row groups that have something.
 
     >>> coverage_text(0, 3), coverage_text(3, 3), coverage_text(1, 3)
     ('none', 'all', '1 of 3')
@@ -105,7 +107,9 @@ def coverage_text(part: int, whole: int) -> str:
 
 
 def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
-    """Show how many rows and bytes row groups or pages have: the same each, or min, median and max.
+    """Format rows and bytes of row groups or pages.
+
+    One figure if all are equal, else min, median and max.
 
     >>> from parquet_core.inspection.facts import Spread
     >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
@@ -125,13 +129,13 @@ def _spread(spread: Spread, show: Callable[[int], str]) -> str:
 
 
 def type_text(column: ColumnFacts) -> str:
-    """Show the type of a column and how it is stored."""
+    """Format the logical and the physical type of a column."""
     stored = column.physical if column.type_length is None else f"{column.physical}({column.type_length})"
     return stored if column.type is None else f"{column.type} as {stored}"
 
 
 def order_text(index: PageIndexFacts) -> str:
-    """Show the boundary order that is claimed, and the true one where it is another."""
+    """Format the claimed boundary order, and the actual one if it differs."""
     claimed, actual = index.boundary_order, index.recomputed_order
     if claimed is None:
         return UNKNOWN if actual is None else f"{actual}, not claimed"
@@ -139,7 +143,10 @@ def order_text(index: PageIndexFacts) -> str:
 
 
 def filter_text(bloom: BloomFacts) -> str:
-    """Show the size of a filter, and what its filling tells."""
+    """Format the size of a bloom filter, and its estimates.
+
+    The estimates follow from the share of set bits.
+    """
     if bloom.bytes is None or bloom.fill is None or bloom.estimated_fpp is None:
         return NOTHING
     distinct = (
@@ -150,7 +157,7 @@ def filter_text(bloom: BloomFacts) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Show a share with three significant digits.
+    """Format a share with three significant digits.
 
     >>> percent_text(0.5), percent_text(0.0000123)
     ('50 %', '0.00123 %')
@@ -159,7 +166,7 @@ def percent_text(share: float) -> str:
 
 
 def sorting_text(columns: tuple[SortingColumn, ...]) -> str:
-    """Show by what a row group claims to be sorted."""
+    """Format the declared sort order of a row group."""
     parts = (
         f"{printable(clipped(column.column, 40))} {'descending' if column.descending else 'ascending'}, "
         f"nulls {'first' if column.nulls_first else 'last'}"
@@ -173,7 +180,7 @@ _LONGEST_LINE = 400
 
 
 def grid(rows: Iterable[tuple[str, str]]) -> Table:
-    """Lay out names and what they stand for."""
+    """Lay out names and their values."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -183,32 +190,35 @@ def grid(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def section(title: str, *parts: RenderableType) -> list[RenderableType]:
-    """Put a title over what is below it, indented."""
+    """Put a title above indented parts."""
     return [Text(f"\n{title}", style="bold"), *(Padding(part, (0, 0, 0, 2), expand=False) for part in parts)]
 
 
 def line(text: str) -> Text:
-    """Make a line that may fold."""
+    """Return a line that may wrap."""
     return Text(printable(clipped(text, _LONGEST_LINE)), overflow="fold")
 
 
 def more(count: int, what: str, how: str) -> list[RenderableType]:
-    """Say how many are left out and how to see them; nothing when none is."""
+    """Return a note about omitted items and how to see them.
+
+    Empty if none are omitted.
+    """
     return [Text(f"… and {count:,} more {what}; {how}", style="dim")] if count > 0 else []
 
 
 def name_text(name: str) -> str:
-    """Show a name."""
+    """Format a name."""
     return printable(clipped(name, _LONGEST_NAME))
 
 
 def names_text(names: Sequence[str], most: int) -> str:
-    """Show the first `most` names and count the others."""
+    """Format the first `most` names and the number of the others."""
     return listed_with_count([name_text(name) for name in names], most)
 
 
 def sizes_table(sizes: Sequence[SizeClass]) -> RenderableType:
-    """Lay out how many files there are of each size, and their bytes."""
+    """Lay out the number of files per size class, and their bytes."""
     rows, last = [], 0
     for size in sizes:
         upper = "and more" if size.below is None else f"to {bytes_text(size.below)}"

@@ -1,1 +1,4 @@
-"""What a session is asked for while a plan is made: schemas, values, and what a Column or a name means."""
+"""Queries to a session while planning.
+
+Queries return schemas, values, and the meaning of a Column or a name.
+"""

@@ -1,8 +1,8 @@
-"""What a session says while a plan is made: of a part on values of its columns, of constants, of functions' names.
+"""Queries to a session while planning: conditions on column values, constants, function names.
 
-A part is asked as a filter on a local relation of the values, which Spark's optimizer evaluates without a job. What it
-would not evaluate there (a subquery, a UDF of Python), or not to the same again (the time, the user, chance, a variable
-of the session), is not asked.
+A condition is evaluated as a filter on a local relation of the values, which Spark's optimizer evaluates without a
+job. Conditions that Spark would not evaluate there (a subquery, a Python UDF), or whose result may change (the time,
+the user, randomness, a session variable), are refused.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-# Queries for one set of values of which some raise.
+# Queries for one set of values in which some values raise.
 MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
 _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
-# Types whose literals have one text that means the same in every session.
+# Types whose literals have one spelling that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
 _OWN_CLASS = "Class: org.apache.spark.sql.catalyst.expressions."
@@ -43,9 +43,10 @@ _MOVES_ON = "it names a day that moves on"
 def ask_values(
     session: SparkSession, columns: Sequence[LeafColumn], sql: str, values: Sequence[pa.Array]
 ) -> list[Outcomes]:
-    """Return the outcome of a part for each row of values; UNKNOWN where it raises an error. Raises Refusal.
+    """Return the outcome of a condition for each row of values.
 
-    `values`: an Arrow array for each column, nulls included.
+    UNKNOWN if it raises an error. Raises Refusal.
+    `values`: one Arrow array per column, nulls included.
     """
     if has_relative_date(sql):
         raise Refusal(_MOVES_ON)
@@ -65,7 +66,10 @@ def ask_values(
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return the outcome of a part for each row, None if it raises for one of them."""
+    """Return the outcome of a condition for each row.
+
+    None if it raises for one of them.
+    """
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -84,9 +88,9 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:
-    """Return the value to which Spark folds a constant, as an equivalent literal, or None.
+    """Return the literal to which Spark folds a constant, or None.
 
-    Dates, instants, plain texts and whole numbers: the text of a decimal may have another type.
+    Only dates, instants, plain strings and whole numbers: the literal of a decimal may have another type.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -105,10 +109,10 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
         return None
     kind = folded.dataType().simpleString()
     if kind == "timestamp":
-        # Spark's own text of it may name two instants.
+        # Spark's own literal may be ambiguous between two instants.
         return instant(int(folded.value()))
     literal = str(folded.sql())
-    # Spark would put a variable in place of ${..}, even inside of a text.
+    # Spark would substitute a variable for ${..}, even inside a string.
     return literal if kind in _EXACT_LITERALS and "${" not in literal else None
 
 
@@ -156,14 +160,17 @@ def _spark_type(column: LeafColumn) -> DataType:
 
 
 def _check_condition(session: SparkSession, analyzed: Any) -> None:
-    """Raise Refusal for what is not a condition, and for what may come to something else when Spark reads."""
+    """Raise Refusal unless the expression is a stable condition.
+
+    A stable condition has the same value when Spark reads.
+    """
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
         raise Refusal("it is not a condition on its own")
     _check_lasting(session, analyzed.expressions().head())
 
 
 def _check_lasting(session: SparkSession, part: Any) -> None:
-    """Raise Refusal for what may come to something else when Spark reads."""
+    """Raise Refusal for an expression whose value may differ when Spark reads."""
     patterns: Any = session._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # type: ignore[union-attr]  # noqa: SLF001
     is_lasting = part.deterministic() and not names_variables(session, part)
     if not is_lasting or any(part.containsPattern(getattr(patterns, name)()) for name in _NOT_LASTING):
@@ -185,7 +192,10 @@ def _nodes(root: Any) -> Iterator[Any]:
 
 
 def _names_moving_day(node: Any) -> bool:
-    """Tell whether Spark would put the time of now in place of a text, which it does in casts of constants alone."""
+    """Return True if a cast makes a constant a relative day.
+
+    Spark does so only for constants.
+    """
     if not node.nodeName().lower().endswith("cast"):
         return False
     operand = node.child()
@@ -195,10 +205,11 @@ def _names_moving_day(node: Any) -> bool:
 
 
 def is_builtin_function(session: SparkSession, name: str) -> bool:
-    """Tell whether Spark takes a function's name for one of its own; False where that is not known.
+    """Return True if Spark resolves a function name to its own function.
 
-    A session may register another in its place. Before functions were looked up along a path, that hid Spark's own; now
-    it does so with spark.sql.functionResolution.sessionOrder=first.
+    False if unknown.
+    A session may register another function of that name. In older versions that hid Spark's own function; versions that
+    look up functions along a path do so only with spark.sql.functionResolution.sessionOrder=first.
     """
     from pyspark.errors import PySparkException
 

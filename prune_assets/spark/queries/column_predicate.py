@@ -1,4 +1,4 @@
-"""A predicate that is given as a PySpark Column, lowered as the SQL text that means the same."""
+"""Predicates given as a PySpark Column, lowered as equivalent SQL text."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ def lower_column(
     semantics: SparkSemantics,
     now: int | None = None,
 ) -> LoweredPredicate:
-    """Turn a Column into the owned tree, literals in the types of `columns`; `frame` has the schema of the table.
+    """Lower a Column to a predicate, with literals in the types of `columns`.
 
-    The analyzed condition of classic Spark is written as SQL, conjunct by conjunct, and what Spark does not read
-    back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. Of Spark
-    Connect the messages of the client are written, as far as they have plain words. What asks the clock is asked it at
-    `now` where all of the Column has such text, which then is what Spark has to be asked. Raises WrongUse where Spark
-    cannot analyze the Column, and as `lower`.
+    `frame` has the schema of the table.
+    For classic Spark, the analyzed condition is written as SQL, conjunct by conjunct. A conjunct that Spark does not
+    read back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. For Spark
+    Connect, the messages of the client are written as SQL, if they have an SQL form. If the whole Column has such text,
+    clock functions are frozen at `now`, and Spark must then evaluate the frozen text. Raises WrongUse if Spark cannot
+    analyze the Column, and the errors of `lower`.
     """
     filtered = _analyzed(frame, where)
     conjuncts = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
@@ -64,14 +65,20 @@ def lower_column(
 
 
 def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the text of each conjunct, and what tells whether Spark reads it back as the same condition."""
+    """Yield the SQL of each conjunct, and a check of it.
+
+    The check returns True if Spark reads the SQL back as the same condition.
+    """
     for condition in catalyst_conjuncts(_condition(filtered)):
         text = condition.sql()
         yield text, partial(_reads_back, condition, text, frame)
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
-    """Yield the same of a Column of Spark Connect: its server tells whether text and Column mean the same."""
+    """Yield the SQL of each conjunct of a Connect Column, and a check.
+
+    The check has the server compare the SQL with the Column.
+    """
     client: Any = frame.sparkSession.client
     stack = [where.to_plan(client)]  # type: ignore[operator]  # Connect's own Column
     while stack:
@@ -102,7 +109,7 @@ def _column_of_message(message: Any) -> Column:
 
 
 def _text_of_message(expression: Any) -> str:
-    """Return the SQL of an Expression message (`expressions.proto`), in brackets where it has operators."""
+    """Return the SQL of an Expression message (`expressions.proto`), in parentheses if it has operators."""
     match expression.WhichOneof("expr_type"):
         case "unresolved_attribute":
             return str(expression.unresolved_attribute.unparsed_identifier)
@@ -111,7 +118,7 @@ def _text_of_message(expression: Any) -> str:
         case "alias":
             return _text_of_message(expression.alias.expr)
         case "expression_string":
-            # The line ends a comment that the text may end with.
+            # The newline ends a comment at the end of the text.
             return f"({expression.expression_string.expression}\n)"
         case "cast":
             return f"CAST({_text_of_message(expression.cast.expr)} AS {expression.cast.type_str})"
@@ -182,7 +189,7 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
     try:
         with quiet():
             filtered = frame.where(where)
-            # Of Connect it is analyzed when something is asked of it.
+            # Spark Connect analyzes a DataFrame only when its schema is requested.
             assert filtered.schema is not None
     except AnalysisException as error:
         message = message_of(error).splitlines()[0]
@@ -202,7 +209,10 @@ def _is_asked(part: LoweredPredicate) -> bool:
 
 
 def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
-    """Return a part of which nothing is asked, so that neither is it asked of values."""
+    """Mark unsupported conditions as not whole.
+
+    Such conditions are not evaluated on values either.
+    """
     texts = {leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)}
     conjuncts = tuple((text, replaced(tree, texts)) for text, tree in part.conjuncts)
     return replace(part, predicate=replaced(part.predicate, texts), conjuncts=conjuncts)
@@ -227,16 +237,19 @@ def _holds(means: Callable[[], bool]) -> bool:
 
 
 def _condition(filtered: DataFrame) -> Any:
-    """Return the condition of Spark's plan without casts that change nothing, of which every text adds one."""
+    """Return the condition of Spark's plan without no-op casts.
+
+    Each conversion to text adds such a cast.
+    """
     plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
     while plan.nodeName() != "Filter":
-        plan = plan.children().head()  # what keeps `_metadata` from the result stands above
+        plan = plan.children().head()  # a node above the Filter removes `_metadata` from the result
     jvm: Any = filtered.sparkSession._jvm  # noqa: SLF001
     return jvm.org.apache.spark.sql.catalyst.optimizer.SimplifyCasts.apply(plan).condition()
 
 
 def catalyst_conjuncts(condition: Any) -> Iterator[Any]:
-    """Yield the operands of the ANDs at the top of an expression of Catalyst, in their order."""
+    """Yield the operands of the topmost ANDs of a Catalyst expression, in order."""
     stack = [condition]
     while stack:
         part = stack.pop()

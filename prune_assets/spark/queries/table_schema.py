@@ -1,4 +1,4 @@
-"""The schema that Spark gives a table, without asking every file, and mostly without asking Spark."""
+"""Spark's schema of a table, without opening every file, and mostly without Spark."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
-# What stands in the schemas of columns that Spark gives a meaning of its own.
+# Words in the schemas of columns to which Spark gives a special meaning.
 _OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '"udt"', "variant", "interval ")
 
 
 def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
-    """Return a DataFrame with the columns of `spark.read.parquet(table)`, `_metadata` too, and any of its rows."""
+    """Return a DataFrame with a table's columns and any of its rows.
+
+    Its columns are `_metadata` and the columns of `spark.read.parquet(table)`.
+    """
     known = known_schema(index)
     if known is None:
         return open_for_schema(spark, table, index)
@@ -37,10 +40,11 @@ def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) ->
 def open_for_schema(
     spark: SparkSession, table: Table, index: MetadataIndex, *, options: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """Open as much of a table as decides on its schema: all of it only where directories or a summary file do.
+    """Open the part of a table that decides its schema.
 
-    `options`: of this read alone.
-    Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
+    The whole table is opened only for partition directories or a summary file.
+    `options`: options of this read only.
+    Paths are made absolute here: Java keeps its start directory, but Python may have changed its own.
     """
     reader = reader_of(spark, table).options(**(options or {}))
     if index.groups.partitions or index.groups.summary is not None:
@@ -51,10 +55,11 @@ def open_for_schema(
 
 
 def known_schema(index: MetadataIndex) -> StructType | None:
-    """Return the schema that Spark will infer, where it wrote it into the file that it asks; None where it has to ask.
+    """Return the schema that Spark will infer; None if unknown.
 
-    Spark asks the first file by path. What has values of its own (CHAR, collations, defaults) is left to it, and so is
-    what directory names may be taken for but for whole numbers, dates and texts.
+    Spark infers the schema from the first file by path, and must have written that file's schema. Schemas with special
+    types (CHAR, collations, defaults) are left to Spark, and so are partition columns, except whole numbers, dates and
+    strings.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
@@ -79,7 +84,7 @@ def known_schema(index: MetadataIndex) -> StructType | None:
 
 
 def escaped(path: str) -> str:
-    r"""Return a path as a pattern that Spark's globbing takes for itself.
+    r"""Escape a path, so that Spark's globbing matches only this path.
 
     >>> escaped("lake/a[1].parquet")
     'lake/a\\[1\\].parquet'
@@ -88,7 +93,10 @@ def escaped(path: str) -> str:
 
 
 def patterns_of(table: Table) -> list[str]:
-    """Return the paths of a table for Spark: absolute paths of directories and files, patterns unchanged."""
+    """Return the paths of a table for Spark.
+
+    Directories and files become absolute paths; patterns are unchanged.
+    """
     named = [table] if isinstance(table, str | os.PathLike) else table
     return [_pattern(os.fspath(path)) for path in named]
 
