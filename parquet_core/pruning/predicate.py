@@ -126,8 +126,8 @@ class Wildcard(Enum):
 class Like:
     """A LIKE pattern that the whole string matches.
 
-    `parts`: literal texts, none of them empty, and wildcards, in order. One character is one code point. For values
-    that are not valid UTF-8 the result is unknown.
+    `parts`: non-empty literal texts and wildcards, in order. One character is one code point. For values that are not
+    valid UTF-8 the result is unknown.
     """
 
     column: Path

@@ -1,4 +1,4 @@
-"""A known fault of a writer as data: whose, since when, in which columns, and which facts it makes wrong."""
+"""Data classes of known writer faults: writer, versions, columns and wrong facts."""
 
 from __future__ import annotations
 

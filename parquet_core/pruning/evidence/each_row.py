@@ -84,7 +84,7 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
 def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
     """Return the error for a condition that is not evaluated on rows.
 
-    `why`: a second reason, "" if there is none.
+    `why`: a second reason; may be empty.
 
     >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
     >>> error.args[0], error.args[1].step

@@ -264,7 +264,7 @@ def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
 
 
 def _only_values(bounds: Bounds) -> tuple[Flags, Flags]:
-    """Flag containers whose bounds are equal, and those whose bounds are zeros."""
+    """Flag containers whose bounds are equal, and containers whose bounds are zeros."""
     if pa.types.is_null(bounds.lower.type):  # Arrow cannot compare null arrays
         return np.zeros(len(bounds), np.bool_), np.zeros(len(bounds), np.bool_)
     same = flags_from(pc.equal(bounds.lower, bounds.upper))

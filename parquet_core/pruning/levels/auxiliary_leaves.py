@@ -65,7 +65,9 @@ class AuxiliaryLeaves:
         return narrowed
 
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
-        """Return the relevant outcomes of all leaves, given those of the predicate's leaves.
+        """Return the relevant outcomes of all leaves.
+
+        `of_leaves`: relevant outcomes of the predicate's leaves.
 
         None if the outcome of a leaf alone is not relevant: values of lists, null tests, and an `isnan` that is
         evaluated by its comparison with NaN.

@@ -83,7 +83,7 @@ PARTITIONS = PruningLevel(_PARTITIONS, evaluate_partitions, is_free=True)
 
 
 def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Evaluate file statistics in the list of files; None if it has none."""
+    """Evaluate file statistics in the list of files; None if the list lacks statistics."""
     if query.files.files_with_statistics is None:
         return None
     outcomes = before.by_leaf.copy()

@@ -48,7 +48,7 @@ class PruningQuery:
     of_pages: bool = True
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
-        """Return the column whose metadata may decide the leaf; None if there is none."""
+        """Return the column whose metadata may decide the leaf; None if files lack such metadata."""
         return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
 
     def columns_with_metadata(self) -> list[LeafColumn]:
