@@ -1,1 +1,4 @@
-"""Decode the bytes of Parquet files by specification, without deciding what to trust."""
+"""Decode the bytes of Parquet files by specification.
+
+Other packages decide what to trust.
+"""

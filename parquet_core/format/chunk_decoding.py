@@ -1,4 +1,4 @@
-"""Decode column chunks and their statistics from footers, or totals of several columns.
+"""Decode column chunks, their statistics and totals from footers.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -83,7 +83,7 @@ _EMPTY_LIST_BYTES = 1
 
 @dataclass(frozen=True, slots=True)
 class ChunkRanges:
-    """Encoded chunks of one column in successive row groups, with the expected values.
+    """Encoded chunks of one column, with the expected values.
 
     `start`, `stop`: byte range of each chunk's metadata in `buffer`. `physical`: physical type by the schema.
     `file_size`: in bytes. `path`: path of the column. `place`: returns the location of a chunk, given its number, for
@@ -274,7 +274,10 @@ def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
 
 
 def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) -> tuple[Numbers, NDArray[np.int8]]:
-    """Return the number of data pages, and whether all use the dictionary; -1 if unknown."""
+    """Return the number of data pages, and whether all use the dictionary.
+
+    Both are -1 if unknown.
+    """
     counts, columns = decode_columns(buffer, *_lists(table, 3, 13), ENCODING_STATS, place=place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))

@@ -1,4 +1,6 @@
-"""Byte ranges of column chunks, page indexes and bloom filters in footers, and their conflicts.
+"""Byte ranges of structures in footers, and their conflicts.
+
+The structures are column chunks, page indexes and bloom filters.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -34,7 +36,7 @@ CHUNK_PLACES = struct(
 
 
 class Conflict(IntFlag):
-    """Contradictions of a column chunk with itself, its row group or its file."""
+    """Contradictions of a column chunk with its row group or file."""
 
     FEWER_VALUES = 1
     MORE_VALUES = 2
@@ -102,7 +104,9 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
 
 
 def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) -> list[Flags]:
-    """Flag chunks whose range overlaps another range of the file, one array per kind of range.
+    """Flag chunks whose range overlaps another range of the file.
+
+    Returns one array per kind of range.
 
     `ranges`: offset and length by kind; the first kind is data. A range is missing if its offset or length is not
     positive, except that data may begin at 0.

@@ -34,7 +34,7 @@ ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page t
 
 
 class ChunkTraits(IntFlag):
-    """Traits of a column chunk on which a fault of its writer may depend."""
+    """Traits of column chunks that matter to faults of writers."""
 
     DICTIONARY = 1
     SEVERAL_PAGES = 2
@@ -45,7 +45,7 @@ ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 
 
 class ByteRange(NamedTuple):
-    """Byte range of a structure in the file; `length` is None if unknown."""
+    """Byte range in the file; `length` is None if unknown."""
 
     offset: int
     length: int | None
@@ -80,7 +80,9 @@ class ColumnChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunks:
-    """Chunks of one column in successive row groups; negative numbers are unknown or missing.
+    """Chunks of one column in successive row groups.
+
+    Negative numbers are unknown or missing.
 
     `present`: the footer describes the chunk; False if the column is encrypted. `encodings`: bit e is set for encoding
     e. `encoding_stats`: the encoded list, None if missing. Byte ranges have shape (chunks, 2): offset and length.
@@ -108,7 +110,7 @@ class ColumnChunks:
         return len(self.present)
 
     def traits(self) -> NDArray[np.int64]:
-        """Return the traits that each chunk has or may have, as bits of ChunkTraits."""
+        """Return bits of ChunkTraits that each chunk has or may have."""
         dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)
         several = self.data_pages != 1
         traits: Numbers = int(ChunkTraits.DICTIONARY) * dictionary + int(ChunkTraits.SEVERAL_PAGES) * several
@@ -119,7 +121,7 @@ class ColumnChunks:
         return ColumnChunks(*(getattr(self, f.name)[chunks] for f in fields(self)))
 
     def scattered(self, at: Numbers, count: int) -> ColumnChunks:
-        """Return `count` chunks with these at the indices `at`; the others are absent."""
+        """Return `count` chunks, absent except these at the indices `at`."""
         if len(at) == count:
             return self
         whole = absent_chunks(count)
@@ -151,7 +153,10 @@ class ColumnChunks:
 
 @lru_cache(maxsize=256)
 def _numbers_of(bits: int) -> tuple[int, ...]:
-    """Return the positions of the set bits; cached, since few combinations of encodings occur."""
+    """Return the positions of the set bits.
+
+    Results are cached, since few combinations of encodings occur.
+    """
     return tuple(bit for bit in range(63) if bits >> bit & 1)
 
 

@@ -40,7 +40,7 @@ class Numbers(Protocol):
 
 
 class Kind:
-    """The type of a field or list element, and how it is decoded.
+    """The type and decoding of a field or list element.
 
     `code`: the form of the value. `wires`: a bit per accepted wire type. `kinds`, `slots`: for a struct or union, the
     kind (None for skipped fields) and the slot of each field id. `size`: the number of slots. `of`: for a list, the
@@ -142,7 +142,7 @@ ENCODED_LIST = Kind(_ENCODED_KIND, (_LIST, _SET), {})
 
 
 def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
-    """Return the kind of a struct; the slots follow the order of `fields`.
+    """Return the kind of a struct; slots are ordered like `fields`.
 
     `least`: minimum encoded size: 2 bytes per required field, 1 for the stop byte.
     """
@@ -150,7 +150,10 @@ def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
 
 
 def member(fields: dict[int, Kind]) -> Kind:
-    """Return the kind of a union; its value is (field id, slots) of the set member."""
+    """Return the kind of a union.
+
+    Its value is the field id and the slots of the set member.
+    """
     return Kind(_MEMBER_KIND, (_STRUCT,), fields)
 
 
@@ -160,7 +163,7 @@ def list_of(kind: Kind) -> Kind:
 
 
 def rows_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of structs that are decoded into a separate table.
+    """Return the kind of a list of structs with a separate table.
 
     A row of that table is the start position of a struct, followed by its numbers.
     """
@@ -185,7 +188,7 @@ class _BadBytes(Exception):
 
 
 def is_compiled() -> bool:
-    """True if this module is compiled; as Python it is several times slower."""
+    """True if this module is compiled, which is several times faster."""
     return not __file__.endswith(".py")
 
 
@@ -224,7 +227,7 @@ def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, 
 def decode_tables(
     buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, sinks: int, *, place: Callable[[int], str]
 ) -> tuple[Table, list[Table]]:
-    """Decode as `decode_table`, and also return the tables of lists with a sink.
+    """Decode as `decode_table`, and also return the tables of sinks.
 
     `sinks`: number of these tables.
     """
@@ -241,7 +244,9 @@ def decode_tables(
 def decode_columns(
     buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
 ) -> tuple[Table, Table]:
-    """Decode one list per byte range; elements are numbers, byte strings, or structs of numbers.
+    """Decode one list per byte range into columns of numbers.
+
+    Elements are numbers, byte strings, or structs of numbers.
 
     Returns the element count of each list, and the numbers of the elements column by column: the first numbers of all
     elements, then the second numbers, and so on. A negative stop means a missing list, whose count is MISSING. Raises
@@ -345,7 +350,7 @@ def _zigzag(number: int) -> int:
 
 
 def _end(position: int, size: int, length: int) -> int:
-    """Return the end of a value of `length` bytes; raises _BadBytes beyond `size`."""
+    """Return the end of a value; raises _BadBytes beyond `size`."""
     if length > size - position:
         raise _BadBytes(f"a value of {length} bytes where {size - position} are left", position)
     return position + length
@@ -648,7 +653,7 @@ def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: i
 
 
 def _columns(data: bytes, position: int, size: int, of: Kind, table: Table, row: int, total: int) -> int:
-    """Write the elements of a list to rows from `row` on; return the next row.
+    """Write list elements to rows from `row` on; return the next row.
 
     `table`: consecutive columns of `total` rows each.
     """

@@ -1,4 +1,7 @@
-"""Decode PLAIN values, such as bounds and dictionary entries, into comparable Arrow arrays."""
+"""Decode PLAIN values into comparable Arrow arrays.
+
+The values are bounds and dictionary entries.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
 def bounds_type(column: LeafColumn) -> pa.DataType:
-    """Return the Arrow type in which bounds and literals of a column are compared."""
+    """Return the Arrow type of a column for bounds and literals."""
     kind = column.type
     if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
         return pa.binary()
@@ -67,7 +70,10 @@ def comparable_values(
 
 
 def timestamp_step(column: LeafColumn) -> int:
-    """Return the units of `bounds_type(column)` per unit of a stored timestamp; else 1."""
+    """Return units of `bounds_type(column)` per stored timestamp unit.
+
+    It is 1 for other types.
+    """
     kind = column.type
     return 1_000 if kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
 
@@ -97,7 +103,10 @@ def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Arra
 
 
 def _timestamps(target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]) -> pa.Array:
-    """Convert stored numbers to the target's unit; null on overflow, which Spark cannot read either."""
+    """Convert stored numbers to the target's unit.
+
+    Values that overflow become null; Spark cannot read them either.
+    """
     most = np.iinfo(np.int64).max // step
     inside = (numbers <= most) & (numbers >= -most)
     return from_numpy(np.where(inside, numbers, 0) * step, target, valid=valid & inside)
@@ -122,7 +131,9 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
 
 
 def successor(prefix: bytes) -> bytes | None:
-    r"""Return the smallest byte string above all byte strings with a prefix; None if unbounded.
+    r"""Return the smallest byte string above all strings with a prefix.
+
+    None if there is no upper limit.
 
     >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
     (b'b', None, None)

@@ -64,7 +64,7 @@ class _DictionaryPage(NamedTuple):
 
 
 def is_complete(chunk: ColumnChunk) -> str | None:
-    """Return why the dictionary may lack values of the chunk, None if it is complete."""
+    """Return why the dictionary may be incomplete; None if it is complete."""
     if chunk.encrypted:
         return "the column is encrypted"
     if chunk.encoding_stats is None:
@@ -92,7 +92,9 @@ def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
 
 
 def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
-    """Return offset and length of the dictionary page, or the reason why it is missing.
+    """Return offset and length of the dictionary page.
+
+    Returns the reason as text if the page is missing.
 
     `first_page`: offset of the first data page by the offset index, None if unknown. The length is exact if the offset
     of the first data page is known; otherwise it is a guess, which `page_bytes` corrects.
@@ -115,7 +117,7 @@ def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, i
 
 
 def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> int | str:
-    """Return the size in bytes of the dictionary page at the start of `data`.
+    """Return the bytes of the dictionary page at the start of `data`.
 
     Returns the reason as text if `data` does not begin with a usable dictionary page. The size is read from the header.
     """
@@ -124,7 +126,9 @@ def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str)
 
 
 def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
-    """Decode the dictionary page at the start of `data`; later bytes are ignored.
+    """Decode the dictionary page at the start of `data`.
+
+    Later bytes are ignored.
 
     Returns the values in their physical form, or the reason why they cannot be trusted: a missing entry would exclude a
     value that the chunk holds.
@@ -184,7 +188,7 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
 
 
 def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
-    """Return exactly `size` bytes, None if the page has more or fewer bytes."""
+    """Return exactly `size` bytes; None if the page size differs."""
     if codec is None or codec == _UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:

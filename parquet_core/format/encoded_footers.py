@@ -1,4 +1,4 @@
-"""Read encoded footers from the ends of files, in batches, and decode them as they arrive."""
+"""Read encoded footers in batches and decode them as they arrive."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Decode(Protocol[Made_co]):
     """Decodes the FileMetaData of successive files."""
 
     def __call__(self, encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Made_co:
-        """Decode the FileMetaData of each file, which is in bytes `starts` to `stops`."""
+        """Decode the FileMetaData in bytes `starts` to `stops`."""
 
 
 class Batch(NamedTuple, Generic[Part]):
@@ -118,7 +118,10 @@ class _Arriving(Generic[Part]):
 def _read(
     files: Sequence[DataFile], hint: int, decode: Decode[Part], before: Batch[Part] | None, traffic: Traffic
 ) -> Batch[Part]:
-    """Read the footers of files; append them to the batch `before` if it is not None."""
+    """Read the footers of files and append them to `before`.
+
+    `before`: an earlier batch, None to start a new one.
+    """
     sizes = np.array([file.size for file in files], np.int64)
     for i in np.flatnonzero(sizes < 12).tolist():
         check_size(files[i])  # the writer may have finished since the listing
@@ -203,7 +206,7 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
 
 
 def _longest() -> int:
-    """Return the maximum footer length in bytes, from the environment or the default.
+    """Return the maximum footer length in bytes.
 
     The limit protects memory: the claimed length is read, and decoding takes a multiple of it.
     """

@@ -1,4 +1,4 @@
-"""Names of numbers in footers and page headers: codecs, encodings and column orders.
+"""Names of codecs, encodings and column orders in footers.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -23,7 +23,7 @@ UNKNOWN_ENCODING = 62  # the bit for all encodings from 62 on
 
 
 def codec_name(codec: int | None) -> str | None:
-    """Return the name of a compression codec; None if the footer has none.
+    """Return the name of a compression codec; None if missing.
 
     >>> codec_name(6), codec_name(99), codec_name(None)
     ('ZSTD', 'codec 99', None)
@@ -52,7 +52,7 @@ def encoding_names(bits: int) -> tuple[str, ...]:
 
 
 def column_order_name(order: int | None) -> str | None:
-    """Return the name of a ColumnOrder member; None if the writer gave none.
+    """Return the name of a ColumnOrder member; None if missing.
 
     >>> column_order_name(1), column_order_name(9), column_order_name(None)
     ('TYPE_ORDER', 'column order 9', None)

@@ -1,4 +1,6 @@
-"""Footers of many files, decoded: the part of FileMetaData that pruning and layout checks need.
+"""Read and decode the footers of many files.
+
+Only the parts of FileMetaData that pruning and layout checks need are decoded.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -103,7 +105,7 @@ class Footers:
         return self.kind[self.file]
 
     def place(self, position: int, name: str = "") -> str:
-        """Return the location of a row group, or of a column in it, for messages."""
+        """Return the location of a row group or column, for messages."""
         column = f", column {name!r}" if name else ""
         return f"{self.files[self.file[position]].path}: row group {self.ordinal[position]}{column}"
 
@@ -252,7 +254,7 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
 
 
 def _elements(table: Numbers, at: int, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the elements of all lists at column `at` of `table`, and the count of each list.
+    """Return the elements and counts of the lists at column `at`.
 
     `rows`: the decoded elements. They include elements of replaced lists if a list field was repeated; these are left
     out.
@@ -315,7 +317,7 @@ def _rows(table: Table, width: int) -> Numbers:
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
-    """Return the distinct kinds of footers, and the index of each file's kind.
+    """Return the distinct kinds of footers, and each file's kind.
 
     Files of one writer share their kind, byte for byte.
     """

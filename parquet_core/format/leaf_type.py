@@ -1,4 +1,6 @@
-"""Derive the Arrow type of a leaf from its physical and logical or converted type.
+"""Derive the Arrow type of a leaf from its Parquet type.
+
+The Parquet type is the physical type and the logical or converted type.
 
 The members of the union LogicalType and the values of the enum ConvertedType are numbered as in `parquet.thrift`. If
 the annotation is unknown or does not fit the physical type, the type is None and values are not compared.
@@ -29,7 +31,10 @@ class Physical(IntEnum):
 
 
 class SortOrder(StrEnum):
-    """Sort order of bounds; FLOATING is signed, without NaN and with two zeros."""
+    """Sort order of bounds.
+
+    FLOATING is signed; NaN has no place in it, and zero has two.
+    """
 
     SIGNED = "signed"
     UNSIGNED = "unsigned"
@@ -104,7 +109,7 @@ _NAMES = {_TIME: "TIME", _TIMESTAMP: "TIMESTAMP"}
 
 
 def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None:
-    """Return the Arrow type of a leaf's values, None if it is unknown."""
+    """Return the Arrow type of a leaf's values; None if unknown."""
     if element.logical is not None:
         return _from_logical(element.logical, physical, element)
     if element.converted == _CONVERTED_DECIMAL:
@@ -117,7 +122,10 @@ def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None
 
 
 def is_always_null(element: SchemaElement) -> bool:
-    """True if the writer declared the null type, so that no row has a value."""
+    """True if the writer declared the null type.
+
+    No row has a value then.
+    """
     return element.logical is not None and element.logical[0] == _UNKNOWN
 
 
@@ -135,7 +143,7 @@ def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:
 
 
 def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  # noqa: PLR0911 - one for each kind
-    """Return why predicates on such a leaf do not prune, "" if they do."""
+    """Return why predicates on a leaf do not prune, or ""."""
     scale_and_precision = _decimal_parameters(element)
     if scale_and_precision is not None:
         return _decimal(*scale_and_precision, physical, element)[1]
@@ -196,7 +204,7 @@ def _decimal_of(element: SchemaElement) -> tuple[int | None, int | None]:
 
 
 def _decimal_parameters(element: SchemaElement) -> tuple[int | None, int | None] | None:
-    """Return precision and scale if the element is annotated as decimal, else None."""
+    """Return precision and scale of a decimal, None for other elements."""
     if element.logical is not None:
         member, slots = element.logical
         return (slots[1], slots[0]) if member == _DECIMAL and len(slots) == 2 else None
@@ -206,7 +214,7 @@ def _decimal_parameters(element: SchemaElement) -> tuple[int | None, int | None]
 def _decimal(
     precision: int | None, scale: int | None, physical: Physical, element: SchemaElement
 ) -> tuple[pa.DataType | None, str]:
-    """Return the type, and why predicates do not prune, "" if they do."""
+    """Return the type, and why predicates do not prune, or ""."""
     if precision is None or scale is None or not 1 <= precision <= 38 or not 0 <= scale <= precision:
         return None, f"decimal({precision},{scale}) is outside of what Spark knows"
     if physical is Physical.BYTE_ARRAY:

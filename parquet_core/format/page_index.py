@@ -181,7 +181,10 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
 
 
 def _outside(offset: Numbers, size: NDArray[np.int32], first: Numbers, extent: Numbers) -> Flags:
-    """Flag chunks with a page outside the chunk's bytes; every chunk has a page."""
+    """Flag chunks with a page outside the chunk's bytes.
+
+    Every chunk has a page.
+    """
     if len(extent) == 0:
         return np.zeros(0, np.bool_)
     begin, length = extent.T
@@ -194,7 +197,10 @@ def _outside(offset: Numbers, size: NDArray[np.int32], first: Numbers, extent: N
 
 
 def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
-    """Decode column indexes; raises MalformedFile for bytes that are not a column index."""
+    """Decode column indexes.
+
+    Raises MalformedFile for bytes that are not a column index.
+    """
     structs = _structs(encoded, _COLUMN_INDEX, "column index")
     there, reason = structs.there, encoded.absent.copy()
     counts = {field: structs.counts(field) for field in (1, 2, 3, 5, 8)}
@@ -256,7 +262,7 @@ class _Structs:
         return start, np.where(length < 0, -1, start + length)
 
     def counts(self, field: int) -> Numbers:
-        """Return the length of each struct's list, MISSING if the list is missing."""
+        """Return the length of each struct's list; MISSING if missing."""
         place = _named(self.encoded, self.there, self.name)
         return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
 
@@ -284,7 +290,9 @@ class _Structs:
         return numbers
 
     def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:
-        """Return bounds, flags of chunks whose null pages have a bound, and the bytes of bounds per chunk.
+        """Return bounds, flags of contradicting chunks, and bytes per chunk.
+
+        A chunk contradicts itself if one of its null pages has a bound.
 
         A null page has an empty string as placeholder, which is not a bound.
         """

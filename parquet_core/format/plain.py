@@ -50,7 +50,9 @@ class PlainValues:
         return PlainValues(self.buffer, self.start, np.where(flags, self.length, -1))
 
     def fixed(self, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the bytes of values, shape (values, width), and flags of values of that width.
+        """Return the values of one width as bytes, and their flags.
+
+        The bytes have shape (values, width); values of other widths are 0.
 
         >>> PlainValues.of([b"ab", None, b"abc"]).fixed(2)[1].tolist()
         [True, False, False]
@@ -66,7 +68,9 @@ class PlainValues:
         return values, valid
 
     def numbers(self, stored: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        r"""Return the values as numbers, and flags of values of the right width; others are 0.
+        r"""Return the values as numbers, and flags of valid ones.
+
+        Missing values and values of another width are 0 and not valid.
 
         >>> PlainValues.of([b"\1\2", None, b"\1"]).numbers(np.dtype("<u2"))[0].tolist()
         [513, 0, 0]
@@ -83,7 +87,9 @@ class PlainValues:
         return numbers, valid
 
     def binary(self) -> pa.Array:
-        """Copy the values into a binary array; missing values and values beyond 2 GiB in total are null.
+        """Copy the values into a binary array.
+
+        Missing values and values beyond 2 GiB in total become null.
 
         >>> PlainValues.of([b"ab", None, b""]).binary().to_pylist()
         [b'ab', None, b'']
@@ -128,7 +134,9 @@ def join_values(parts: Sequence[PlainValues]) -> PlainValues:
 
 
 def fixed_width(buffer: NDArray[np.uint8], count: int, width: int) -> PlainValues | None:
-    """Return `count` values of one width; None if they do not fill the buffer.
+    """Return `count` values of one width.
+
+    None if they do not fill the buffer exactly.
 
     >>> len(fixed_width(np.zeros(12, np.uint8), 3, 4)), fixed_width(np.zeros(13, np.uint8), 3, 4)
     (3, None)
@@ -140,7 +148,9 @@ def fixed_width(buffer: NDArray[np.uint8], count: int, width: int) -> PlainValue
 
 
 def length_prefixed(buffer: NDArray[np.uint8], count: int) -> PlainValues | None:
-    """Return `count` values with 4-byte length prefixes; None if they do not fill the buffer.
+    """Return `count` values with 4-byte length prefixes.
+
+    None if they do not fill the buffer exactly.
 
     >>> length_prefixed(np.frombuffer(bytes.fromhex("020000006162" "00000000"), np.uint8), 2).binary().to_pylist()
     [b'ab', b'']

@@ -58,7 +58,9 @@ EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes |
 
 @dataclass(frozen=True)
 class Provenance:
-    """Footer contents except row groups, shared by all files with the same contents.
+    """Footer contents except row groups.
+
+    Files with the same contents share an instance.
 
     `column_orders`: number of the ColumnOrder member per leaf, () if the writer gave none. `elements`: the schema as
     written, root first. `is_unnamed`: True if it is unknown which columns of the table the file has. `held`: top-level
@@ -137,7 +139,7 @@ def decode_provenance(kind: EncodedKind) -> Provenance:
 # Cached separately, because files with different key-value metadata often have the same schema bytes.
 @lru_cache(maxsize=64)
 def parse_schema(schema: bytes) -> tuple[tuple[LeafColumn, ...], tuple[SchemaElement, ...]]:
-    """Decode a list of SchemaElement; returns the leaves and all elements, root first."""
+    """Decode a schema; returns its leaves and all elements, root first."""
     elements = tuple(map(_schema_element, decode_list(schema, _SCHEMA_ELEMENT, place="schema")))
     return leaf_columns(elements, place="schema"), elements
 

@@ -51,7 +51,9 @@ class Repetition(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaElement:
-    """A node of the flattened schema tree as written; None if the writer left a field out.
+    """A node of the flattened schema tree, as written.
+
+    Fields that the writer left out are None.
 
     `logical`: the field id of the set LogicalType member, and its slots.
     """
@@ -105,7 +107,9 @@ class LeafColumn:
 
 
 def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
-    """Return the leaves of a schema tree, given depth first with the root first.
+    """Return the leaves of a schema tree.
+
+    `elements`: depth first, with the root first.
 
     Raises MalformedFile for an invalid tree, and UnsupportedFeature for unsupported types and for two leaves with the
     same path. Errors name `place`.
@@ -138,7 +142,10 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
 
 @dataclass(slots=True)
 class _Group:
-    """An open group of the tree walk; `remaining`: number of children still to read."""
+    """An open group of the tree walk.
+
+    `remaining`: number of children still to read.
+    """
 
     path: Path
     remaining: int

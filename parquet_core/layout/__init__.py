@@ -1,4 +1,4 @@
-"""Check the layout of written files; each module has one check, which returns findings.
+"""Check the layout of written files, one check per module.
 
 The public names resolve on first use, because some callers validate a LayoutSpec without numpy and pyarrow.
 """

@@ -1,4 +1,4 @@
-"""Check that columns of the layout have bloom filters in every row group."""
+"""Check that row groups have the bloom filters of the layout."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: obje
 
 
 def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, Fix]:
-    """Return why this writer left the filter out, and the fix that adds one."""
+    """Return why this writer left the filter out, and the fix."""
     application = application_of(created_by)
     fix = Fix("rewrite the files: ", Step.OPTIMIZE)
     if in_dictionary:

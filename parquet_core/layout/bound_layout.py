@@ -1,4 +1,7 @@
-"""A layout bound to the columns of a table, the input of layout checks."""
+"""A layout bound to the columns of a table.
+
+Bound layouts are the input of layout checks.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,10 @@ def bind(
 
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
-    """Return the partition column with this name, in any case; None if missing."""
+    """Return the partition column with this name; None if missing.
+
+    Names are compared without case.
+    """
     return next((column for column in index.groups.partitions if column.name.casefold() == name.casefold()), None)
 
 
@@ -91,7 +97,9 @@ def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
 
 
 def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
-    """Find a column by its dotted path, ignoring case if that is unambiguous.
+    """Find a column by its dotted path.
+
+    Case is ignored if that is unambiguous.
 
     `layout_key`: the key of the layout that names the column, for messages. Raises LayoutError, which suggests similar
     names, if the column is missing, ambiguous, a partition column or nested.

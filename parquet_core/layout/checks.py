@@ -32,7 +32,7 @@ CHECKS = (COLUMN_INDEX_PRESENT, BLOOM_FILTERS_PRESENT, FILES_DO_NOT_OVERLAP, SOR
 
 
 def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
-    """Check from the written bytes that a plain Parquet table has a layout.
+    """Check the layout of a plain Parquet table from its bytes.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

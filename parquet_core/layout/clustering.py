@@ -1,4 +1,4 @@
-"""Check clustering along a Z-order or Hilbert curve, and keys of low cardinality.
+"""Check clustering along a curve, and keys of low cardinality.
 
 A curve is judged by the number of row groups that an equality on each column keeps.
 """
@@ -98,7 +98,7 @@ _FIX = Fix("put the rows along the curve: ", Step.OPTIMIZE_FULL, "; where that w
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the row groups that an equality keeps, and the overlap depth, per column.
+    """Report row groups kept by an equality, and overlap depth.
 
     The order of single columns is not checked, because no column ascends along a curve.
     """
@@ -121,7 +121,9 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
-    """Return the row groups of the largest partition, and whether no others exist.
+    """Return the row groups of the largest partition.
+
+    Also returns True if the table has no other row groups.
 
     Only one partition is judged, because a curve runs within each partition: an equality keeps some row groups of every
     partition, even with perfect clustering.
@@ -139,7 +141,7 @@ def kept_by_equality(
     partition: NDArray[np.int64],
     within: NDArray[np.int64] | None = None,
 ) -> tuple[float, float | None]:
-    """Return the average number of row groups that an equality keeps, and the overlap depth.
+    """Return the average row groups kept by an equality, and overlap depth.
 
     `partition`: a partition number per file. `within`: positions of the row groups to count, None for all. The average
     is over values that are spread evenly between the bounds of row groups. The overlap depth is computed within
@@ -166,7 +168,7 @@ def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
 
 
 def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
-    """Report a sort key of one column whose values each fill many row groups."""
+    """Report a single-column sort key whose values fill many row groups."""
     index = bound.index
     for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
         bounds = index.page_indexes.filled_bounds(column)

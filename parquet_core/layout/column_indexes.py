@@ -37,12 +37,12 @@ _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 
 
 def nan_remedy(name: str) -> str:
-    """Return the remedy for a column that has no bounds because of NaN."""
+    """Return the remedy for a column without bounds due to NaN."""
     return f"write NaN as null if it means a missing value: nullif({name}, double('NaN')) in Spark"
 
 
 def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the size margin of present indexes and the cause of missing ones, per column.
+    """Report size margins of indexes and causes of missing indexes.
 
     Proven NaN in a column that the layout does not name has severity `info`.
     """
@@ -106,7 +106,7 @@ def _absences(
     *,
     read_values: bool,
 ) -> Iterator[Finding]:
-    """Report row groups without an index, with the cause of the first one.
+    """Report row groups without an index, with the first cause.
 
     If that cause is proven NaN, row groups with other causes are a second finding.
     """
@@ -194,7 +194,10 @@ def _max_stats_size(mean: float, how: str) -> _Cause:
 
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator[pa.Array]:
-    """Yield the values of a column in one row group, in batches; lists are flattened."""
+    """Yield the values of a column in one row group.
+
+    Each array is a batch of values; lists are flattened.
+    """
     file, name = index.groups.files[int(index.groups.file[position])], index.groups.name_in_files(column)
     with open_values(file) as values, reading(file, f"column {name}"):
         for batch in values.batches([int(index.groups.ordinal[position])], [name]):
@@ -224,7 +227,7 @@ def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, of
 
 
 def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> list[int]:
-    """Return the total bytes of the smallest and largest value of each page.
+    """Return the bytes of min and max of each page, together.
 
     `first_row`: first row of each page.
     """

@@ -1,4 +1,4 @@
-"""Checks in a registry, and the grouping of findings by check and by fault."""
+"""Registered checks, and grouping of findings by check and fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Run]):
-    """A check in a registry, which tools and the page of codes list.
+    """A check in a registry.
+
+    Tools and the page of codes list the texts of registered checks.
 
     `codes`: codes of its findings; each code belongs to one check. `run`: returns the findings; all checks of a
     registry take the same arguments. `reads`: the most expensive source that the check reads.
@@ -64,7 +66,9 @@ _SHOWN = 5
 
 
 def by_fault(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge findings that differ only in their column; the result names all columns.
+    """Merge findings that differ only in their column.
+
+    A merged finding names all columns.
 
     >>> from parquet_core.layout.spec import Finding, Severity
     >>> found = [Finding("a", Severity.WARN, f"0.parquet, column {c}", "no bounds", "write", (c,)) for c in "xyz"]

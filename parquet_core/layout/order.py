@@ -1,4 +1,7 @@
-"""Check the order by the sort key, from bounds of row groups and pages, and from rows."""
+"""Check the order by the sort key.
+
+Bounds of row groups, bounds of pages and the rows are checked.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequenc
 
 
 def check_order(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the order by the sort key within files, or the clustering along the curve."""
+    """Report the order by the sort key, or clustering along the curve."""
     yield from check_clustering(bound)
     for column in bound.partition_columns:
         message = "a partition column: every file holds one value of it"
@@ -139,7 +142,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
 
 
 def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
-    """Return the row groups in which a bound sorts before the previous page's bound.
+    """Return the row groups whose page bounds are out of order.
 
     Pages without bounds, such as null pages, are left out.
     """
@@ -178,7 +181,9 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
 
 
 def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) -> tuple[int | None, int]:
-    """Return the first row of a file that sorts before its predecessor, and the rows read before.
+    """Return the first unsorted row of a file, and the rows read before.
+
+    An unsorted row sorts before its predecessor.
 
     The first value is None if the file is sorted; the second one then counts all rows.
     """
@@ -200,7 +205,10 @@ def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) 
 
 
 def first_unsorted(table: pa.Table, keys: Sequence[SortKey]) -> int | None:
-    """Return the first row that sorts before its predecessor, None if the table is sorted."""
+    """Return the first row that sorts before its predecessor.
+
+    None if the table is sorted.
+    """
     falls = np.zeros(max(table.num_rows - 1, 0), np.bool_)
     tied = np.ones_like(falls)
     for key in keys:

@@ -1,4 +1,4 @@
-"""Check that files and row groups do not overlap on the sort key; overlap depth.
+"""Check that files and row groups do not overlap.
 
 The overlap depth is the number of containers that a query opens for the value that most of their bounds include. Two
 files may share the value where one ends and the next begins: any sort of rows with equal keys can do so, and it is not
@@ -96,7 +96,7 @@ def overlap_depth(intervals: Intervals) -> float | None:
 
 
 def _most_covered(low: Positions, high: Positions) -> Positions:
-    """Return the number of intervals that cover the most covered point of each interval.
+    """Return the largest number of intervals over a point of each interval.
 
     Only points where some interval begins need to be counted.
     """
@@ -131,7 +131,9 @@ _FIX = Fix("rewrite the files that overlap: ", Step.OPTIMIZE)
 
 
 def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
-    """Report whether files and row groups overlap on the first column of the sort key.
+    """Report whether files and row groups overlap on the sort key.
+
+    Only the first column of the sort key is compared.
 
     Row groups are compared over all files. Only containers of the same partition are compared.
     """

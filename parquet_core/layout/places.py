@@ -1,4 +1,4 @@
-"""Locations in findings (file, row group, column), and the partition of each file.
+"""Locations in findings, and the partition of each file.
 
 Order is checked only within partitions, since the sort key does not apply across them.
 """
@@ -33,25 +33,28 @@ def file_name(index: MetadataIndex, number: int) -> str:
 
 
 def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
-    """Return the name of the first file and the number of other files."""
+    """Return the name of the first file and the count of others."""
     location = file_name(index, int(numbers[0]))
     return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
 
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
-    """Return the location of a row group, or of a column in it."""
+    """Return the location of a row group or a column in it."""
     location = f"{file_name(index, int(index.groups.file[position]))}, row group {index.groups.ordinal[position]}"
     return location if column is None else f"{location}, column {column.name}"
 
 
 def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
-    """Return the location of the first row group and the number of others."""
+    """Return the location of the first row group and the count of others."""
     location = row_group_place(index, positions[0], column)
     return location if len(positions) == 1 else f"{location} (and {counted(len(positions) - 1, 'more row group')})"
 
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
-    """Return the share of affected files as text; of row groups if there is one file."""
+    """Return the share of affected files as text.
+
+    For a single file it is the share of row groups.
+    """
     files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
     if files == 1:
         return f"{len(positions):,} of {counted(int((index.groups.row_count > 0).sum()), 'row group')}"

@@ -19,7 +19,10 @@ _WORDS = {"ASC", "DESC", "NULLS", "FIRST", "LAST"}
 
 
 class SortKey(NamedTuple):
-    """A column, its sort direction and the place of nulls; defaults as in Spark."""
+    """A column with sort direction and place of nulls.
+
+    The defaults are those of Spark.
+    """
 
     column: str
     descending: bool = False
@@ -31,7 +34,9 @@ class SortKey(NamedTuple):
 
 
 def direction_hint(name: str, columns: Sequence[str]) -> str:
-    """Return a hint if `name` is a column followed by another word, else "".
+    """Return a hint on directions if `name` is a column and a word.
+
+    Returns "" for other names.
 
     >>> direction_hint("day down", ["day", "id"])
     "write 'day DESC' for descending order"
@@ -41,7 +46,9 @@ def direction_hint(name: str, columns: Sequence[str]) -> str:
 
 
 def parse_sort_key(key: str, option: str = "sort_by") -> SortKey:
-    """Parse a column, optionally with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`.
+    """Parse one sort key.
+
+    A key is a column, optionally with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`.
 
     `option`: name of the option that contains the key, for messages.
 

@@ -81,7 +81,7 @@ class Finding:
 
 
 def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
-    """Raise an error that lists all unknown keys and suggests similar known ones.
+    """Raise an error that lists all unknown keys, with suggestions.
 
     >>> refuse_unknown(["sort_bye", "files", "zz"], ["sort_by", "files"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -160,7 +160,9 @@ class LayoutSpec:
         return object.__new__(cls)
 
     def rows_of_row_group(self, rows: int) -> int | None:
-        """Return the row limit of row groups for data of `rows` rows; None if unlimited.
+        """Return the row limit of row groups; None if unlimited.
+
+        `rows`: rows of the data to write.
 
         >>> LayoutSpec(sort_by=["day"], bloom={"id": 0.01}).rows_of_row_group(4_000_000)
         500000
@@ -223,7 +225,7 @@ class LayoutSpec:
                 )
 
     def _check_columns(self) -> None:
-        """Validate the named columns, and copy the collections that the caller may change."""
+        """Validate the named columns, and copy mutable arguments."""
         if not isinstance(self.bloom, Mapping):
             raise LayoutError(
                 f"bloom = {shown(self.bloom)}: give each column its false-positive probability, e.g. 0.01"

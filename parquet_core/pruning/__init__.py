@@ -1,4 +1,4 @@
-"""Prune row groups and pages with a predicate tree and levels of evidence.
+"""Prune row groups and pages with a predicate, level by level.
 
 `prune` is the entry point. The names resolve on first use, because code that reads no dataset imports predicates too.
 """

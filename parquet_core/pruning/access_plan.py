@@ -60,7 +60,7 @@ class RangeList:
         return np.column_stack([self.start[first:last], self.stop[first:last]])
 
     def take(self, positions: NDArray[np.int64]) -> RangeList:
-        """Select row groups and renumber them from 0, in the order of `positions`."""
+        """Select row groups and renumber them in the order of `positions`."""
         low, high = (np.searchsorted(self.row_group, positions, side) for side in ("left", "right"))
         chosen = spans(low, high - low)
         number = np.repeat(np.arange(len(positions)), high - low)
@@ -79,7 +79,7 @@ class RangeList:
         return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])
 
     def row_totals(self, count: int) -> NDArray[np.int64]:
-        """Return the number of rows in ranges for each of `count` row groups."""
+        """Return the rows in ranges for each of `count` row groups."""
         totals = np.bincount(self.row_group, weights=self.stop - self.start, minlength=count)
         return totals.astype(np.int64)
 
@@ -101,7 +101,7 @@ class AccessPlan:
 
 
 def whole_groups(positions: NDArray[np.int64], row_count: NDArray[np.int64]) -> RangeList:
-    """Return one range per row group at `positions`, with all of its rows."""
+    """Return one range with all rows for each row group."""
     return RangeList(positions, np.zeros(len(positions), np.int64), row_count[positions])
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The result of evaluating a predicate by every level that the table has.
+    """A predicate evaluated by every level that the table has.
 
     `states`: the state after each level, in cost order; the page level is last.
     """
@@ -77,7 +77,7 @@ def prune(
     pages: bool = True,
     located: Sequence[LeafColumn] = (),
 ) -> Evaluation:
-    """Evaluate a predicate by every level and return the rows that may match.
+    """Evaluate a predicate by every level and plan the access.
 
     `files`: outcomes per file before it is opened, by default from directory names. `pages`: False leaves out page
     indexes. `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
@@ -101,7 +101,10 @@ def prune(
 
 
 def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list[LevelState]:
-    """Return the state after each level, without the levels that the table lacks."""
+    """Return the state after each level.
+
+    Levels that the table lacks are left out.
+    """
     states: list[LevelState] = []
     before = _nothing_known(query)
     for level in levels:
@@ -113,13 +116,16 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
 
 
 def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
-    """Return positions of row groups that free levels and the levels in `more` leave undecided."""
+    """Return positions of row groups that the cheap levels leave undecided.
+
+    These are the levels that need no read of their own, and the levels in `more`.
+    """
     state = evaluate_levels(query, [level for level in LEVELS if level.is_free or level in more])[-1]
     return np.flatnonzero(state.remaining & ~must_match(state.outcomes))
 
 
 def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:
-    """Flag row groups that remain after the levels that need no read of their own.
+    """Flag row groups that remain after the free levels.
 
     These levels use what was read with the file listing and the footers.
     """
@@ -169,7 +175,9 @@ def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
 
 
 def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges]:
-    """Return positions and byte ranges of bloom filters to fetch for row groups `left`.
+    """Return positions and byte ranges of bloom filters to fetch.
+
+    `left`: positions of the remaining row groups.
 
     One pair per column that the predicate looks up; filters that are cached, in memory or on disk, are left out.
     """
@@ -182,7 +190,9 @@ def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges
 def fetch_ahead(
     query: PruningQuery, left: NDArray[np.int64], filters: list[Ranges], located: Sequence[LeafColumn]
 ) -> None:
-    """Fetch bloom filters and page indexes of row groups `left` in one round of requests.
+    """Fetch bloom filters and page indexes in one round of requests.
+
+    `left`: positions of the remaining row groups.
 
     `located`: columns whose pages will be read. Fetches nothing if there are more files than parallel requests
     (`IN_FLIGHT`): then the filters are read first, since they may exclude most files.

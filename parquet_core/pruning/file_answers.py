@@ -98,7 +98,10 @@ class FileAnswers:
 
     @property
     def left(self) -> NDArray[np.bool_]:
-        """Flags of files that may hold a match by all results before opening."""
+        """Flags of files that may hold a match by all results.
+
+        All results are those known before files are opened.
+        """
         return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
 
     @property

@@ -1,4 +1,4 @@
-"""Outcome sets: the truth values that a predicate may have in a container.
+"""Outcome sets: possible truth values of a predicate in a container.
 
 An outcome set is the subset of {TRUE, FALSE, NULL} that cannot be ruled out, stored as three bits of a byte. The sets
 of a batch of containers are one `uint8` array. Kleene's AND, OR and NOT are bit operations on these sets.

@@ -135,7 +135,7 @@ class Like:
 
 
 class Cause(Enum):
-    """Why metadata cannot decide a condition, for code that depends on the reason."""
+    """Reasons why metadata cannot decide a condition, for other code."""
 
     TIME_ZONE = "time zone"
     """The part depends on the time zone of the session, which is not known."""
@@ -205,7 +205,10 @@ class ValueTest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OnValues:
-    """A condition on one column that is tested on known values, not on bounds."""
+    """A condition on one column, tested on known values.
+
+    Bounds decide it only if they are equal.
+    """
 
     column: Path
     part: Unsupported
@@ -298,7 +301,7 @@ def cause_of(leaf: Leaf) -> Cause | None:
 
 
 def columns_of(predicate: Predicate) -> tuple[Path, ...]:
-    """Return the columns that the leaves name, each once, in order of appearance."""
+    """Return the columns of the leaves, each once, in order."""
     return tuple(dict.fromkeys(path for leaf in leaves(predicate) for path in columns_of_leaf(leaf)))
 
 

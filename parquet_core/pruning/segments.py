@@ -34,7 +34,7 @@ class Segments:
 
 
 def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segments:
-    """Merge the borders of row groups and of each column's pages into segments.
+    """Merge the borders of row groups and pages into segments.
 
     `group_starts`, `page_starts`: first rows, counted over all row groups. The caller must leave out row groups without
     rows, because they would share a start with another row group.
@@ -67,7 +67,7 @@ def _places(coarse: Numbers, fine: Numbers) -> Numbers | None:
 
 
 def _spread(first: Numbers, count: int) -> Numbers:
-    """Return the run number of each of `count` elements; runs begin at `first`."""
+    """Return the run number of `count` elements; runs begin at `first`."""
     return np.repeat(np.arange(len(first)), np.diff(first, append=count))
 
 

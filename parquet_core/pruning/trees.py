@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PredicateNode(NamedTuple):
-    """A node and the indices of its operands in the list; () for a leaf."""
+    """A node and the list indices of its operands, () for a leaf."""
 
     predicate: Predicate
     operands: tuple[int, ...]

@@ -1,1 +1,1 @@
-"""Trust in statistics: decide which statistics of a file are trusted, and decode them."""
+"""Decide which statistics of a file are trusted, and decode them."""

@@ -81,7 +81,10 @@ def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
-    """Place bounds at the containers `at`; only row counts are known of the others."""
+    """Place bounds at the containers `at`; other containers are unknown.
+
+    Only the row counts of other containers are known.
+    """
     if len(at) == len(row_count):
         return bounds
     source = np.full(len(row_count), -1, np.int64)
@@ -135,7 +138,10 @@ class BoundsBuilder:
         self._parts = {name: _part(kind, len(row_count)) for name, kind in kinds.items()}
 
     def put(self, first: int, bounds: Bounds) -> None:
-        """Set the bounds of containers from `first` on; calls must be in order."""
+        """Set the bounds of containers from `first` on.
+
+        Calls must be in the order of containers.
+        """
         for name, part in self._parts.items():
             part.put(first, getattr(bounds, name))
 

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class Doubt(IntFlag):
-    """Contradictions in metadata; up to SHARED_INDEX per row group, the rest per column."""
+    """Contradictions in metadata.
+
+    The members up to SHARED_INDEX concern whole row groups, the others columns.
+    """
 
     ROWS = 1
     PLACES = 2
@@ -82,7 +85,7 @@ def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
 
 
 def doubts_about(footers: Footers) -> Doubts:
-    """Return the contradictions within each footer, as bits of Doubt per row group."""
+    """Return contradictions within footers, as Doubt bits per row group."""
     added = np.bincount(footers.file, footers.row_count, minlength=len(footers.files))
     doubts = np.zeros(len(footers), np.uint8)
     doubts[(added != footers.num_rows)[footers.file]] |= np.uint8(Doubt.ROWS)
@@ -165,7 +168,9 @@ def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
 
 
 def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks with a page outside the chunk's bounds, or with an exact bound that no page reaches.
+    """Flag chunks whose possibly truncated bounds contradict their pages.
+
+    A page is outside the chunk's bounds, or no page reaches an exact bound.
 
     For strings, whose bounds may be truncated, and shorter in pages than in chunks.
     """
@@ -188,7 +193,9 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 
 
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks with a page outside the chunk's bounds, or whose bounds differ from all pages.
+    """Flag chunks whose numeric bounds contradict their pages.
+
+    A page is outside the chunk's bounds, or all pages together have other bounds.
 
     For numbers, whose bounds are never truncated.
     """
@@ -225,7 +232,10 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
 
 def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks in which every page with values has a bound, and at least one page has."""
+    """Flag chunks in which every page with values has a bound.
+
+    At least one page must have a bound.
+    """
     known = valid_flags(values)
     if known.all():
         return np.ones(len(first) - 1, np.bool_)
@@ -258,7 +268,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
 
 
 def _is_zero(values: pa.Array) -> Flags:
-    """Flag bounds that are zero; a zero bound may represent -0.0 or 0.0."""
+    """Flag zero bounds, which may represent -0.0 or 0.0."""
     numbers = ordered_numbers(values) if pa.types.is_floating(values.type) else None
     return np.zeros(len(values), np.bool_) if numbers is None else numbers == 0
 

@@ -458,5 +458,8 @@ def faults_in(leaf: LeafColumn, provenance: Provenance) -> Iterator[KnownFault]:
 
 
 def reason_of_faults(faults: Iterable[KnownFault]) -> str:
-    """Return why the facts that known faults affect are not trusted; empty if there are no faults."""
+    """Return why facts affected by known faults are not trusted.
+
+    Returns "" if there are no faults.
+    """
     return "; ".join(f"{fault.application}: {fault.what} ({fault.code})" for fault in faults)

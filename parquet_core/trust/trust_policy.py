@@ -1,4 +1,6 @@
-"""Decide which statistics of a column are trusted, by schema, writer and column order.
+"""Decide which statistics of a column are trusted.
+
+The decision depends on schema, writer and column order.
 
 `min_value` and `max_value` are each trusted under a column order that is defined for the type. If the writer gave
 neither, the deprecated `min` and `max` are trusted if their signed comparison is the order of the column, or if both
@@ -31,7 +33,10 @@ OTHER_TYPE = "the file lacks the column or stores it as another type"
 
 
 class Deprecated(Enum):
-    """When the deprecated min and max are trusted if min_value and max_value are missing."""
+    """When deprecated min and max are trusted.
+
+    They are used only if min_value and max_value are missing.
+    """
 
     NEVER = 0
     WHEN_EQUAL = 1
@@ -81,7 +86,9 @@ class Trust:
 def trust(
     column: LeafColumn, provenance: Provenance, *, traits: ChunkTraits = ALL_TRAITS, believing: bool = False
 ) -> Trust:
-    """Decide which statistics of a table's column are trusted in files of one kind.
+    """Decide which statistics of a column are trusted.
+
+    `column`: column of the table. `provenance`: footer contents of one kind of files.
 
     `traits`: traits of the chunks, by default all, which are trusted least. `believing`: ignore known faults of the
     writer that Spark's reader ignores too.
@@ -136,7 +143,9 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
 
 
 def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """True if the file has the column as an optional, unrepeated leaf of any type.
+    """True if the file may have nulls of an unrepeated column.
+
+    The column is an optional leaf of any type.
 
     False if the writer is known to miscount its nulls.
     """
@@ -162,7 +171,10 @@ def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
 
 
 def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
-    """Return why bounds of the leaf are not trusted under any order, "" if they may be."""
+    """Return why bounds are never trusted, "" if they may be.
+
+    The reasons do not depend on the column order.
+    """
     if leaf.type is None:
         return "the type of this column is not understood"
     if leaf.physical is Physical.INT96:

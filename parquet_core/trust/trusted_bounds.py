@@ -134,7 +134,10 @@ def wrong_null_counts(fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Tr
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    """Flag containers of an unrepeated column that hold only nulls, without a contradiction."""
+    """Flag containers of an unrepeated column that hold only nulls.
+
+    Contradicting entries are not flagged.
+    """
     nulls = _null_counts(column, written, _has_its_rows(column, written))
     found: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
     return found
@@ -174,7 +177,7 @@ def _nan_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags,
 
 
 def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
-    """Flag entries whose null count, null page flag and bounds contradict each other."""
+    """Flag entries with contradicting null count, null page flag and bounds."""
     all_counted = counts_nulls_alone(written.num_values, nulls)
     values = [written.min_value, written.max_value]
     if written.all_null is None:
@@ -238,7 +241,9 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> pa.Array:
-    """Replace maxima that may be prefixes by a bound above all values with the prefix; null if unbounded.
+    """Raise maxima that may be prefixes above all values with the prefix.
+
+    The result is null if there is no such bound.
 
     Entries whose `kind` is -1 keep their maximum.
     """
@@ -253,7 +258,10 @@ def _with_prefixes_raised(
 
 
 def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:
-    """Return one bound with untrusted entries nulled, and where its exactness flag still holds."""
+    """Return one bound without untrusted entries, and its exactness validity.
+
+    Untrusted entries become null. The flags are True where the claim of exactness still holds.
+    """
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         good = good & ~(rebased & flags_from(pc.less(values, common_calendar_start(values.type))))
     kept = good & valid_flags(values)
@@ -277,7 +285,7 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
 def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
-    """Decode the trusted statistics, each entry by the type that its file stores."""
+    """Decode trusted statistics by the stored type of each file."""
     decoded = _decoded(column, written, trusts, kind)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():

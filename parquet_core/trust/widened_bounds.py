@@ -71,7 +71,7 @@ def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for
 
 
 def _later(upper: pa.Array) -> pa.Array:
-    """Return upper bounds of timestamps plus the microseconds that truncation may have lost."""
+    """Return upper bounds of timestamps plus possibly truncated microseconds."""
     micros = numbers_from(upper)
     top = np.iinfo(np.int64).max - LOST_MICROS
     return from_numpy(np.minimum(micros, top) + LOST_MICROS, upper.type, valid=flags_from(upper.is_valid()))
@@ -88,7 +88,7 @@ def _modern(pair: Pair) -> Pair:
 
 
 def _of_floats(pair: Pair) -> Pair:
-    """Widen bounds to enclose both the double and the float of the same text."""
+    """Widen bounds to enclose the double and float of one text."""
     low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
     return Pair(
         pc.min_element_wise(pair.lower, low.cast(pa.float64()), skip_nulls=False),
@@ -97,7 +97,7 @@ def _of_floats(pair: Pair) -> Pair:
 
 
 def _numbers(pair: Pair) -> Pair:
-    """Replace NaN bounds with null, and widen zero bounds to -0.0 and 0.0."""
+    """Replace NaN bounds with null; widen zeros to -0.0 and 0.0."""
     kind = pair.lower.type
     none, zero = pa.scalar(None, kind), pa.scalar(0.0, kind)
     low = pc.if_else(pc.is_nan(pair.lower), none, pair.lower)

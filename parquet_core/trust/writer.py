@@ -58,7 +58,7 @@ def application_of(created_by: str) -> str:
 
 
 def counts_nan_in(created_by: str) -> bool:
-    """True if non-NaN bounds of FLOAT and DOUBLE prove that no value is NaN.
+    """True if non-NaN bounds of floats prove the absence of NaN.
 
     parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and then writes no
     column index; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and

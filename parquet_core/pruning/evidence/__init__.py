@@ -1,1 +1,1 @@
-"""Kinds of evidence: each module returns outcome sets for a leaf and containers."""
+"""Kinds of evidence; each module returns outcome sets of containers."""

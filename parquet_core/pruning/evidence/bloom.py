@@ -89,7 +89,7 @@ def outcomes_of_each_from_filters(
 
 
 def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
-    """Return the literal of a comparison if filters can be probed without conversion.
+    """Return the literal of a comparison, if filters need no conversion.
 
     None for other leaves, and for literals whose type differs from the column's.
     """

@@ -38,7 +38,7 @@ def can_decide(leaf: Leaf) -> bool:
 def outcomes_of_each_from_dictionaries(
     leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None], *, may_be_null: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint8]:
-    """Return outcome sets by leaf and container, given complete dictionaries of a column.
+    """Return outcome sets by leaf and container from complete dictionaries.
 
     `dictionaries`: None for a missing one. `may_be_null`: flags of containers that may hold null, by default all; they
     matter only to conditions that may be TRUE or FALSE for null (`OnValues`).

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class RowUse(Enum):
-    """The purpose of a test of rows; its value begins the message of an error."""
+    """Purpose of a test of rows; its value begins error messages."""
 
     COUNT = "rows are not counted"
     READ = "rows are not read"

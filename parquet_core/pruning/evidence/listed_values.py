@@ -1,4 +1,4 @@
-"""Sorted values of an IN list, in which bounds are located by binary search."""
+"""Sorted values of an IN list, searched for bounds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class ListedValues(NamedTuple):
         return _placed(own, others)
 
     def between(self, low: pa.Scalar, high: pa.Scalar) -> pa.Array:
-        """Return the values from `low` to `high`, both included; null is no limit."""
+        """Return the values from `low` to `high`; null is no limit.
+
+        Both limits are included.
+        """
         first, stop = 0, len(self.ascending)
         if low.is_valid:
             first = int(self.places(pa.repeat(low, 1))[0]) // 2
@@ -108,7 +111,7 @@ def _is_ascending(values: pa.Array) -> bool:
 
 
 def _runs(values: pa.Array) -> Numbers:
-    """Number sorted values; two share a number if all values between are listed."""
+    """Number sorted values by run, without gaps inside a run."""
     numbers = ordered_numbers(values)
     if pa.types.is_decimal128(values.type):
         halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]

@@ -55,7 +55,10 @@ class _Placed(NamedTuple):
 
 
 def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArray:
-    """Return the result of `outcomes_from_bounds` for several leaves of one column, one row for each leaf."""
+    """Return outcome sets for several leaves of one column, by leaf.
+
+    Equal to `outcomes_from_bounds` for each leaf.
+    """
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
     alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
@@ -129,7 +132,7 @@ def _places(ordered: NDArray[Any], numbers: NDArray[Any] | None) -> Scale:
 
 
 def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
-    """Flag containers where the comparison cannot be TRUE, and where it cannot be FALSE."""
+    """Flag where the comparison cannot be TRUE, and cannot be FALSE."""
     low, high = placed.low, placed.high
     match op:
         case Op.LT:
@@ -161,7 +164,7 @@ def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> ND
 
 
 def bounds_of_values(values: pa.Array) -> Bounds:
-    """Return bounds of containers that hold one value each, which may be null."""
+    """Return bounds of containers with one value each, possibly null."""
     null = flags_from(pc.is_null(values))
     lower = upper = values
     nan = np.zeros(len(values), np.bool_)

@@ -60,7 +60,9 @@ class Presence(NamedTuple):
 
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
-    """Return the outcome set of each container, given bounds of the leaf's column.
+    """Return the outcome set of each container from its bounds.
+
+    `bounds`: bounds of the leaf's column.
 
     `presence`: the result of `presence_of(bounds)`; computed if None.
     """
@@ -103,7 +105,10 @@ def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
 
 
 def holds_for_nan(leaf: Compare | Interval | In) -> bool:
-    """True if the leaf is TRUE for NaN, which is larger than every number."""
+    """True if the leaf is TRUE for NaN.
+
+    NaN is larger than every number.
+    """
     match leaf:
         case Compare(_, op, value):
             return op in (HOLD_FOR_EQUAL if is_nan(value) else HOLD_FOR_LARGER)
@@ -131,7 +136,7 @@ def _certain(answer: pa.Array) -> Flags:
 
 
 def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
-    """Flag containers where no non-NaN value makes the leaf TRUE, and where none makes it FALSE."""
+    """Flag where non-NaN values cannot be TRUE, and cannot be FALSE."""
     if pa.types.is_boolean(lower.type):
         lower, upper = lower.cast(pa.uint8()), upper.cast(pa.uint8())
     match _as_for_numbers(leaf):
@@ -167,7 +172,7 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
 
 
 def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
-    """Return the constant result of comparing with an extreme value of the type.
+    """Return the constant result of comparing with an extreme value.
 
     None if the result depends on the compared value. The extremes are the smallest and largest value, or infinities.
 
@@ -216,7 +221,7 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
 
 
 def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, Flags]:
-    """Flag containers where IN cannot be TRUE, and where it cannot be FALSE.
+    """Flag where IN cannot be TRUE, and where it cannot be FALSE.
 
     TRUE requires a listed value between the bounds, and FALSE an unlisted one. The range from the smallest to the
     largest listed value is not enough to decide either.

@@ -1,4 +1,6 @@
-"""Satisfiability of predicates: no row at all satisfies `x > 5 AND x < 3`.
+"""Satisfiability of predicates, such as `x > 5 AND x < 3`.
+
+No row at all satisfies this example.
 
 A predicate on one column has the same outcome for all values between two neighboring literals. Therefore testing each
 literal, the value after it, the extreme values of the type, null and NaN is sufficient.
@@ -75,7 +77,9 @@ def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
 
 
 def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
-    """Flag the values of a column, including null, that may satisfy all `parts`.
+    """Flag the values of a column that may satisfy all `parts`.
+
+    Null is a value here.
 
     `values`: in the type of the literals; strings as `BINARY`.
     """
@@ -100,7 +104,7 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """True if a comparison may replace one with a literal beyond the column's type.
+    """True if a comparison may replace one beyond the column's type.
 
     It then compares with the largest value of the type, and is not valid for larger values. Spark reads such values if
     a file holds them: decimals with more digits than declared, and UINT_8 and UINT_16 beyond their range. Spark reads

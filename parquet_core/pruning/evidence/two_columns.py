@@ -49,7 +49,7 @@ def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArra
 
 
 def _ends(left: Bounds, right: Bounds) -> list[pa.Array]:
-    """Return lower and upper bounds of both sides, cast to a common type.
+    """Return the bounds of both sides, cast to a common type.
 
     Values of the common type compare as the columns do.
     """

@@ -81,7 +81,10 @@ class AuxiliaryLeaves:
         return wanted
 
     def null_columns(self) -> tuple[tuple[int, Path], ...]:
-        """Return the columns of null tests, each with the index of the test among all leaves."""
+        """Return the columns of null tests, with the index of each test.
+
+        Indices count all leaves.
+        """
         positions = [i for _, rows in self.nulls for i in range(rows.start, rows.stop)]
         return tuple((i, self.extra[i - self.leaves].column) for i in positions)
 

@@ -1,4 +1,7 @@
-"""Bloom filter level; filters are read only where an absent value could skip data."""
+"""Bloom filter level.
+
+Filters are read only where an absent value could skip data.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 
 
 def _nothing_to_look_up(query: PruningQuery) -> str:
-    """Return why no condition can be looked up; names an unsupported condition if any."""
+    """Return why no condition can be looked up.
+
+    The reason names an unsupported condition if there is one.
+    """
     asked = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
     part = next((part for part in asked if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
     if part is None:
@@ -79,7 +85,10 @@ def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[i
 
 
 def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Return why the filter did not exclude a value; "" for leaves other than equalities."""
+    """Return why the filter did not exclude a value.
+
+    Returns "" for leaves other than equalities.
+    """
     if probes(leaf) is None:
         return ""
     if int(query.index.footers.chunks(column).bloom_filter[position, 0]) <= 0:

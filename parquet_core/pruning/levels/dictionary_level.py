@@ -1,4 +1,6 @@
-"""Dictionary level; dictionaries are read column by column while they could skip row groups.
+"""Dictionary level.
+
+Dictionaries are read column by column while they could skip row groups.
 
 A dictionary is part of the column chunk, so reading it costs about as much as reading data. It is read if it has at
 most half of the bytes that the predicate's columns have in the row group, since a skip saves at least those bytes.
@@ -141,7 +143,7 @@ def _worth(query: PruningQuery) -> Numbers:
 def _helpful(
     query: PruningQuery, outcomes: OutcomeArray, wanted: Sequence[Outcomes | None], waiting: Sequence[_Candidate]
 ) -> Flags:
-    """Flag row groups that the dictionaries of `waiting` columns would skip at best.
+    """Flag row groups that dictionaries of `waiting` columns could skip.
 
     At best, dictionaries remove the outcomes of leaves that let the predicate be TRUE (`wanted`). Dictionaries never
     remove NULL, nor the only remaining outcome of a leaf.
@@ -157,7 +159,7 @@ def _helpful(
 
 
 def _undecided(outcomes: OutcomeArray) -> Flags:
-    """Flag row groups where some leaf may be TRUE and may be FALSE.
+    """Flag row groups where some leaf may be TRUE or FALSE.
 
     A dictionary cannot narrow other outcomes.
     """
@@ -175,7 +177,10 @@ def _batches(positions: Numbers, cost: Numbers, probed: int) -> Iterator[Numbers
 
 
 def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Return why the dictionary did not skip a row group; "" if it was not relevant."""
+    """Return why the dictionary did not skip a row group.
+
+    Returns "" if the dictionary was not relevant.
+    """
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
     (known,) = query.index.dictionaries.at_hand(column, np.array([position]))

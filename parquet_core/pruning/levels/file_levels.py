@@ -30,7 +30,10 @@ _EXECUTORS = KnownLevel.EXECUTORS.key
 
 
 def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Evaluate the partition bounds of a manifest list; None if the table has no manifest list."""
+    """Evaluate the partition bounds of a manifest list.
+
+    None if the table has no manifest list.
+    """
     by_list = query.files.by_list
     if by_list is None:
         return None
@@ -83,7 +86,10 @@ PARTITIONS = PruningLevel(_PARTITIONS, evaluate_partitions, is_free=True)
 
 
 def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Evaluate file statistics in the list of files; None if the list lacks statistics."""
+    """Evaluate file statistics in the list of files.
+
+    None if the list has no statistics.
+    """
     if query.files.files_with_statistics is None:
         return None
     outcomes = before.by_leaf.copy()
@@ -118,7 +124,10 @@ LOG_STATISTICS = PruningLevel(_LOG_STATISTICS, evaluate_log_statistics, is_free=
 
 
 def evaluate_executors(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Merge the results of Spark executors, which evaluated all levels; None if they did not run."""
+    """Merge the results of Spark executors, which evaluated all levels.
+
+    None if they did not run.
+    """
     elsewhere = query.files.elsewhere
     if elsewhere is None:
         return None

@@ -1,4 +1,7 @@
-"""Page index level; it is last, because no other level can use parts of row groups."""
+"""Page index level.
+
+It is the last level, because no other level can use parts of row groups.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ class PageOutcomes:
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate page indexes of remaining row groups, except those where every row matches."""
+    """Evaluate the page indexes of undecided row groups.
+
+    Row groups where every row matches are left out.
+    """
     index = query.index
     positions = np.flatnonzero(before.remaining & ~must_match(before.outcomes))
     columns = query.page_columns(before.by_leaf[:, positions], positions)
@@ -68,7 +74,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 
 
 def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Return why page bounds do not decide a leaf in a row group, "" if unknown."""
+    """Return why page bounds do not decide a leaf, "" if unknown."""
     pages = state.of_pages
     if pages is None or leaf.column not in pages.pages:
         known = query.index.page_indexes.why_silent(column, position)

@@ -48,15 +48,21 @@ class PruningQuery:
     of_pages: bool = True
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
-        """Return the column whose metadata may decide the leaf; None if files lack such metadata."""
+        """Return the column whose metadata may decide the leaf.
+
+        None if files lack such metadata.
+        """
         return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
 
     def columns_with_metadata(self) -> list[LeafColumn]:
-        """Return the columns of the predicate for which files may have metadata, each once."""
+        """Return the columns of the predicate that may have metadata.
+
+        Each column is listed once.
+        """
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
-        """Return the columns whose page indexes may decide more in the row groups at `positions`.
+        """Return the columns whose page indexes may decide more.
 
         `outcomes`: of all `parts` in these row groups. Includes columns of undecided null tests, which have both nulls
         and values in some row group. A column is left out if only conditions tested on values use it, unless its
@@ -80,7 +86,7 @@ class PruningQuery:
         return [leaf for i in numbers if isinstance(leaf := self.parts[i], ColumnLeaf)]
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
-        """Return columns with metadata, each with the indices of its leaves in `parts`."""
+        """Return columns with metadata, and their leaf indices in `parts`."""
         leaves_of: dict[Path, list[int]] = {path: [] for path in self.columns}
         for i, leaf in enumerate(self.parts):
             if isinstance(leaf, ColumnLeaf) and leaf.column in leaves_of:
@@ -88,7 +94,10 @@ class PruningQuery:
         return [(self.columns[path], leaf_indices) for path, leaf_indices in leaves_of.items() if leaf_indices]
 
     def pairs(self) -> list[tuple[int, CompareColumns]]:
-        """Return comparisons of two columns with metadata, each with its index in `parts`."""
+        """Return comparisons of two columns, with their index in `parts`.
+
+        Both columns may have metadata.
+        """
         return [
             (i, leaf)
             for i, leaf in enumerate(self.parts)

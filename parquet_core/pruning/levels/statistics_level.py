@@ -62,7 +62,7 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 
 
 def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Return why the statistics that a leaf needs are not trusted, "" if they are."""
+    """Return why the statistics for a leaf are not trusted, or ""."""
     footers = query.index.footers
     why = footers.why_doubted(column, position)
     if not why and footers.faulty(column):
