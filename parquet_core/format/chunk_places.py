@@ -1,7 +1,6 @@
 """Byte ranges of structures in footers, and their conflicts.
 
 The structures are column chunks, page indexes and bloom filters.
-
 Source: `parquet.thrift` of parquet-format.
 """
 
@@ -36,7 +35,7 @@ CHUNK_PLACES = struct(
 
 
 class Conflict(IntFlag):
-    """Contradictions of a column chunk with its row group or file."""
+    """Contradictions of a column chunk with itself, its row group or file."""
 
     FEWER_VALUES = 1
     MORE_VALUES = 2
@@ -106,10 +105,8 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
 def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) -> list[Flags]:
     """Flag chunks whose range overlaps another range of the file.
 
-    Returns one array per kind of range.
-
-    `ranges`: offset and length by kind; the first kind is data. A range is missing if its offset or length is not
-    positive, except that data may begin at 0.
+    Returns one array per kind of range. `ranges`: offset and length by kind; the first kind is data. A range is missing
+    if its offset or length is not positive, except that data may begin at 0.
     """
     # Shift the ranges of each file so that ranges of different files never overlap.
     base, size = (np.cumsum(around.sizes) - around.sizes)[around.file], around.sizes[around.file]

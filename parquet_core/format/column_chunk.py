@@ -82,10 +82,9 @@ class ColumnChunk(NamedTuple):
 class ColumnChunks:
     """Chunks of one column in successive row groups.
 
-    Negative numbers are unknown or missing.
-
-    `present`: the footer describes the chunk; False if the column is encrypted. `encodings`: bit e is set for encoding
-    e. `encoding_stats`: the encoded list, None if missing. Byte ranges have shape (chunks, 2): offset and length.
+    Negative numbers are unknown or missing. `present`: the footer describes the chunk; False if the column is
+    encrypted. `encodings`: bit e is set for encoding e. `encoding_stats`: the encoded list, None if missing. Byte
+    ranges have shape (chunks, 2): offset and length.
     """
 
     present: NDArray[np.bool_]

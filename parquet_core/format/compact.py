@@ -246,11 +246,9 @@ def decode_columns(
 ) -> tuple[Table, Table]:
     """Decode one list per byte range into columns of numbers.
 
-    Elements are numbers, byte strings, or structs of numbers.
-
-    Returns the element count of each list, and the numbers of the elements column by column: the first numbers of all
-    elements, then the second numbers, and so on. A negative stop means a missing list, whose count is MISSING. Raises
-    MalformedFile as `decode_table` does.
+    Elements are numbers, byte strings, or structs of numbers. Returns the element count of each list, and the numbers
+    of the elements column by column: the first numbers of all elements, then the second numbers, and so on. A negative
+    stop means a missing list, whose count is MISSING. Raises MalformedFile as `decode_table` does.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
@@ -319,7 +317,7 @@ def _malformed(bad: Exception, start: int, stop: int, place: str) -> MalformedFi
     return MalformedFile(f"{where}metadata ends early, after {stop - start} bytes; the file is cut off")
 
 
-# The functions below return the position after the bytes that they read, unless documented otherwise.
+# Functions below that take a position return the position after the bytes that they read, unless documented otherwise.
 
 
 def _after(data: bytes, position: int, size: int) -> int:

@@ -94,10 +94,9 @@ def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
 def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
     """Return offset and length of the dictionary page.
 
-    Returns the reason as text if the page is missing.
-
-    `first_page`: offset of the first data page by the offset index, None if unknown. The length is exact if the offset
-    of the first data page is known; otherwise it is a guess, which `page_bytes` corrects.
+    Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
+    None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
+    `page_bytes` corrects.
     """
     offset, stop = chunk.dictionary_page_offset, first_page
     if offset is None or not 0 < offset < chunk.data_page_offset:
@@ -128,10 +127,8 @@ def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str)
 def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
     """Decode the dictionary page at the start of `data`.
 
-    Later bytes are ignored.
-
-    Returns the values in their physical form, or the reason why they cannot be trusted: a missing entry would exclude a
-    value that the chunk holds.
+    Later bytes are ignored. Returns the values in their physical form, or the reason why they cannot be trusted: a
+    missing entry would exclude a value that the chunk holds.
     """
     page = _parse_header(data, chunk, leaf, place)
     if isinstance(page, str):

@@ -1,7 +1,6 @@
 """Read and decode the footers of many files.
 
 Only the parts of FileMetaData that pruning and layout checks need are decoded.
-
 Source: `parquet.thrift` of parquet-format.
 """
 

@@ -1,9 +1,8 @@
 """Derive the Arrow type of a leaf from its Parquet type.
 
-The Parquet type is the physical type and the logical or converted type.
-
-The members of the union LogicalType and the values of the enum ConvertedType are numbered as in `parquet.thrift`. If
-the annotation is unknown or does not fit the physical type, the type is None and values are not compared.
+The Parquet type is the physical type and the logical or converted type. The members of the union LogicalType and the
+values of the enum ConvertedType are numbered as in `parquet.thrift`. If the annotation is unknown or does not fit the
+physical type, the type is None and values are not compared.
 """
 
 from __future__ import annotations

@@ -292,9 +292,8 @@ class _Structs:
     def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:
         """Return bounds, flags of contradicting chunks, and bytes per chunk.
 
-        A chunk contradicts itself if one of its null pages has a bound.
-
-        A null page has an empty string as placeholder, which is not a bound.
+        A chunk contradicts itself if one of its null pages has a bound. A null page has an empty string as placeholder,
+        which is not a bound.
         """
         buffer = np.frombuffer(self.encoded.buffer, np.uint8)
         # Use 32-bit positions if possible, to save memory: each page has two per list.

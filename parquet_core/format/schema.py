@@ -53,9 +53,7 @@ class Repetition(IntEnum):
 class SchemaElement:
     """A node of the flattened schema tree, as written.
 
-    Fields that the writer left out are None.
-
-    `logical`: the field id of the set LogicalType member, and its slots.
+    Fields that the writer left out are None. `logical`: the field id of the set LogicalType member, and its slots.
     """
 
     name: str
@@ -109,10 +107,8 @@ class LeafColumn:
 def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
     """Return the leaves of a schema tree.
 
-    `elements`: depth first, with the root first.
-
-    Raises MalformedFile for an invalid tree, and UnsupportedFeature for unsupported types and for two leaves with the
-    same path. Errors name `place`.
+    `elements`: depth first, with the root first. Raises MalformedFile for an invalid tree, and UnsupportedFeature for
+    unsupported types and for two leaves with the same path. Errors name `place`.
     """
     walk = iter(elements)
     root = next(walk, None)

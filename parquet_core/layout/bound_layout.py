@@ -99,10 +99,8 @@ def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
 def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
     """Find a column by its dotted path.
 
-    Case is ignored if that is unambiguous.
-
-    `layout_key`: the key of the layout that names the column, for messages. Raises LayoutError, which suggests similar
-    names, if the column is missing, ambiguous, a partition column or nested.
+    Case is ignored if that is unambiguous. `layout_key`: the key of the layout that names the column, for messages.
+    Raises LayoutError, which suggests similar names, if the column is missing, ambiguous, a partition column or nested.
     """
     exact = [column for column in index.groups.columns if column.name == name]
     matching = exact or [column for column in index.groups.columns if column.name.casefold() == name.casefold()]

@@ -123,10 +123,8 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
     """Return the row groups of the largest partition.
 
-    Also returns True if the table has no other row groups.
-
-    Only one partition is judged, because a curve runs within each partition: an equality keeps some row groups of every
-    partition, even with perfect clustering.
+    Also returns whether the table has no other row groups. Only one partition is judged, because a curve runs within
+    each partition: an equality keeps some row groups of every partition, even with perfect clustering.
     """
     filled = np.flatnonzero(bound.index.groups.row_count > 0)
     partition = bound.partition[bound.index.groups.file[filled]]

@@ -133,9 +133,8 @@ _FIX = Fix("rewrite the files that overlap: ", Step.OPTIMIZE)
 def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     """Report whether files and row groups overlap on the sort key.
 
-    Only the first column of the sort key is compared.
-
-    Row groups are compared over all files. Only containers of the same partition are compared.
+    Only the first column of the sort key is compared. Row groups are compared over all files. Only containers of the
+    same partition are compared.
     """
     if not bound.sort_key:
         return

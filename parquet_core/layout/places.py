@@ -33,7 +33,7 @@ def file_name(index: MetadataIndex, number: int) -> str:
 
 
 def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
-    """Return the name of the first file and the count of others."""
+    """Return the name of the first file, and how many follow."""
     location = file_name(index, int(numbers[0]))
     return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
 
@@ -45,7 +45,7 @@ def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | No
 
 
 def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
-    """Return the location of the first row group and the count of others."""
+    """Return the location of the first row group, and how many follow."""
     location = row_group_place(index, positions[0], column)
     return location if len(positions) == 1 else f"{location} (and {counted(len(positions) - 1, 'more row group')})"
 
@@ -53,7 +53,7 @@ def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: Lea
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
     """Return the share of affected files as text.
 
-    For a single file it is the share of row groups.
+    It is the share of row groups if there is only one file.
     """
     files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
     if files == 1:

@@ -21,7 +21,7 @@ _WORDS = {"ASC", "DESC", "NULLS", "FIRST", "LAST"}
 class SortKey(NamedTuple):
     """A column with sort direction and place of nulls.
 
-    The defaults are those of Spark.
+    The defaults are the same as in Spark.
     """
 
     column: str
@@ -34,7 +34,7 @@ class SortKey(NamedTuple):
 
 
 def direction_hint(name: str, columns: Sequence[str]) -> str:
-    """Return a hint on directions if `name` is a column and a word.
+    """Return a hint on directions if `name` is column and word.
 
     Returns "" for other names.
 
@@ -48,9 +48,8 @@ def direction_hint(name: str, columns: Sequence[str]) -> str:
 def parse_sort_key(key: str, option: str = "sort_by") -> SortKey:
     """Parse one sort key.
 
-    A key is a column, optionally with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`.
-
-    `option`: name of the option that contains the key, for messages.
+    A key is a column, optionally with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`. `option`: name of the option
+    that contains the key, for messages.
 
     >>> parse_sort_key("amount desc")
     SortKey(column='amount', descending=True, nulls_last=True)

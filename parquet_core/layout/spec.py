@@ -59,7 +59,7 @@ class Finding:
 
     `code`: stable identifier, for filters.
     `location`: file, row group and column, if they apply.
-    `remedy`: the next step; empty only for severity `info`. `columns`: the affected columns, () if it concerns none.
+    `remedy`: the next step; empty only for severity `info`. `columns`: the affected columns, () if it is not about any.
     `fix`: the remedy as a value, for tools that word it themselves; None if the remedy is only text.
     """
 
@@ -113,7 +113,7 @@ class LayoutSpec:
     `partition_by`: top-level columns whose values split the table into directories. They must not be in `sort_by`.
     `sort_by`: top-level columns in SQL syntax, such as `"day"`, `"amount DESC"` or `"id ASC NULLS LAST"`. The default
     is ascending; as in Spark, nulls come first if ascending and last if descending. Put a name that ends with such
-    words in backquotes. Rows are sorted within each partition.
+    words into backquotes. Rows are sorted within each partition.
     `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, for queries that filter by each of them alone.
     Rows follow a Z-order or Hilbert curve through the ranks of their values, so skewed values do no harm.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.

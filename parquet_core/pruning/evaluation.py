@@ -127,7 +127,7 @@ def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
 def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:
     """Flag row groups that remain after the free levels.
 
-    These levels use what was read with the file listing and the footers.
+    These levels use only the file listing and the footers.
     """
     return evaluate_levels(query_of(predicate, index, files), [level for level in LEVELS if level.is_free])[
         -1
@@ -177,9 +177,8 @@ def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
 def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges]:
     """Return positions and byte ranges of bloom filters to fetch.
 
-    `left`: positions of the remaining row groups.
-
-    One pair per column that the predicate looks up; filters that are cached, in memory or on disk, are left out.
+    `left`: positions of the remaining row groups. One pair per column that the predicate looks up; filters that are
+    cached, in memory or on disk, are left out.
     """
     filters = query.index.bloom_filters
     looked_up = [it for it, numbers in query.by_column() if any(probes(query.parts[i]) is not None for i in numbers)]
@@ -192,10 +191,9 @@ def fetch_ahead(
 ) -> None:
     """Fetch bloom filters and page indexes in one round of requests.
 
-    `left`: positions of the remaining row groups.
-
-    `located`: columns whose pages will be read. Fetches nothing if there are more files than parallel requests
-    (`IN_FLIGHT`): then the filters are read first, since they may exclude most files.
+    `left`: positions of the remaining row groups. `located`: columns whose pages will be read. Fetches nothing if there
+    are more files than parallel requests (`IN_FLIGHT`): then the filters are read first, since they may exclude most
+    files.
     """
     index = query.index
     if len(distinct(index.groups.file[left])) > IN_FLIGHT:

@@ -207,7 +207,7 @@ class ValueTest(Protocol):
 class OnValues:
     """A condition on one column, tested on known values.
 
-    Bounds decide it only if they are equal.
+    Bounds are known values only if they are equal.
     """
 
     column: Path
@@ -261,7 +261,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class IsTruth:
-    """`child IS TRUE`, `IS FALSE` or, for NULL, `IS UNKNOWN`; never NULL itself."""
+    """`child IS TRUE`, `IS FALSE` or, for NULL, `IS UNKNOWN`; never NULL."""
 
     child: Predicate
     truth: Outcomes

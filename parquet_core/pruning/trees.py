@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PredicateNode(NamedTuple):
-    """A node and the list indices of its operands, () for a leaf."""
+    """A node and the list indices of its operands; leaves have ()."""
 
     predicate: Predicate
     operands: tuple[int, ...]
@@ -50,7 +50,8 @@ def post_order(predicate: Predicate) -> list[PredicateNode]:
 def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
     """Combine the outcomes of the leaves into the outcome of the predicate.
 
-    `answers`: one array per leaf, from left to right, with one entry per container. There is no recursion.
+    `answers`: one array per leaf, from left to right, with one entry per container. Does not recurse, so trees may be
+    deep.
 
     >>> from parquet_core.pruning.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
@@ -86,7 +87,7 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
 
     NONE if the leaf does not block a skip. Every child of an AND blocks a skip; a child of an OR does if it may be
     TRUE; below NOT, FALSE counts instead of TRUE. `answers`: outcomes of the leaves from left to right, one array entry
-    per container. There is no recursion.
+    per container. Does not recurse, so trees may be deep.
 
     >>> from parquet_core.pruning.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))

@@ -170,9 +170,8 @@ def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
 def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Flag chunks whose possibly truncated bounds contradict their pages.
 
-    A page is outside the chunk's bounds, or no page reaches an exact bound.
-
-    For strings, whose bounds may be truncated, and shorter in pages than in chunks.
+    A contradiction is a page outside the chunk's bounds, or an exact bound that no page reaches. This test is for
+    strings, whose bounds may be truncated, and shorter in pages than in chunks.
     """
     apart, low_met, high_met = (np.zeros(len(pages), np.bool_) for _ in range(3))
     for start in range(0, len(pages), _BLOCK):
@@ -195,9 +194,8 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Flag chunks whose numeric bounds contradict their pages.
 
-    A page is outside the chunk's bounds, or all pages together have other bounds.
-
-    For numbers, whose bounds are never truncated.
+    A contradiction is a page outside the chunk's bounds, or a bound that differs from the bound of all pages. This test
+    is for numbers, whose bounds are never truncated.
     """
     low, high = _numbers(chunks.lower), _numbers(chunks.upper)
     least_low, most_low = _extremes(pages.lower, first)

@@ -1,9 +1,8 @@
 """Rules for contradicting counts and bounds of a column.
 
-They apply to Parquet, Delta logs and Iceberg manifests.
-
-A count outside of its range is unknown. Bounds next to counts that leave no value for them are unknown, and so are
-these counts. A lower bound above the upper bound leaves both unknown. An entry with a contradiction keeps its rows.
+They apply to Parquet, Delta logs and Iceberg manifests. A count outside of its range is unknown. Bounds next to counts
+that leave no value for them are unknown, and so are these counts. A lower bound above the upper bound leaves both
+unknown. An entry with a contradiction keeps its rows.
 """
 
 from __future__ import annotations
@@ -29,11 +28,9 @@ if TYPE_CHECKING:
 class ClaimedBounds(NamedTuple):
     """Claims of a log or manifest about a column, by file.
 
-    The rules are not yet applied.
-
-    `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`: a bound is written, decoded
-    or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1. `values`: values that the counts
-    cover, nulls included. A negative count is unknown.
+    The rules are not yet applied. `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`:
+    a bound is written, decoded or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1.
+    `values`: values that the counts cover, nulls included. A negative count is unknown.
     """
 
     lower: pa.Array

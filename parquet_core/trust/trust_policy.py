@@ -1,10 +1,9 @@
 """Decide which statistics of a column are trusted.
 
-The decision depends on schema, writer and column order.
-
-`min_value` and `max_value` are each trusted under a column order that is defined for the type. If the writer gave
-neither, the deprecated `min` and `max` are trusted if their signed comparison is the order of the column, or if both
-are the same value. Facts that a writer is known to get wrong are not trusted (`known_faults`).
+The decision depends on schema, writer and column order. `min_value` and `max_value` are each trusted under a column
+order that is defined for the type. If the writer gave neither, the deprecated `min` and `max` are trusted if their
+signed comparison is the order of the column, or if both are the same value. Facts that a writer is known to get wrong
+are not trusted (`known_faults`).
 Source: `parquet.thrift` of parquet-format.
 """
 
@@ -88,10 +87,9 @@ def trust(
 ) -> Trust:
     """Decide which statistics of a column are trusted.
 
-    `column`: column of the table. `provenance`: footer contents of one kind of files.
-
-    `traits`: traits of the chunks, by default all, which are trusted least. `believing`: ignore known faults of the
-    writer that Spark's reader ignores too.
+    `column`: column of the table. `provenance`: footer contents of one kind of files. `traits`: traits of the chunks,
+    by default all, which are trusted least. `believing`: ignore known faults of the writer that Spark's reader ignores
+    too.
     """
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
@@ -145,9 +143,7 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
 def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
     """True if the file may have nulls of an unrepeated column.
 
-    The column is an optional leaf of any type.
-
-    False if the writer is known to miscount its nulls.
+    The column is an optional leaf of any type. False if the writer is known to miscount its nulls.
     """
     alike = provenance.by_any_case.get(in_any_case(column.path[0]), [])
     named = [leaf for leaf in alike if leaf.path == column.path]

@@ -2,7 +2,7 @@
 
 Contradictory statistics of a container become unknown. If the counts leave no value for the bounds, both counts and
 bounds are dropped. Bounds are dropped if the lower bound is above the upper bound, if the type cannot hold a bound, or
-if a bound is NaN. A count is dropped if it is negative or larger than the number of values.
+if a bound is NaN. A count is dropped if it is outside its possible range.
 """
 
 from __future__ import annotations
@@ -243,9 +243,7 @@ def _with_prefixes_raised(
 ) -> pa.Array:
     """Raise maxima that may be prefixes above all values with the prefix.
 
-    The result is null if there is no such bound.
-
-    Entries whose `kind` is -1 keep their maximum.
+    The result is null if there is no such bound. Entries whose `kind` is -1 keep their maximum.
     """
     if not pa.types.is_binary(high.type):
         return high

@@ -81,7 +81,6 @@ def _shares_vtables(encoded: str) -> bool:
     """True if two fields of an encoded Arrow schema share a vtable.
 
     False if no fields do, or if the schema is missing.
-
     Source: Message.fbs and Schema.fbs of Arrow: the header is member 2 of a message, the fields member 1 of a schema.
     """
     try:

@@ -100,7 +100,7 @@ def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
 
 
 def _without(leaf: Leaf) -> np.uint8:
-    """Return the possible outcomes if none of the probed values is present."""
+    """Return the possible outcomes if all probed values are absent."""
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     return np.uint8(Outcomes.UNKNOWN & ~never)
 

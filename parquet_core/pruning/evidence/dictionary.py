@@ -41,7 +41,7 @@ def outcomes_of_each_from_dictionaries(
     """Return outcome sets by leaf and container from complete dictionaries.
 
     `dictionaries`: None for a missing one. `may_be_null`: flags of containers that may hold null, by default all; they
-    matter only to conditions that may be TRUE or FALSE for null (`OnValues`).
+    matter only to conditions that are tested on values (`OnValues`), which need not be NULL for null.
     """
     answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]

@@ -62,9 +62,7 @@ class Presence(NamedTuple):
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
     """Return the outcome set of each container from its bounds.
 
-    `bounds`: bounds of the leaf's column.
-
-    `presence`: the result of `presence_of(bounds)`; computed if None.
+    `bounds`: bounds of the leaf's column. `presence`: the result of `presence_of(bounds)`; computed if None.
     """
     null, nan, number = presence = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):

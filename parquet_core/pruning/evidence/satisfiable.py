@@ -1,9 +1,8 @@
 """Satisfiability of predicates, such as `x > 5 AND x < 3`.
 
-No row at all satisfies this example.
-
-A predicate on one column has the same outcome for all values between two neighboring literals. Therefore testing each
-literal, the value after it, the extreme values of the type, null and NaN is sufficient.
+No row at all satisfies this example. A predicate on one column has the same outcome for all values between two
+neighboring literals. Therefore testing each literal, the value after it, the extreme values of the type, null and NaN
+is sufficient.
 """
 
 from __future__ import annotations
@@ -79,9 +78,7 @@ def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
 def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
     """Flag the values of a column that may satisfy all `parts`.
 
-    Null is a value here.
-
-    `values`: in the type of the literals; strings as `BINARY`.
+    Null is a value here. `values`: in the type of the literals; strings as `BINARY`.
     """
     selected = np.ones(len(values), np.bool_)
     for part in parts:

@@ -1,6 +1,6 @@
 """Pruning levels in cost order.
 
-Each level is an entry in LEVELS.
+A new kind of evidence is a module in this package and an entry in LEVELS.
 
 A manifest list summarizes each manifest. Partition values are stored in paths or in a Delta log, which may also have
 statistics of whole files. Footers, with row-group statistics, are read only for the remaining files. If a chunk has

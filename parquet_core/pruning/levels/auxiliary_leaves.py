@@ -67,10 +67,8 @@ class AuxiliaryLeaves:
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
         """Return the relevant outcomes of all leaves.
 
-        `of_leaves`: relevant outcomes of the predicate's leaves.
-
-        None if the outcome of a leaf alone is not relevant: values of lists, null tests, and an `isnan` that is
-        evaluated by its comparison with NaN.
+        `of_leaves`: relevant outcomes of the predicate's leaves. None if the outcome of a leaf alone is not relevant:
+        values of lists, null tests, and an `isnan` that is evaluated by its comparison with NaN.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
         for leaf, rows in self.nans:

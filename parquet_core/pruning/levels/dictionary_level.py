@@ -1,10 +1,9 @@
 """Dictionary level.
 
-Dictionaries are read column by column while they could skip row groups.
-
-A dictionary is part of the column chunk, so reading it costs about as much as reading data. It is read if it has at
-most half of the bytes that the predicate's columns have in the row group, since a skip saves at least those bytes.
-Dictionaries of at most `ALWAYS_WORTH` bytes are always read: they take no longer than the request itself.
+Dictionaries are read column by column while they could skip row groups. A dictionary is part of the column chunk, so
+reading it costs about as much as reading data. It is read if it has at most half of the bytes that the predicate's
+columns have in the row group, since a skip saves at least those bytes. Dictionaries of at most `ALWAYS_WORTH` bytes are
+always read: they take no longer than the request itself.
 """
 
 from __future__ import annotations
