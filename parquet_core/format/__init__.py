@@ -1,1 +1,4 @@
-"""What the bytes of a Parquet file say, by the specification and before anything of it is believed."""
+"""Decode the bytes of Parquet files by specification.
+
+Other packages decide what to trust.
+"""

@@ -1,4 +1,4 @@
-"""Decode column chunks from footers: the facts of one column's chunks and their statistics, or what columns add up to.
+"""Decode column chunks, their statistics and totals from footers.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -83,10 +83,11 @@ _EMPTY_LIST_BYTES = 1
 
 @dataclass(frozen=True, slots=True)
 class ChunkRanges:
-    """Where the footers of successive row groups describe one column, and what must be true of it.
+    """Encoded chunks of one column, with the expected values.
 
-    `start` and `stop` are bytes of `buffer`; `physical` the type by the schema; `file_size` in bytes.
-    `path`: the column's. `place` names a chunk by its number, for messages.
+    `start`, `stop`: byte range of each chunk's metadata in `buffer`. `physical`: physical type by the schema.
+    `file_size`: in bytes. `path`: path of the column. `place`: returns the location of a chunk, given its number, for
+    messages.
     """
 
     buffer: bytes
@@ -102,7 +103,7 @@ class ChunkRanges:
 def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStatistics]:
     """Decode the chunks of one column, and their statistics as written.
 
-    Raises MalformedFile for one that cannot be, UnsupportedFeature for one that lies in another file.
+    Raises MalformedFile for an impossible chunk, UnsupportedFeature for a chunk in another file.
     """
     table = _as_rows(
         decode_table(ranges.buffer, ranges.start, ranges.stop, _COLUMN_CHUNK, place=ranges.place), _COLUMN_CHUNK.width
@@ -116,9 +117,10 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
 
 
 class Totals(NamedTuple):
-    """What chosen columns come to in each row group: `bytes`, data `pages`, and whether all pages are `located`.
+    """Totals of chosen columns per row group.
 
-    Pages are -1 where a footer does not count them; they are located where every chunk has an offset index.
+    `bytes`: compressed bytes. `pages`: number of data pages, -1 if a footer does not count them. `located`: True if
+    every chunk has an offset index.
     """
 
     bytes: Numbers
@@ -129,9 +131,10 @@ class Totals(NamedTuple):
 def decode_totals(
     encoded: tuple[bytes, Numbers, Numbers], file_size: Numbers, columns: int, *, place: Callable[[int], str]
 ) -> Totals:
-    """Add up column chunks, so many `columns` of each row group behind each other.
+    """Sum every `columns` consecutive chunks, one row group each.
 
-    `encoded`: bytes, and where in them each chunk begins and ends. More bytes than the file has are those of the file.
+    `encoded`: buffer, and the start and stop of each chunk's metadata in it. A chunk counts at most the bytes of its
+    file.
     """
     table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
     pages, _ = _encoding_stats(encoded[0], table, place)
@@ -155,7 +158,7 @@ def _field(table: Numbers, *path: int) -> Numbers:
 
 def _bytes(ranges: ChunkRanges, table: Numbers, *path: int) -> PlainValues:
     at = _COLUMN_CHUNK.offset(*path)
-    # Copies: the table would be kept alive by its columns.
+    # Copies, because views of columns would keep the whole table alive.
     return PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at].copy(), table[:, at + 1].copy())
 
 
@@ -176,7 +179,7 @@ def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[n
             (size > ranges.file_size) | (num_values > MAX_ROWS),
             "claims more bytes than the file has, or too many values; the footer is damaged",
         ),
-        # Readers that go by the path and readers that go by the position must mean the same column.
+        # Readers that find columns by path and readers that find them by position must read the same column.
         (
             (_field(table, 3, 1) != ranges.physical) | ~_path_agrees(ranges, table),
             f"is not the column {ranges.path!r} that the schema has there; write the file again",
@@ -188,9 +191,9 @@ def _refuse_impossible(ranges: ChunkRanges, table: Numbers, described: NDArray[n
 
 
 def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
-    """Tell which chunks name the path of the column, by the bytes that such a list of strings has.
+    """Flag chunks whose encoded `path_in_schema` is the path of the column.
 
-    A chunk that names no path, or an empty one, is the column at its position.
+    A chunk with a missing or empty path agrees too: it is identified by its position.
     """
     if len(ranges.path) > 1:
         return np.ones(len(table), np.bool_)  # writers spell the inner levels of lists and maps in several ways
@@ -264,28 +267,31 @@ def _encodings(ranges: ChunkRanges, table: Numbers) -> Numbers:
     flags = np.zeros(len(table), np.int64)
     owner = np.repeat(np.arange(len(table)), np.maximum(np.frombuffer(counts, np.int64), 0))
     encoding = np.frombuffer(values, np.int64)
-    # An encoding beyond those of today counts as bit 62: something that is not understood.
+    # Unknown encodings set bit 62.
     bit = np.left_shift(1, np.where((encoding >= 0) & (encoding < 62), encoding, 62))
     np.bitwise_or.at(flags, owner, bit)
     return flags
 
 
 def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) -> tuple[Numbers, NDArray[np.int8]]:
-    """Return the number of data pages, and whether all of them use the dictionary; -1 is unknown."""
+    """Return the number of data pages, and whether all use the dictionary.
+
+    Both are -1 if unknown.
+    """
     counts, columns = decode_columns(buffer, *_lists(table, 3, 13), ENCODING_STATS, place=place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
     kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
     whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
-    # Pages of a type to come may hold values too.
+    # Pages of future types may hold values too.
     unknown = np.bincount(owner[~whole | (count > MAX_ROWS) | (kind > _DATA_PAGE_V2)], minlength=size) > 0
     is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
     pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)
-    pages = np.minimum(pages, 1 << 62).astype(np.int64)  # many such counts are more than an integer holds
+    pages = np.minimum(pages, 1 << 62).astype(np.int64)  # the sum of many counts may exceed an integer
     is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)
     other = np.bincount(owner[is_data & ~is_dictionary], minlength=size) > 0
     described = (np.frombuffer(counts, np.int64) >= 0) & ~unknown
-    # A page holds a value at least, but for the one page of an empty chunk.
+    # Every page holds at least one value, except the single page of an empty chunk.
     credible = described & (pages <= np.maximum(_field(table, 3, 5), 1))
     says = described & (np.bincount(owner[is_data], minlength=size) > 0)
     return np.where(credible, pages, -1), np.where(says, ~other, -1).astype(np.int8)
@@ -304,7 +310,7 @@ def _statistics(ranges: ChunkRanges, table: Numbers, chunks: ColumnChunks) -> Wr
         nan_count=_field(table, 3, 12, 9).copy(),
         min_exact=flags(8),
         max_exact=flags(7),
-        # What is encrypted is not believed, whatever a plaintext footer still says: it has no value then.
+        # Statistics of encrypted chunks are not trusted, even if a plaintext footer has some: 0 values disable them.
         num_values=np.where(chunks.present, chunks.num_values, 0),
         row_count=ranges.row_count,
         all_null=None,

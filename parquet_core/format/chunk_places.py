@@ -1,5 +1,6 @@
-"""Byte ranges that a footer gives for column chunks, page indexes and bloom filters, and conflicts among them.
+"""Byte ranges of structures in footers, and their conflicts.
 
+The structures are column chunks, page indexes and bloom filters.
 Source: `parquet.thrift` of parquet-format.
 """
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.arrays import Flags, Numbers
 
 
-# A ColumnChunk as far as it says where its parts lie, which is decoded of every column.
+# The fields of ColumnChunk with offsets and lengths, which are decoded for every column.
 CHUNK_PLACES = struct(
     {
         1: BINARY,  # file_path
@@ -34,7 +35,7 @@ CHUNK_PLACES = struct(
 
 
 class Conflict(IntFlag):
-    """What a column chunk says that cannot be: by itself, beside its row group, or beside the rest of its file."""
+    """Contradictions of a column chunk with itself, its row group or file."""
 
     FEWER_VALUES = 1
     MORE_VALUES = 2
@@ -44,7 +45,11 @@ class Conflict(IntFlag):
 
 
 class Surroundings(NamedTuple):
-    """By column chunk the number of its file and the rows of its row group; by file its bytes."""
+    """File and row group of column chunks.
+
+    `file`, `row_count`: per column chunk, the number of its file and the rows of its row group. `sizes`: per file, its
+    size in bytes.
+    """
 
     file: Numbers
     row_count: Numbers
@@ -52,10 +57,11 @@ class Surroundings(NamedTuple):
 
 
 def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
-    """Return by column chunk the conflicts that it is part of; `table`: its numbers, as of CHUNK_PLACES.
+    """Return the conflicts of each column chunk, as bits of Conflict.
 
-    What is encrypted, lies in another file or lacks a field is left out. A flat column has one value a row, nulls
-    included, and a repeated one at least one: of the latter MORE_VALUES says nothing.
+    `table`: decoded rows of CHUNK_PLACES. Chunks that are encrypted, in another file, or lack a field have no
+    conflicts. An unrepeated column has one value per row, nulls included. A repeated column has at least one, so
+    MORE_VALUES is not a contradiction there.
     """
     at = CHUNK_PLACES.offset
     here = (table[:, at(8)] == MISSING) & (table[:, at(1) + 1] <= 0)
@@ -72,7 +78,7 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
     num_values, data_page, dictionary = table[:, at(3, 5)], table[:, at(3, 9)], table[:, at(3, 11)]
     offset = np.where((dictionary > 0) & (dictionary < data_page), dictionary, data_page)
     length = np.where(num_values > 0, table[:, at(3, 7)], 0)
-    # Of a filter whose length is not told one byte is.
+    # Without a length, assume a filter of one byte.
     filter_bytes = table[:, at(3, 15)]
     filter_bytes = np.where(filter_bytes < 0, 1, filter_bytes)
     ranges = (
@@ -82,7 +88,7 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
         (table[:, at(6)], table[:, at(7)]),
     )
     data, filters, *indexes = _sharing(ranges, around)
-    # Asked so that no sum wraps around: lengths are those of a file at most.
+    # The comparisons avoid sums of offsets and lengths, which could overflow.
     outside = (length > size) | (offset > size - length) | (data_page - offset > length)
     reasons = np.zeros(len(table), np.uint8)
     for conflict, flags in (
@@ -97,11 +103,12 @@ def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
 
 
 def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) -> list[Flags]:
-    """Tell of each kind of range which chunks share its bytes with any other range of their file.
+    """Flag chunks whose range overlaps another range of the file.
 
-    A range is an offset and a length, and none where either is not positive, but data may begin at 0.
+    Returns one array per kind of range. `ranges`: offset and length by kind; the first kind is data. A range is missing
+    if its offset or length is not positive, except that data may begin at 0.
     """
-    # Behind each other, the files are one: what lies in two of them shares nothing.
+    # Shift the ranges of each file so that ranges of different files never overlap.
     base, size = (np.cumsum(around.sizes) - around.sizes)[around.file], around.sizes[around.file]
     starts, stops, there = [], [], []
     for owner, (offset, length) in enumerate(ranges):
@@ -117,7 +124,7 @@ def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) 
 
 
 def _overlapping(start: Numbers, stop: Numbers) -> Numbers:
-    """Return which of some ranges overlap another one."""
+    """Return the indices of ranges that overlap another range."""
     order = np.argsort(start, kind="stable")
     start, stop = start[order], stop[order]
     overlaps = np.zeros(len(order), np.bool_)

@@ -1,4 +1,4 @@
-"""Column chunks as data: what the footer says of one column in successive row groups.
+"""Column chunks: metadata of one column in successive row groups.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parquet_core.arrays import Numbers
 
 
-# Row numbers stay exact as floating point, which sums of them pass through.
+# Limit up to which row counts are exact in floating point, since sums of rows use floats.
 MAX_ROWS = (1 << 53) - 1
 
 _DICTIONARY_ENCODINGS = 1 << 2 | 1 << 8  # PLAIN_DICTIONARY, RLE_DICTIONARY
@@ -34,7 +34,7 @@ ENCODING_STATS = struct({1: INTEGER, 2: INTEGER, 3: INTEGER}, least=7)  # page t
 
 
 class ChunkTraits(IntFlag):
-    """Traits of a column chunk that a fault of its writer may depend on."""
+    """Traits of column chunks that matter to faults of writers."""
 
     DICTIONARY = 1
     SEVERAL_PAGES = 2
@@ -45,7 +45,7 @@ ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 
 
 class ByteRange(NamedTuple):
-    """Where a structure lies in the file; `length` None when the footer does not say."""
+    """Byte range in the file; `length` is None if unknown."""
 
     offset: int
     length: int | None
@@ -54,10 +54,10 @@ class ByteRange(NamedTuple):
 class ColumnChunk(NamedTuple):
     """One column of one row group.
 
-    `num_values` counts level entries, nulls included. `codec` numbers the compression as parquet.thrift
-    does. `data_pages` comes from the encoding statistics, None without them. `value_bytes` is the
-    unencoded size of byte array values. The offsets of the first data page and of the dictionary page
-    stand as written; `encoding_stats` holds page type, encoding and count, None without them.
+    `num_values`: number of level entries, including nulls. `codec`: compression, numbered as in parquet.thrift.
+    `data_pages`: number of data pages by the encoding statistics, None if missing. `value_bytes`: unencoded size of
+    byte array values. `data_page_offset`, `dictionary_page_offset`: as written. `encoding_stats`: page type, encoding
+    and count, None if missing.
     """
 
     num_values: int
@@ -80,11 +80,11 @@ class ColumnChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunks:
-    """One column in successive row groups, an array for each fact; negative is unknown or absent.
+    """Chunks of one column in successive row groups.
 
-    `present`: the footer describes such a chunk; it does not where the column is encrypted. `encodings` has
-    bit e for encoding e, `encoding_stats` the list as it is encoded, or None. The ranges have shape
-    (chunks, 2): offset and length in bytes.
+    Negative numbers are unknown or missing. `present`: the footer describes the chunk; False if the column is
+    encrypted. `encodings`: bit e is set for encoding e. `encoding_stats`: the encoded list, None if missing. Byte
+    ranges have shape (chunks, 2): offset and length.
     """
 
     present: NDArray[np.bool_]
@@ -109,25 +109,25 @@ class ColumnChunks:
         return len(self.present)
 
     def traits(self) -> NDArray[np.int64]:
-        """Return the traits that each chunk has, or may have, as numbers of ChunkTraits."""
+        """Return bits of ChunkTraits that each chunk has or may have."""
         dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)
         several = self.data_pages != 1
         traits: Numbers = int(ChunkTraits.DICTIONARY) * dictionary + int(ChunkTraits.SEVERAL_PAGES) * several
         return traits
 
     def take(self, chunks: Numbers) -> ColumnChunks:
-        """Return chosen chunks."""
+        """Return the chunks at the given indices."""
         return ColumnChunks(*(getattr(self, f.name)[chunks] for f in fields(self)))
 
     def scattered(self, at: Numbers, count: int) -> ColumnChunks:
-        """Return `count` chunks of which these are the ones at `at`, and the others are absent."""
+        """Return `count` chunks, absent except these at the indices `at`."""
         if len(at) == count:
             return self
         whole = absent_chunks(count)
         return ColumnChunks(*(_put(getattr(whole, f.name), at, getattr(self, f.name)) for f in fields(self)))
 
     def chunk(self, i: int) -> ColumnChunk | None:
-        """Return one of them; None where there is none."""
+        """Return chunk `i`; None if it is absent."""
         if not (self.present[i] or self.encrypted[i]):
             return None
         return ColumnChunk(
@@ -152,7 +152,10 @@ class ColumnChunks:
 
 @lru_cache(maxsize=256)
 def _numbers_of(bits: int) -> tuple[int, ...]:
-    """Return the numbers of the bits that are set; of encodings few combinations occur."""
+    """Return the positions of the set bits.
+
+    Results are cached, since few combinations of encodings occur.
+    """
     return tuple(bit for bit in range(63) if bits >> bit & 1)
 
 
@@ -184,7 +187,7 @@ def _decoded_stats(encoded: bytes | None) -> tuple[tuple[int | None, int | None,
 
 
 def absent_chunks(count: int) -> ColumnChunks:
-    """Stand for chunks of a column that the files lack."""
+    """Return `count` chunks of a column that the files lack."""
     no, nothing = np.zeros(count, np.bool_), np.full(count, -1, np.int64)
     nowhere = np.full((count, 2), -1, np.int64)
     zero = np.zeros(count, np.int64)

@@ -1,14 +1,13 @@
-"""Thrift's compact protocol, read by specification: only the named fields are kept, the rest is skipped.
+"""Decoder for Thrift's compact protocol; only the requested fields are kept.
 
-A `Kind` says which field ids are wanted and what they hold. `decode` returns one list with a slot per wanted
-field, None where the writer left the field out. `decode_table` and `decode_columns` read many structs or
-lists at once into one flat array of numbers, in which a value of bytes is where it lies.
+A `Kind` defines the wanted field ids and their types. `decode` returns one list with a slot per wanted field, None if
+the writer left the field out. `decode_table` and `decode_columns` decode many structs or lists into one flat array of
+numbers, in which a byte string is represented by its start and length.
 
-The bytes are not trusted: a length or a count is believed only when that many bytes are left, and
-nesting is bounded. This is the hot loop of reading metadata: `compact.pxd` gives it the types by which
-Cython compiles it, `data` being a bare pointer then: it may be read up to and including its byte at `size`, the
-zero that ends every `bytes`, so each number is checked once, after it was read. As Python the same
-read raises IndexError.
+The bytes are not trusted: a length or count is accepted only if that many bytes are left, and nesting is limited.
+This is the hot loop of reading metadata, so Cython compiles it with the types in `compact.pxd`. There `data` is a bare
+pointer, which may be read up to and including the byte at `size`, the zero that ends every `bytes`. Therefore each
+number is checked once, after it was read. In Python the same read raises IndexError.
 Source: Thrift's `thrift-compact-protocol.md`.
 """
 
@@ -25,32 +24,32 @@ if TYPE_CHECKING:
 
 MAX_DEPTH: Final = 32  # the deepest structure of parquet.thrift nests 8 levels
 
-# Stands in a table where the writer left a number out; in the length of a value it is negative too.
+# Marks a number that the writer left out. It is negative, so the length of a missing value is negative too.
 MISSING: Final = -(1 << 63)
-_MISSING: Final = -(1 << 63)  # the same as a number of the machine
+_MISSING: Final = -(1 << 63)  # MISSING as a C integer
 
 Slots: TypeAlias = list[Any]
 Table: TypeAlias = "array[int]"
 
 
 class Numbers(Protocol):
-    """64-bit numbers, as an array of numpy or of Python holds them."""
+    """64-bit integers in a numpy or Python array."""
 
     def tobytes(self) -> bytes:
-        """Return their bytes."""
+        """Return the raw bytes of the array."""
 
 
 class Kind:
-    """What a field or a list element holds.
+    """The type and decoding of a field or list element.
 
-    `code` names the form; `wires` has a bit for each wire type it may arrive in. A struct or union has
-    `kinds` by field id, None for a field that is passed over, and the slot each goes into; `size` is the
-    number of its slots. `of` is the kind of a list's elements. In a table it takes `width` numbers: one for
-    a number or bool; where it begins and its length for everything else but a struct; for a struct where it
-    ends, then its fields, each at its `offsets`. A list with a `sink` puts its elements there, and takes the
-    number of the first of them and how many they are. `least`: the bytes that an element of a list takes at
-    least, which bounds what memory a list of this kind can ask for. `plain` has by field id the offset of one that is
-    a number, -1 for all others; a struct `is_plain` that has no others.
+    `code`: the form of the value. `wires`: a bit per accepted wire type. `kinds`, `slots`: for a struct or union, the
+    kind (None for skipped fields) and the slot of each field id. `size`: the number of slots. `of`: for a list, the
+    kind of its elements.
+    `width`: how many numbers the value takes in a table. A number or bool takes one. A struct takes its end position
+    and then its fields, each at its entry of `offsets`. A list with a `sink` appends its elements to that table, and
+    takes two: the index of the first element and their count. Every other value takes its start and length.
+    `least`: minimum encoded bytes of a list element, which limits the memory that a list can request. `plain`: per
+    field id, the offset of a number field, -1 for other fields. `is_plain`: True for a struct with only number fields.
     """
 
     __slots__ = (
@@ -89,7 +88,7 @@ class Kind:
         self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
-        # Most fields that are wanted are numbers: where each goes is found without an object of Python's.
+        # Most wanted fields are numbers; `plain` gives their offsets without Python objects.
         numeric = [field for field, kind in fields.items() if kind.code == _INTEGER_KIND]
         self.plain: Table = array("q", [-1]) * (last + 1)
         for field in numeric:
@@ -98,7 +97,10 @@ class Kind:
         self.width: int = {_INTEGER_KIND: 1, _BOOLEAN_KIND: 1, _STRUCT_KIND: ends[-1]}.get(code, 2)
 
     def offset(self, *path: int) -> int:
-        """Return at which number of a struct's row a field stands; `path`: field ids, outermost first."""
+        """Return the index of a field in a struct's row.
+
+        `path`: field ids, outermost first.
+        """
         kind, place = self, 0
         for step in path:
             place += kind.offsets[step]
@@ -133,22 +135,25 @@ _ROWS_KIND: Final = 7
 INTEGER = Kind(_INTEGER_KIND, (_BYTE, 4, 5, _I64), {})
 BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
 BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
-# A struct or list that is passed over now and decoded when it is asked for; its value is its bytes.
+# A struct or list that is skipped now and decoded on demand; its value is its bytes.
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
-# The same of lists alone: the bytes of a struct in the place of one are no list.
+# As ENCODED, for lists only: the bytes of a struct would not decode as a list.
 ENCODED_LIST = Kind(_ENCODED_KIND, (_LIST, _SET), {})
 
 
 def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
-    """Return the kind of a struct; the slots follow the order of the ids given.
+    """Return the kind of a struct; slots are ordered like `fields`.
 
-    `least`: its bytes with all that the format requires, of which a field takes two and the end one.
+    `least`: minimum encoded size: 2 bytes per required field, 1 for the stop byte.
     """
     return Kind(_STRUCT_KIND, (_STRUCT,), fields, least=least)
 
 
 def member(fields: dict[int, Kind]) -> Kind:
-    """Return the kind of a union of which only the member set matters: its value is (field id, slots)."""
+    """Return the kind of a union.
+
+    Its value is the field id and the slots of the set member.
+    """
     return Kind(_MEMBER_KIND, (_STRUCT,), fields)
 
 
@@ -158,7 +163,10 @@ def list_of(kind: Kind) -> Kind:
 
 
 def rows_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of structs of which a table of its own gets where each begins, and then its row."""
+    """Return the kind of a list of structs with a separate table.
+
+    A row of that table is the start position of a struct, followed by its numbers.
+    """
     return Kind(_ROWS_KIND, (_LIST, _SET), {}, kind, sink)
 
 
@@ -166,12 +174,12 @@ EMPTY = struct({})
 
 
 _NO_SINKS: Final[list[Table]] = []
-# Of a union without member; one for all, since lists of them may be long. No member has number 0.
+# Value of a union without member; shared, since lists of unions may be long. No member has field id 0.
 _NO_MEMBER: Final[tuple[int, Slots]] = (0, [])
 
 
 class _BadBytes(Exception):
-    """What is wrong and where; the caller adds the place."""
+    """Damaged bytes: problem and position; the caller adds the place."""
 
     def __init__(self, what: str, position: int) -> None:
         super().__init__(what)
@@ -180,7 +188,7 @@ class _BadBytes(Exception):
 
 
 def is_compiled() -> bool:
-    """Tell whether this runs as machine code; as Python it is several times slower."""
+    """True if this module is compiled, which is several times faster."""
     return not __file__.endswith(".py")
 
 
@@ -208,9 +216,10 @@ def decode_list(buffer: bytes, of: Kind, *, place: str = "") -> list[Any]:
 
 
 def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, place: Callable[[int], str]) -> Table:
-    """Decode the struct in each of many byte ranges; returns `spec.width` numbers for each, MISSING where none is.
+    """Decode one struct per byte range into a row of `spec.width` numbers.
 
-    Raises MalformedFile for the first that is damaged or goes beyond its range; `place` names it by its number.
+    Numbers that the writer left out are MISSING. Raises MalformedFile for the first struct that is damaged or exceeds
+    its range. `place`: returns the location of a struct, given its number, for messages.
     """
     return decode_tables(buffer, starts, stops, spec, 0, place=place)[0]
 
@@ -218,7 +227,10 @@ def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, 
 def decode_tables(
     buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, sinks: int, *, place: Callable[[int], str]
 ) -> tuple[Table, list[Table]]:
-    """Do as `decode_table`, in one pass with the lists that have one of the sinks; returns what these got as well."""
+    """Decode as `decode_table`, and also return the tables of sinks.
+
+    `sinks`: number of these tables.
+    """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     table = array("q", [MISSING]) * (spec.width * len(first))
     filled = [array("q") for _ in range(sinks)]
@@ -232,10 +244,11 @@ def decode_tables(
 def decode_columns(
     buffer: bytes, starts: Numbers, stops: Numbers, of: Kind, *, place: Callable[[int], str]
 ) -> tuple[Table, Table]:
-    """Decode the list in each of many byte ranges: of numbers, of values of bytes, or of structs of numbers alone.
+    """Decode one list per byte range into columns of numbers.
 
-    Returns the elements of each, and their numbers by columns: one of all elements follows on another. A negative stop
-    stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
+    Elements are numbers, byte strings, or structs of numbers. Returns the element count of each list, and the numbers
+    of the elements column by column: the first numbers of all elements, then the second numbers, and so on. A negative
+    stop means a missing list, whose count is MISSING. Raises MalformedFile as `decode_table` does.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
@@ -249,9 +262,9 @@ def decode_columns(
 
 
 def count_lists(buffer: bytes, starts: Numbers, stops: Numbers, *, place: Callable[[int], str]) -> Table:
-    """Return how many elements the list in each byte range has.
+    """Return the element count of the list in each byte range.
 
-    A negative stop stands for no list, which counts MISSING. Raises MalformedFile as `decode_table` does.
+    A negative stop means a missing list, whose count is MISSING. Raises MalformedFile as `decode_table` does.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     counts = array("q", [MISSING]) * len(first)
@@ -292,7 +305,7 @@ def _fill_columns(buffer: bytes, starts: Table, stops: Table, of: Kind, table: T
 
 
 def _inside(buffer: bytes, start: int, stop: int) -> None:
-    # A bare pointer is about to be read there.
+    # Compiled code reads this range through a bare pointer.
     if not 0 <= start <= stop <= len(buffer):
         raise ValueError(f"range {start} to {stop} of {len(buffer)} bytes")
 
@@ -304,7 +317,7 @@ def _malformed(bad: Exception, start: int, stop: int, place: str) -> MalformedFi
     return MalformedFile(f"{where}metadata ends early, after {stop - start} bytes; the file is cut off")
 
 
-# Every function below that takes a position returns the one after what it read.
+# Functions below that take a position return the position after the bytes that they read, unless documented otherwise.
 
 
 def _after(data: bytes, position: int, size: int) -> int:
@@ -317,7 +330,7 @@ def _after(data: bytes, position: int, size: int) -> int:
 
 
 def _varint(data: bytes, position: int, stop: int) -> int:
-    """Return the varint that stands from `position` to `stop`."""
+    """Return the varint in the bytes from `position` to `stop`."""
     if stop - position >= 10 and (stop - position > 10 or data[stop - 1] > 1):
         raise _BadBytes("a number of more than 64 bits", stop)
     result = 0
@@ -335,7 +348,7 @@ def _zigzag(number: int) -> int:
 
 
 def _end(position: int, size: int, length: int) -> int:
-    """Return where a value of `length` bytes ends, which must be inside."""
+    """Return the end of a value; raises _BadBytes beyond `size`."""
     if length > size - position:
         raise _BadBytes(f"a value of {length} bytes where {size - position} are left", position)
     return position + length
@@ -364,7 +377,7 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
             position = stop
         wire = header & 0x0F
         kind = kinds[field] if 0 <= field < known else None
-        # A field of another type than the specification's is passed over, as Thrift's own readers do.
+        # A field of an unexpected type is skipped, as Thrift's own readers do.
         if kind is None or not kind.wires >> wire & 1:
             position = _skip(data, position, size, wire, depth)
             continue
@@ -403,7 +416,7 @@ def _struct(buffer: bytes, position: int, spec: Kind, slots: Slots, depth: int) 
 
 
 def _member(buffer: bytes, position: int, kind: Kind, slots: Slots, slot: int, depth: int) -> int:
-    # Of a union that is given twice, the second time empty, nothing of the first stands.
+    # A repeated union field replaces the earlier one, even if it is empty.
     slots[slot] = _NO_MEMBER
     data = buffer
     size = len(buffer)
@@ -438,7 +451,10 @@ def _list_header(data: bytes, position: int, size: int) -> int:
 
 
 def _count(data: bytes, position: int, size: int, least: int) -> int:
-    """Return the number of elements, of `least` bytes or more, that the header of the list at `position` claims."""
+    """Return the element count in the header of the list at `position`.
+
+    Raises _BadBytes if that many elements of at least `least` bytes do not fit.
+    """
     stop = _list_header(data, position, size)
     count = data[position] >> 4
     if count == 15:
@@ -473,7 +489,7 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
             values.append(buffer[position:stop])
             position = stop
         elif code == _BOOLEAN_KIND:
-            # Inside a list a bool is a byte of its own: 1 true, 0 or 2 false.
+            # In a list, a bool takes one byte: 1 is true, 0 and 2 are false.
             stop = _end(position, size, 1)
             values.append(data[position] == _TRUE)
             position = stop
@@ -501,7 +517,7 @@ def _list(buffer: bytes, position: int, of: Kind | None, values: list[Any], dept
     return position
 
 
-# Structs and lists as rows of a table.
+# Decoding of structs and lists into rows of a table.
 
 
 def _row(
@@ -569,7 +585,7 @@ def _cell(
         table[cell + 1] = position - stop
         return position
     if code == _STRUCT_KIND:
-        # A field that is given twice counts as given last, with nothing left of what came before.
+        # A repeated struct field replaces the earlier one completely.
         for column in range(kind.width):
             table[cell + column] = _MISSING
         return _row(data, position, size, kind, table, cell, depth + 1, sinks)
@@ -609,7 +625,7 @@ def _sunk(
             numbers[column] = _MISSING
         position = _row(data, position, size, of, numbers, 1, depth + 1, sinks)
         sink.extend(row)
-    # Many short lists are to take no more memory than a long one.
+    # Elements must really take the bytes that `_count` assumed, so that many lists need no more memory than one.
     if position - first < count * of.least:
         raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)
     return position
@@ -635,7 +651,10 @@ def _rows(data: bytes, position: int, size: int, of: Kind, table: Table, cell: i
 
 
 def _columns(data: bytes, position: int, size: int, of: Kind, table: Table, row: int, total: int) -> int:
-    """Put the elements of a list into the rows from `row` on of columns of `total` rows; returns the row after them."""
+    """Write list elements to rows from `row` on; return the next row.
+
+    `table`: consecutive columns of `total` rows each.
+    """
     first = position
     count = _count(data, position, size, of.least)
     wire = data[position] & 0x0F
@@ -695,7 +714,7 @@ def _plain_columns(
                 position = stop
 
 
-# What nobody asked for.
+# Skipping of fields that are not wanted.
 
 
 def _skip(data: bytes, position: int, size: int, wire: int, depth: int) -> int:
@@ -730,7 +749,7 @@ def _skip_struct(data: bytes, position: int, size: int, depth: int) -> int:
         if header < 0x10:
             position = _after(data, position, size)
         wire = header & 0x0F
-        # The forms that most fields have are passed over in place.
+        # The most common wire types are skipped inline.
         if 4 <= wire <= _I64:
             while data[position] >= 0x80:
                 position += 1
@@ -751,7 +770,7 @@ def _skip_list(data: bytes, position: int, size: int, depth: int) -> int:
     position = _list_header(data, position, size)
     if wire in {_TRUE, _FALSE}:
         return _end(position, size, count)
-    # As above.
+    # The most common wire types are skipped inline.
     if 4 <= wire <= _I64:
         for _ in range(count):
             if position >= size:
@@ -790,6 +809,6 @@ def _skip_map(data: bytes, position: int, size: int, depth: int) -> int:
     position = stop
     for _ in range(count):
         for wire in (types >> 4, types & 0x0F):
-            # Inside a map a bool is a byte of its own.
+            # In a map, a bool takes one byte.
             position = _end(position, size, 1) if wire in {_TRUE, _FALSE} else _skip(data, position, size, wire, depth)
     return position

@@ -1,4 +1,7 @@
-"""Single values decoded from PLAIN into Arrow arrays that compare as their column does: bounds, dictionary entries."""
+"""Decode PLAIN values into comparable Arrow arrays.
+
+The values are bounds and dictionary entries.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +29,20 @@ _STORED: dict[Physical, np.dtype[Any]] = {
     Physical.INT64: np.dtype("<i8"),
     Physical.FLOAT: np.dtype("<f4"),
     Physical.DOUBLE: np.dtype("<f8"),
-    Physical.FIXED_LEN_BYTE_ARRAY: np.dtype("<f2"),  # of which only FLOAT16 is a number
+    Physical.FIXED_LEN_BYTE_ARRAY: np.dtype("<f2"),  # only FLOAT16 columns are numeric
 }
 _DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
 def bounds_type(column: LeafColumn) -> pa.DataType:
-    """Return the Arrow type that bounds and literals of a column are compared in."""
+    """Return the Arrow type of a column for bounds and literals."""
     kind = column.type
     if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_timestamp(kind) and (kind.unit != "ns" or column.physical is Physical.INT96):
-        # Files of one table may differ in their unit; readers count microseconds.
+        # Files of one table may use different units; readers use microseconds.
         return pa.timestamp("us", kind.tz)
-    # Arrow compares no half floats; a float holds every one of them.
+    # Arrow cannot compare half floats; every half float is exact as a float.
     return pa.float32() if pa.types.is_float16(kind) else kind
 
 
@@ -48,10 +51,10 @@ def comparable_values(
 ) -> pa.Array:
     """Decode single values into an array of `bounds_type(column)`.
 
-    Null becomes what is not there or what the type cannot hold: a wrong width, an integer beyond its
-    declared bits, a decimal beyond its precision, a time beyond a day. NaN is kept. A type without an order
-    gives nulls alone. `step`: the microseconds that a stored timestamp counts in, by value where files differ; by
-    default those of the column.
+    Missing values become null, and so do values that the type cannot hold: a wrong width, an integer beyond its
+    declared bits, a decimal beyond its precision, a time beyond a day. NaN is kept. If the type has no order, all
+    values are null. `step`: units of `bounds_type(column)` per unit of the stored timestamps, an array if files differ;
+    by default `timestamp_step(column)`.
     """
     target = bounds_type(column)
     if column.order is SortOrder.UNDEFINED:
@@ -67,14 +70,17 @@ def comparable_values(
 
 
 def timestamp_step(column: LeafColumn) -> int:
-    """Return how many units of `bounds_type(column)` a stored timestamp counts in; 1 for all other types."""
+    """Return units of `bounds_type(column)` per stored timestamp unit.
+
+    It is 1 for other types.
+    """
     kind = column.type
     return 1_000 if kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
 
 
 def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
     if column.physical is Physical.FIXED_LEN_BYTE_ARRAY:
-        # A bound that was cut short is one; a longer one cannot be.
+        # A bound may be truncated, but a bound longer than the type is invalid.
         return written.only(written.length <= column.type_length).binary()
     return written.binary()
 
@@ -88,7 +94,7 @@ def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Arra
         if pa.types.is_unsigned_integer(target):
             numbers = numbers.view(numbers.dtype.str.replace("i", "u"))
         narrow = numbers.astype(target.to_pandas_dtype(), copy=False)
-        # A stored number that the declared width cannot hold is a lie.
+        # A stored number that does not fit the declared width is invalid.
         lies = None if narrow is numbers else narrow != numbers
         return from_numpy(narrow, target, valid=valid if lies is None else valid & ~lies)
     if pa.types.is_time(target):
@@ -97,7 +103,10 @@ def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Arra
 
 
 def _timestamps(target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]) -> pa.Array:
-    """Bring stored numbers into the target's unit; what overflows Spark cannot read either."""
+    """Convert stored numbers to the target's unit.
+
+    Values that overflow become null; Spark cannot read them either.
+    """
     most = np.iinfo(np.int64).max // step
     inside = (numbers <= most) & (numbers >= -most)
     return from_numpy(np.where(inside, numbers, 0) * step, target, valid=valid & inside)
@@ -114,7 +123,7 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
         words[:, 0], valid = written.numbers(_STORED[column.physical])
         words[:, 1] = words[:, 0] >> 63
     stored = pa.Array.from_buffers(target, len(written), [None, pa.py_buffer(words)])
-    # Predicates count on the declared precision; a value beyond it, which Spark may read, must not look bounded.
+    # Predicates rely on the declared precision. Spark may read values beyond it, so a bound beyond it is unknown.
     largest = Decimal((0, (9,) * target.precision, -target.scale))
     least = scalar_of(largest.copy_negate(), target)
     inside = flags_from(pc.and_(pc.less_equal(stored, scalar_of(largest, target)), pc.greater_equal(stored, least)))
@@ -122,7 +131,9 @@ def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> p
 
 
 def successor(prefix: bytes) -> bytes | None:
-    r"""Return the smallest byte string above all byte strings with a prefix; None if unbounded.
+    r"""Return the smallest byte string above all strings with a prefix.
+
+    None if there is no upper limit.
 
     >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
     (b'b', None, None)

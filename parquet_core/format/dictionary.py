@@ -1,8 +1,9 @@
-"""The dictionary page of a column chunk: where it lies, its values, and whether every value of the chunk is there.
+"""Dictionary pages of column chunks: location, values and completeness.
 
-A complete dictionary proves absence only: it may hold values that no page refers to.
-Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format. The bytes are not trusted:
-whatever is odd becomes a reason, for an entry that is overlooked would deny a value that is there.
+A complete dictionary proves only absence, because it may hold values to which no page refers.
+The bytes are not trusted. Anything unusual becomes a reason not to use the dictionary, because a missing entry would
+exclude a value that the chunk holds.
+Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from parquet_core.format.column_chunk import ColumnChunk
     from parquet_core.format.schema import LeafColumn
 
-# Writers end a dictionary at 1 MiB by default.
+# Most bytes of a dictionary page; writers limit dictionaries to 1 MiB by default.
 MAX_PAGE_BYTES = 64 << 20
 GUESS_BYTES = 256 << 10
-_MAX_RATIO = 1032  # of deflate; distinct values never come near what the other codecs can do
+_MAX_RATIO = 1032  # limit of deflate; other codecs have higher limits, but distinct values never reach them
 _MAX_HEADER_BYTES = 4 << 10
 
 _DICTIONARY_PAGE = 2
@@ -33,7 +34,7 @@ _DATA_PAGES = {0, 3}
 _KNOWN_PAGES = {0, 1, 2, 3}
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _BIT_PACKED, _RLE_DICTIONARY = 0, 2, 3, 4, 8
 _UNCOMPRESSED, _GZIP = 0, 2
-# LZ4 (5) is framed in Hadoop's own way, of which there are several; LZO (3) is read by nobody here.
+# LZ4 (5) uses Hadoop's framing, which has several variants, and LZO (3) has no decoder here.
 _CODECS = {1: "snappy", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _WIDTHS = {Physical.INT32: 4, Physical.INT64: 8, Physical.FLOAT: 4, Physical.DOUBLE: 8}
 
@@ -49,7 +50,10 @@ _PAGE_HEADER = struct(
 
 
 class _DictionaryPage(NamedTuple):
-    """Header of a dictionary page; the sizes are in bytes, of the header itself and of what follows it."""
+    """Header of a dictionary page.
+
+    `header_bytes`: size of the header. `plain_bytes`, `stored_bytes`: uncompressed and stored size of the values.
+    """
 
     header_bytes: int
     plain_bytes: int
@@ -60,7 +64,7 @@ class _DictionaryPage(NamedTuple):
 
 
 def is_complete(chunk: ColumnChunk) -> str | None:
-    """Return why the chunk may hold values that its dictionary lacks; None when it cannot."""
+    """Return why the dictionary may be incomplete; None if it is complete."""
     if chunk.encrypted:
         return "the column is encrypted"
     if chunk.encoding_stats is None:
@@ -70,7 +74,8 @@ def is_complete(chunk: ColumnChunk) -> str | None:
     if not kinds <= _KNOWN_PAGES:
         return "the encoding statistics name pages of an unknown kind"
     if not data:
-        # parquet-java takes it for "all of them"; a chunk without values has nothing to lose by the opposite.
+        # parquet-java takes this as "all pages use the dictionary". The opposite is safe and costs a chunk without
+        # values nothing.
         return "the encoding statistics name no data page"
     if not data <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
         return "some data pages are not dictionary-encoded"
@@ -79,7 +84,7 @@ def is_complete(chunk: ColumnChunk) -> str | None:
 
 def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
     if _PLAIN_DICTIONARY not in encodings:
-        # Beside RLE_DICTIONARY stands PLAIN: of the dictionary page, or of data pages too.
+        # PLAIN is listed with RLE_DICTIONARY for the dictionary page, but it may also apply to data pages.
         return "the footer does not say how each data page is encoded"
     if not set(encodings) <= {_PLAIN_DICTIONARY, _RLE, _BIT_PACKED}:
         return "some data pages may not be dictionary-encoded"
@@ -87,15 +92,15 @@ def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
 
 
 def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
-    """Return offset and length of the bytes to read for the dictionary page; the reason instead when there is none.
+    """Return offset and length of the dictionary page.
 
-    `first_page` is where the first data page begins by the offset index, None when it is not known. The
-    length is that of the page when the place of the first data page is known, otherwise a guess, which
+    Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
+    None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
     `page_bytes` corrects.
     """
     offset, stop = chunk.dictionary_page_offset, first_page
     if offset is None or not 0 < offset < chunk.data_page_offset:
-        # Old writers leave the offset out, or write 0, and count the dictionary page as the first data page.
+        # Old writers leave the offset out, or write 0, and store the dictionary page at the data page offset.
         offset = chunk.data_page_offset
     elif stop is None:
         stop = chunk.data_page_offset
@@ -111,16 +116,19 @@ def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, i
 
 
 def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> int | str:
-    """Return how many bytes the dictionary page takes that begins here, by its header; or the reason it has none."""
+    """Return the bytes of the dictionary page at the start of `data`.
+
+    Returns the reason as text if `data` does not begin with a usable dictionary page. The size is read from the header.
+    """
     page = _parse_header(data, chunk, leaf, place)
     return page if isinstance(page, str) else page.header_bytes + page.stored_bytes
 
 
 def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
-    """Decode the dictionary page that `data` begins with; bytes behind it are passed over.
+    """Decode the dictionary page at the start of `data`.
 
-    Returns the values in their physical form, or the reason they must not be believed: an entry that is
-    missing would deny a value that is there.
+    Later bytes are ignored. Returns the values in their physical form, or the reason why they cannot be trusted: a
+    missing entry would exclude a value that the chunk holds.
     """
     page = _parse_header(data, chunk, leaf, place)
     if isinstance(page, str):
@@ -161,7 +169,7 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:
-        # It would deny every value, and where there is none the null count tells that already.
+        # An empty dictionary would exclude every value. If the chunk has no values, its null count proves that anyway.
         return "the dictionary page is empty"
     largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
     if (
@@ -177,7 +185,7 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
 
 
 def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
-    """Return exactly `size` bytes, None when the page has more or fewer of them."""
+    """Return exactly `size` bytes; None if the page size differs."""
     if codec is None or codec == _UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:
@@ -188,7 +196,7 @@ def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.
     except (pa.ArrowException, OSError):
         return None
     try:
-        # Arrow fills up what is too short, with anything; that it fits into less gives it away.
+        # Arrow pads output that is too short with arbitrary bytes. Output that also fits into fewer bytes is too short.
         arrow.decompress(pa.py_buffer(stored), decompressed_size=size - 1)
     except (pa.ArrowException, OSError):
         return plain
@@ -196,7 +204,10 @@ def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.
 
 
 def _gunzip(stored: memoryview, size: int) -> bytes | None:
-    """Inflate successive gzip (or zlib) members; Arrow returns garbage when something else follows the last."""
+    """Inflate successive gzip or zlib members.
+
+    Arrow is not used, because it returns garbage if other bytes follow the last member.
+    """
     parts: list[bytes] = []
     rest: memoryview | bytes = stored
     while rest:

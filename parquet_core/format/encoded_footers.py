@@ -1,4 +1,4 @@
-"""Footers as bytes: the ends of files, read in batches; each is decoded as it arrives while others are read."""
+"""Read encoded footers in batches and decode them as they arrive."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 ENCRYPTED_MAGIC = b"PARE"
-# PAR3 and PARX are proposed; PAR and PER with a zero are reserved for footers in another protocol than Thrift.
+# PAR3 and PARX are proposed; PAR\0 and PER\0 are reserved for footers in another protocol than Thrift.
 _NEWER_MAGIC = re.compile(rb"PAR[0-9A-Z\0]|PER\0")
 SIZE_HINT = 64 << 10
 MOST_FOOTER_BYTES = 256 << 20
 FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
 _LARGEST_HINT = 16 << 20
-# Footers are decoded together up to this many bytes of them.
+# Most bytes of footers that are decoded together.
 _BATCH_BYTES = 32 << 20
 
 Part = TypeVar("Part")
@@ -36,14 +36,17 @@ Made_co = TypeVar("Made_co", covariant=True)
 
 
 class Decode(Protocol[Made_co]):
-    """What makes something of the FileMetaData of successive files."""
+    """Decodes the FileMetaData of successive files."""
 
     def __call__(self, encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile]) -> Made_co:
-        """Decode the bytes `starts` to `stops` of each file."""
+        """Decode the FileMetaData in bytes `starts` to `stops`."""
 
 
 class Batch(NamedTuple, Generic[Part]):
-    """Successive files: where in `encoded` the FileMetaData of each begins and ends, and what was made of them."""
+    """Footers of successive files.
+
+    `starts`, `stops`: byte range of each file's FileMetaData in `encoded`. `parts`: results of the decoder, in order.
+    """
 
     files: Sequence[DataFile]
     encoded: bytes
@@ -53,14 +56,15 @@ class Batch(NamedTuple, Generic[Part]):
 
 
 def encoded_footers(files: Sequence[DataFile], decode: Decode[Part], *, traffic: Traffic) -> Iterator[Batch[Part]]:
-    """Read the footers of files, in batches: one request a file where the size hint covers it, otherwise two.
+    """Read the footers of files and yield them in batches.
 
-    The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
-    Parquet file, UnsupportedFeature for an encrypted footer or one that is too long, and what decoding raises.
+    A file takes one request if the size hint covers its footer, otherwise two. The hint starts at 64 KiB and adapts to
+    the footers read so far. Raises MalformedFile for a file that is truncated or not Parquet, UnsupportedFeature for an
+    encrypted or too long footer, and the errors of `decode`.
     """
     if not files:
         return
-    # The first files show how long the footers of this dataset are: of a store those that one need not wait for.
+    # Probe footer sizes with one local file, or with one batch of parallel requests to a store.
     shown = first = min(IN_FLIGHT if is_remote(files[0].path) else 1, len(files))
     batch = _read(files[:first], SIZE_HINT, decode, None, traffic)
     if len(files) == first:
@@ -74,16 +78,22 @@ def encoded_footers(files: Sequence[DataFile], decode: Decode[Part], *, traffic:
 
 
 def _hint(longest: int, file: DataFile) -> int:
-    """Return how many bytes to ask for of the end of a file, by the longest footer of the files before it."""
+    """Return the bytes to read from the end of a file.
+
+    `longest`: bytes of the longest footer among earlier files.
+    """
     ample = longest + longest // 4 + 8
-    # Bytes that nobody asked for are cheaper than a second request, but for a local file, of which they fill memory.
+    # Unneeded bytes from a store are cheaper than a second request; from local files they only fill memory.
     rounded = 1 << ample.bit_length() if is_remote(file.path) else -(-ample // 512) * 512
     return min(_LARGEST_HINT, max(4096, rounded))
 
 
 @dataclass(slots=True)
 class _Arriving(Generic[Part]):
-    """Decodes tails of `hint` bytes at most as they arrive, up to the first that is too short for its footer."""
+    """Decodes the tails of files as they arrive.
+
+    Decoding stops at tails that are shorter than their footer.
+    """
 
     files: Sequence[DataFile]
     sizes: Numbers
@@ -108,10 +118,13 @@ class _Arriving(Generic[Part]):
 def _read(
     files: Sequence[DataFile], hint: int, decode: Decode[Part], before: Batch[Part] | None, traffic: Traffic
 ) -> Batch[Part]:
-    """Read the footers of files, and put them behind those of a batch."""
+    """Read the footers of files and append them to `before`.
+
+    `before`: an earlier batch, None to start a new one.
+    """
     sizes = np.array([file.size for file in files], np.int64)
     for i in np.flatnonzero(sizes < 12).tolist():
-        check_size(files[i])  # its writer may have finished since
+        check_size(files[i])  # the writer may have finished since the listing
         problem = f"{sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
         raise not_parquet(files[i].path, problem)
     kept = b"" if before is None else before.encoded
@@ -120,7 +133,7 @@ def _read(
     arriving = _Arriving(files, sizes, tails, stops.copy(), stops, decode)
     ranges, counts = Ranges(np.arange(len(files)), sizes - tails, tails), [len(files)]
     (encoded,) = gather(files, ranges, counts=counts, purpose="footer", traffic=traffic, before=kept, arrived=arriving)
-    # What had to be read once more need not be what was decoded.
+    # A repeated read may return other bytes than were decoded, so decode again.
     parts, decoded = (arriving.parts, arriving.decoded) if encoded is arriving.encoded else ([], 0)
     whole = decoded == len(files)
     lengths = stops - arriving.starts if whole else footer_lengths(encoded, stops, sizes, files)
@@ -130,7 +143,7 @@ def _read(
         starts, stops = np.concatenate([before.starts, starts]), np.concatenate([before.stops, stops])
         decoded += len(before.files)
     if int((stops - starts).sum()) < len(encoded) // 2:
-        # Of tails that were mostly no footer nothing else is kept.
+        # If the tails are mostly other bytes, keep only the footers.
         found = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
         encoded, ends = b"".join(found), np.cumsum(stops - starts)
         starts, stops = ends - (stops - starts), ends
@@ -143,7 +156,10 @@ def _read(
 def _with_rest(
     encoded: bytes, read: _Arriving[Part], lengths: Numbers, traffic: Traffic
 ) -> tuple[bytes, Numbers, Numbers]:
-    """Read the footers that are longer than their tails; returns all bytes, and where each footer begins and ends."""
+    """Read the footers that are longer than their tails.
+
+    Returns all bytes, and the start and stop of each footer in them.
+    """
     starts, stops = read.stops - lengths, read.stops.copy()
     short = np.flatnonzero(lengths + 8 > read.tails)
     if len(short):
@@ -156,7 +172,11 @@ def _with_rest(
 
 
 def footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[DataFile]) -> Numbers:
-    """Return the bytes of each footer, which its file gives in the eight bytes at `at`."""
+    """Return the length of each footer in bytes.
+
+    `at`: positions in `encoded` of the last eight bytes of each file, which hold length and magic. Raises MalformedFile
+    or UnsupportedFeature for a file without a usable footer.
+    """
     ends = np.frombuffer(encoded, np.uint8)[at[:, None] + np.arange(8)]
     lengths: Numbers = ends[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
     wrong = np.any(ends[:, 4:] != np.frombuffer(MAGIC, np.uint8), axis=1) | (lengths + 12 > sizes)
@@ -186,7 +206,10 @@ def _refuse(end: bytes, file: DataFile) -> NoReturn:
 
 
 def _longest() -> int:
-    """Return how many bytes a footer may have: what it claims is read, and takes several times that of memory."""
+    """Return the maximum footer length in bytes.
+
+    The limit protects memory: the claimed length is read, and decoding takes a multiple of it.
+    """
     allowed = os.environ.get(FOOTER_VARIABLE, "").strip()
     if allowed and not allowed.isdecimal():
         raise WrongUse(f"{FOOTER_VARIABLE}={allowed!r}: give a number of bytes")

@@ -1,4 +1,4 @@
-"""Names of what footers and page headers give as numbers: codecs, encodings, page types, column orders.
+"""Names of codecs, encodings and column orders in footers.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -23,7 +23,7 @@ UNKNOWN_ENCODING = 62  # the bit for all encodings from 62 on
 
 
 def codec_name(codec: int | None) -> str | None:
-    """Name a compression codec; None when the footer names none.
+    """Return the name of a compression codec; None if missing.
 
     >>> codec_name(6), codec_name(99), codec_name(None)
     ('ZSTD', 'codec 99', None)
@@ -32,7 +32,7 @@ def codec_name(codec: int | None) -> str | None:
 
 
 def numbered_encoding(encoding: int) -> str:
-    """Return the number of an encoding, and its name where it has one.
+    """Return the number of an encoding, and its name if known.
 
     >>> numbered_encoding(10), numbered_encoding(11)
     ('encoding 10 (ALP)', 'encoding 11')
@@ -42,7 +42,7 @@ def numbered_encoding(encoding: int) -> str:
 
 
 def encoding_names(bits: int) -> tuple[str, ...]:
-    """Name encodings, given as a number with bit e for encoding e.
+    """Return the names of encodings; bit e of `bits` is encoding e.
 
     >>> encoding_names(1 << 0 | 1 << 8 | 1 << 62)
     ('PLAIN', 'RLE_DICTIONARY', 'unknown encoding')
@@ -52,7 +52,7 @@ def encoding_names(bits: int) -> tuple[str, ...]:
 
 
 def column_order_name(order: int | None) -> str | None:
-    """Name a member of the union ColumnOrder; None when the writer gave none.
+    """Return the name of a ColumnOrder member; None if missing.
 
     >>> column_order_name(1), column_order_name(9), column_order_name(None)
     ('TYPE_ORDER', 'column order 9', None)

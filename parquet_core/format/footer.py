@@ -1,5 +1,6 @@
-"""Footers of many files, decoded: the part of FileMetaData that pruning and layout checks need.
+"""Read and decode the footers of many files.
 
+Only the parts of FileMetaData that pruning and layout checks need are decoded.
 Source: `parquet.thrift` of parquet-format.
 """
 
@@ -63,7 +64,7 @@ _SUNK_WIDTHS = 1 + _ROW_GROUP.width, 1 + CHUNK_PLACES.width
 _NONE = np.zeros(0, np.bool_)
 
 
-# Column chunks that are added up at once.
+# Limit for column chunks that are summed together.
 _MOST_CHUNKS = 1 << 16
 
 
@@ -71,9 +72,10 @@ _MOST_CHUNKS = 1 << 16
 class Footers:
     """The footers of successive files.
 
-    `kind` is the index in `kinds` of what a file says about its schema, writer and orders. Per row group:
-    `file` and `ordinal` (counted from 0 here), `row_count`, its `file_size`, and the number of its first chunk. Per
-    column chunk: where in `encoded` it begins and ends, and its conflicts, as bits of Conflict.
+    Per file: `kind` is the index in `kinds` of its schema, writer and column orders. Per row group: `file` is the
+    number of its file, `ordinal` its number in the file (from 0), `file_size` is in bytes, and `first_chunk` is the
+    number of its first column chunk. Per column chunk: `chunk_start` and `chunk_stop` are its range in `encoded`, and
+    `conflicts` has bits of Conflict.
     """
 
     files: tuple[DataFile, ...]
@@ -98,18 +100,20 @@ class Footers:
 
     @property
     def kind_of_group(self) -> Numbers:
-        """The kind of the file of each row group."""
+        """Kind of each row group's file."""
         return self.kind[self.file]
 
     def place(self, position: int, name: str = "") -> str:
-        """Name a row group, or a column of it, in messages."""
+        """Return the location of a row group or column, for messages."""
         column = f", column {name!r}" if name else ""
         return f"{self.files[self.file[position]].path}: row group {self.ordinal[position]}{column}"
 
     def chunks(self, path: Path) -> tuple[ColumnChunks, WrittenStatistics | None, Numbers]:
-        """Decode one column: its chunks, the statistics of those that are there, and which these are.
+        """Decode the chunks and statistics of one column.
 
-        Raises MalformedFile and UnsupportedFeature, naming file, row group and column.
+        Returns the chunks of all row groups, the statistics of row groups whose file has the column (None if no file
+        has it), and the positions of these row groups. Raises MalformedFile and UnsupportedFeature, which name file,
+        row group and column.
         """
         leaves = [kind.by_path.get(path) for kind in self.kinds]
         leaf_index = np.array([-1 if leaf is None else leaf.index for leaf in leaves], np.int64)[self.kind_of_group]
@@ -134,15 +138,15 @@ class Footers:
         return found.scattered(there, len(self)), statistics, there
 
     def is_repeated(self) -> NDArray[np.bool_]:
-        """Tell of each column chunk whether its column is repeated."""
+        """Flag column chunks of repeated columns."""
         kinds = [np.array([leaf.max_repetition_level > 0 for leaf in kind.columns], np.bool_) for kind in self.kinds]
         found: NDArray[np.bool_] = np.concatenate([kinds[i] for i in self.kind_of_group.tolist()] or [_NONE])
         return found
 
     def totals(self, columns: Sequence[Sequence[Path]]) -> Totals:
-        """Add up what columns come to in each row group.
+        """Sum bytes and pages of columns per row group.
 
-        Each column has the paths under which a file may hold it, of which the first that is there counts. Raises
+        `columns`: for each column, the paths under which files may have it; the first existing path counts. Raises
         MalformedFile for a chunk that cannot be decoded.
         """
         none = np.zeros(len(self), np.int64)
@@ -169,7 +173,7 @@ class Footers:
         return decode_totals(encoded, np.repeat(self.file_size[groups], len(leaves)), len(leaves), place=place)
 
     def lack_paths(self) -> NDArray[np.bool_]:
-        """Return a flag for each row group: its first column chunk names no path."""
+        """Flag row groups whose first column chunk has no `path_in_schema`."""
         filled = np.flatnonzero(np.diff(self.first_chunk, append=len(self.chunk_start)))
         chunk = self.first_chunk[filled]
         table = decode_table(
@@ -180,7 +184,7 @@ class Footers:
         return lacking
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
-        """Return the sorting columns that a row group claims: leaf index, descending, nulls first."""
+        """Return the row group's `sorting_columns`: leaf index, descending, nulls first."""
         start, length = self.sorting_columns[position]
         if length < 0:
             return []
@@ -189,10 +193,11 @@ class Footers:
 
 
 def read_footers(files: Sequence[DataFile], *, traffic: Traffic) -> Iterator[Footers]:
-    """Read the footers of files, in batches: one request a file where the size hint covers it, otherwise two.
+    """Read the footers of files and yield them in batches.
 
-    The hint begins at 64 KiB and follows the footers seen. Raises MalformedFile for what is not a whole
-    Parquet file, UnsupportedFeature for an encrypted footer.
+    A file takes one request if the size hint covers its footer, otherwise two. The hint starts at 64 KiB and adapts to
+    the footers read so far. Raises MalformedFile for a file that is truncated or not Parquet, and UnsupportedFeature
+    for an encrypted footer.
     """
     for batch in encoded_footers(files, _decode, traffic=traffic):
         yield _footers(batch.encoded, batch.starts, batch.stops, batch.files, _joined(batch.parts))
@@ -204,7 +209,10 @@ def read_footer(file: DataFile, *, traffic: Traffic) -> Footers:
 
 
 def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
-    """Read what a footer says beside its row groups: of a summary file, whose row groups lie in other files."""
+    """Read schema, key-value metadata, writer and column orders from a footer.
+
+    Used for summary files, whose row groups are in other files. Raises MalformedFile if the footer lacks a schema.
+    """
     (batch,) = encoded_footers([file], _decode, traffic=traffic)
     table = batch.parts[0].files
     if table[0, _FILE_META_DATA.offset(2)] < 0:
@@ -214,7 +222,11 @@ def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
 
 
 class _Tables(NamedTuple):
-    """Rows of numbers of files and of row groups; per column chunk where it begins and ends, and its conflicts."""
+    """Decoded FileMetaData.
+
+    `files`, `groups`: one row of numbers per file and per row group. `chunk_start`, `chunk_stop`: byte range of each
+    column chunk. `conflicts`: bits of Conflict per column chunk.
+    """
 
     files: Numbers
     groups: Numbers
@@ -241,9 +253,10 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
 
 
 def _elements(table: Numbers, at: int, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return of all lists that `table` has at `at` the elements, which are among `rows`, and how many each has.
+    """Return the elements and counts of the lists at column `at`.
 
-    A list that was given twice has left others there.
+    `rows`: the decoded elements. They include elements of replaced lists if a list field was repeated; these are left
+    out.
     """
     counts = np.maximum(table[:, at + 1], 0)
     whole = counts.sum() == len(rows)
@@ -251,7 +264,7 @@ def _elements(table: Numbers, at: int, rows: Numbers) -> tuple[Numbers, Numbers]
 
 
 def _joined(parts: Sequence[_Tables]) -> _Tables:
-    """Put tables behind each other."""
+    """Concatenate the tables of successive files."""
     return parts[0] if len(parts) == 1 else _Tables(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -303,12 +316,15 @@ def _rows(table: Table, width: int) -> Numbers:
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
-    """Return the distinct kinds of footers and the kind of each; files of one writer share theirs, byte for byte."""
+    """Return the distinct kinds of footers, and each file's kind.
+
+    Files of one writer share their kind, byte for byte.
+    """
     kinds: dict[EncodedKind, int] = {}
     columns = np.array([_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)])
     starts, lengths = table[:, columns], table[:, columns + 1]
     kind, rest = np.full(len(table), -1, np.int64), np.arange(len(table))
-    # Most datasets have few kinds: whoever is of the first one's is found without making its own.
+    # Most datasets have few kinds. Files with the kind of the first one are matched without slicing their own bytes.
     for _ in range(_COMMON_KINDS):
         if len(rest) == 0:
             break

@@ -1,8 +1,8 @@
-"""The Arrow type of a leaf's values: its physical type with its logical or converted type.
+"""Derive the Arrow type of a leaf from its Parquet type.
 
-The members of the union LogicalType and the values of the enum ConvertedType are numbered as in
-`parquet.thrift`. An annotation that is not known, or does not fit its physical type, leaves no type:
-what is not understood is not compared.
+The Parquet type is the physical type and the logical or converted type. The members of the union LogicalType and the
+values of the enum ConvertedType are numbered as in `parquet.thrift`. If the annotation is unknown or does not fit the
+physical type, the type is None and values are not compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ class Physical(IntEnum):
 
 
 class SortOrder(StrEnum):
-    """How bounds of a column compare; FLOATING is signed, but NaN has no place in it and zero two."""
+    """Sort order of bounds.
+
+    FLOATING is signed; NaN has no place in it, and zero has two.
+    """
 
     SIGNED = "signed"
     UNSIGNED = "unsigned"
@@ -38,7 +41,7 @@ class SortOrder(StrEnum):
     UNDEFINED = "undefined"
 
 
-# What predicates know how to compare; the bounds of other types are decoded and shown.
+# Types on which predicates prune; bounds of other types are only decoded and shown.
 _PRUNED_ON = (
     *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_float32, pa.types.is_float64),
     *(pa.types.is_string, pa.types.is_date32, pa.types.is_decimal128),
@@ -72,7 +75,7 @@ _INTEGERS = {
 }
 _INTEGER_BITS = {Physical.INT32: (8, 16, 32), Physical.INT64: (64,)}
 _INTEGER_BYTES = {Physical.INT32: 4, Physical.INT64: 8}
-# A converted type with the one physical type that it stands on.
+# Converted types, each with the only physical type that it may annotate.
 _CONVERTED = {
     (_UTF8, Physical.BYTE_ARRAY): pa.string(),
     (_CONVERTED_ENUM, Physical.BYTE_ARRAY): pa.binary(),
@@ -105,7 +108,7 @@ _NAMES = {_TIME: "TIME", _TIMESTAMP: "TIMESTAMP"}
 
 
 def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None:
-    """Return the Arrow type of a leaf's values, None when it is not understood."""
+    """Return the Arrow type of a leaf's values; None if unknown."""
     if element.logical is not None:
         return _from_logical(element.logical, physical, element)
     if element.converted == _CONVERTED_DECIMAL:
@@ -118,16 +121,19 @@ def arrow_type(element: SchemaElement, physical: Physical) -> pa.DataType | None
 
 
 def is_always_null(element: SchemaElement) -> bool:
-    """Return True if the writer declared the null type: no row has a value."""
+    """True if the writer declared the null type.
+
+    No row has a value then.
+    """
     return element.logical is not None and element.logical[0] == _UNKNOWN
 
 
 def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:
-    """Return how bounds of values of this type compare."""
+    """Return the sort order of bounds of this type."""
     if type_ is None or physical is Physical.INT96:
         return SortOrder.UNDEFINED
     if pa.types.is_decimal128(type_):
-        # One number has many encodings as BYTE_ARRAY, and some writers cut its bounds like strings.
+        # A number has many encodings as BYTE_ARRAY, and some writers truncate the bounds like strings.
         return SortOrder.UNDEFINED if physical is Physical.BYTE_ARRAY else SortOrder.SIGNED
     if pa.types.is_floating(type_):
         return SortOrder.FLOATING
@@ -136,7 +142,7 @@ def sort_order(type_: pa.DataType | None, physical: Physical) -> SortOrder:
 
 
 def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  # noqa: PLR0911 - one for each kind
-    """Say why predicates on such a leaf do not prune, empty when they do."""
+    """Return why predicates on a leaf do not prune, or ""."""
     scale_and_precision = _decimal_parameters(element)
     if scale_and_precision is not None:
         return _decimal(*scale_and_precision, physical, element)[1]
@@ -146,7 +152,7 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
     if type_ is not None and any(known(type_) for known in _PRUNED_ON):
         return ""
     if type_ == pa.binary() and element.logical is None and element.converted is None:
-        return ""  # of annotated bytes Spark makes a string or nothing at all
+        return ""  # Spark reads annotated byte arrays as strings, or not at all
     if element.logical is not None:
         member = element.logical[0]
         said = "pruned on yet" if member <= LAST_LOGICAL_TYPE else "supported by this version"
@@ -157,7 +163,7 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
 
 
 def counts_nanoseconds(kind: pa.DataType | None, physical: Physical) -> bool:
-    """Return True for timestamps that are stored as a count of nanoseconds."""
+    """True for timestamps that are stored as a count of nanoseconds."""
     return isinstance(kind, pa.TimestampType) and kind.unit == "ns" and physical is Physical.INT64
 
 
@@ -197,7 +203,7 @@ def _decimal_of(element: SchemaElement) -> tuple[int | None, int | None]:
 
 
 def _decimal_parameters(element: SchemaElement) -> tuple[int | None, int | None] | None:
-    """Return precision and scale of what is annotated as a decimal, None of what is not."""
+    """Return precision and scale of a decimal, None for other elements."""
     if element.logical is not None:
         member, slots = element.logical
         return (slots[1], slots[0]) if member == _DECIMAL and len(slots) == 2 else None
@@ -207,7 +213,7 @@ def _decimal_parameters(element: SchemaElement) -> tuple[int | None, int | None]
 def _decimal(
     precision: int | None, scale: int | None, physical: Physical, element: SchemaElement
 ) -> tuple[pa.DataType | None, str]:
-    """Return the type, and why predicates on such a column cannot prune."""
+    """Return the type, and why predicates do not prune, or ""."""
     if precision is None or scale is None or not 1 <= precision <= 38 or not 0 <= scale <= precision:
         return None, f"decimal({precision},{scale}) is outside of what Spark knows"
     if physical is Physical.BYTE_ARRAY:

@@ -1,4 +1,4 @@
-"""Formats of files that are not Parquet, by the ends of file names."""
+"""Recognize other formats than Parquet by file name extensions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPRESSED = {".bz2", ".gz", ".lz4", ".snappy", ".xz", ".zst"}
 
 
 def other_format(path: str) -> str | None:
-    """Return the format that a file name ends with; None if it is Parquet or unknown.
+    """Return the format by file name extension; None if Parquet or unknown.
 
     >>> other_format("lake/a.csv"), other_format("a.json.gz"), other_format("part-0.snappy.parquet")
     ('CSV', 'JSON', None)
@@ -42,9 +42,10 @@ def other_format(path: str) -> str | None:
 
 
 def not_parquet(path: str, problem: str, fix: Fix | None = None) -> MalformedFile:
-    """Return the error for bytes that are not Parquet; `fix`: the next step, None if `problem` says all.
+    """Return the error for a file that is not Parquet.
 
-    A name decides nothing: a Parquet file is read whatever its name is.
+    `fix`: the next step, None if `problem` is sufficient. The file name only changes the message; Parquet files are
+    read whatever their name is.
     """
     if (name := other_format(path)) is None:
         return MalformedFile(f"{path}: {problem}", *filter(None, [fix]))

@@ -1,7 +1,7 @@
-"""The page index: ColumnIndex (bounds of every page) and OffsetIndex (where every page lies).
+"""Decode page indexes: ColumnIndex (page bounds) and OffsetIndex (page locations).
 
-Both are decoded for many column chunks at once. An index that contradicts itself is left out, with the
-reason, never half used. Source: PageIndex.md of parquet-format.
+Both are decoded for many column chunks at once. An index that contradicts itself is dropped as a whole, with a reason.
+Source: PageIndex.md of parquet-format.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _MOST_PAGE_BYTES = (1 << 31) - 1
 
 
 class BoundaryOrder(IntEnum):
-    """How the bounds of successive pages compare, numbered as in parquet.thrift."""
+    """Order of the bounds of successive pages, numbered as in parquet.thrift."""
 
     UNORDERED = 0
     ASCENDING = 1
@@ -63,9 +63,10 @@ class BoundaryOrder(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class IndexBytes:
-    """Where the encoded indexes of successive column chunks lie in `buffer`; a negative stop is no index.
+    """Encoded indexes of successive column chunks.
 
-    `absent` says why there is none. `place` names a chunk by its number, for messages.
+    `start`, `stop`: byte range in `buffer`; a negative stop means a missing index. `absent`: why an index is missing.
+    `place`: returns the location of a chunk, given its number, for messages.
     """
 
     buffer: bytes
@@ -77,10 +78,11 @@ class IndexBytes:
 
 @dataclass(frozen=True, slots=True)
 class OffsetIndexes:
-    """The pages of successive column chunks: file offset, compressed bytes, first row inside the row group.
+    """Page locations of successive column chunks.
 
-    The pages of chunk i are the elements `first[i]` to `first[i + 1]`. `reason`, by chunk: why nothing is
-    known of its pages, empty when they are known.
+    `first`: the pages of chunk i are the elements `first[i]` to `first[i + 1]`. Per page: `offset` in the file,
+    `compressed_bytes`, and `first_row`, counted within the row group. `reason`: per chunk, why its pages are unknown,
+    "" if they are known.
     """
 
     first: Numbers
@@ -93,7 +95,7 @@ class OffsetIndexes:
         return len(self.reason)
 
     def take(self, chunks: Numbers) -> OffsetIndexes:
-        """Return those of chosen chunks."""
+        """Return the offset indexes of `chunks`."""
         if np.array_equal(chunks, np.arange(len(self))):
             return self
         pages = elements_of(self.first, chunks)
@@ -106,7 +108,10 @@ class OffsetIndexes:
         )
 
     def row_counts(self, num_rows: Numbers) -> Numbers:
-        """Return the rows of each page, given those of each chunk's row group."""
+        """Return the row count of each page.
+
+        `num_rows`: row count of each chunk's row group.
+        """
         after = np.append(self.first_row[1:], 0)
         counts = np.diff(self.first)
         after[(self.first[1:] - 1)[counts > 0]] = num_rows[counts > 0]
@@ -115,11 +120,12 @@ class OffsetIndexes:
 
 @dataclass(frozen=True, slots=True)
 class ColumnIndexes:
-    """The bounds of the pages of successive column chunks, as written.
+    """Page bounds of successive column chunks, as written.
 
-    `null_count` and `nan_count` are MISSING where the writer gave none; a null page has no value on either
-    side. By chunk: `boundary_order` as claimed (-1 unknown), the sum of `bound_bytes`, and the `reason` why
-    nothing is known of its pages, empty when something is.
+    `first`: the pages of chunk i are the elements `first[i]` to `first[i + 1]`. Per page: `null_count` and `nan_count`
+    are MISSING if the writer gave none; a null page has no `min_value` and `max_value`. Per chunk: `boundary_order` as
+    claimed (-1 if unknown), `bound_bytes` as the total size of its bounds, and `reason`, why its pages are unknown, ""
+    if they are known.
     """
 
     first: Numbers
@@ -137,9 +143,10 @@ class ColumnIndexes:
 
 
 def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Numbers) -> OffsetIndexes:
-    """Decode offset indexes; by chunk: `num_rows`, and `extent`, its first byte in the file and its length.
+    """Decode the offset indexes of column chunks.
 
-    Raises MalformedFile for bytes that are none.
+    `num_rows`: row count of each chunk's row group. `extent`: offset and length of each chunk in the file. Raises
+    MalformedFile for bytes that are not an offset index.
     """
     structs = _structs(encoded, _OFFSET_INDEX, "offset index")
     there, reason = structs.there, encoded.absent.copy()
@@ -149,7 +156,7 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
     first = firsts(np.maximum(counts[counts > 0], 0))
     offset, size, first_row = listed.elements(1, _PAGE_LOCATION)
     missing = rows_with((offset == MISSING) | (size == MISSING) | (first_row == MISSING), first)
-    # Copies: of one table, which ends here, each page would keep a row.
+    # Copies, because views would keep the whole decoded table alive.
     offset, first_row = offset.copy(), first_row.copy()
     wrong = (offset < 0) | (first_row < 0) | (size < 0) | (size > _MOST_PAGE_BYTES)
     size = size.astype(np.int32)
@@ -162,7 +169,7 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
     reason[listed.there[missing]] = "the offset index lacks fields"
     bad = impossible | missing
     elsewhere = _outside(offset, size, first, extent[listed.there]) & ~bad
-    # One of another chunk, whose pages hold other rows: what a tool leaves behind that moves chunks and not indexes.
+    # Such an index describes the pages of another chunk. Tools that move chunks without their indexes produce it.
     reason[listed.there[elsewhere]] = "the offset index puts pages outside of the column chunk"
     bad |= elsewhere
     page_counts = np.zeros(len(reason), np.int64)
@@ -174,20 +181,26 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
 
 
 def _outside(offset: Numbers, size: NDArray[np.int32], first: Numbers, extent: Numbers) -> Flags:
-    """Tell which chunks have a page that does not lie in their bytes; every chunk has a page."""
+    """Flag chunks with a page outside the chunk's bytes.
+
+    Every chunk has a page.
+    """
     if len(extent) == 0:
         return np.zeros(0, np.bool_)
     begin, length = extent.T
     starts = first[:-1]
     low, high = np.minimum.reduceat(offset, starts), np.maximum.reduceat(offset, starts)
-    # Asked first: an offset far outside would wrap around with a size added.
+    # Offsets are checked before sizes are added, because the sum could overflow.
     outside: Flags = (low < begin) | (high - begin > length)
     outside |= np.maximum.reduceat(offset + size, starts) - begin > length
     return outside
 
 
 def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
-    """Decode column indexes. Raises MalformedFile for bytes that are none."""
+    """Decode column indexes.
+
+    Raises MalformedFile for bytes that are not a column index.
+    """
     structs = _structs(encoded, _COLUMN_INDEX, "column index")
     there, reason = structs.there, encoded.absent.copy()
     counts = {field: structs.counts(field) for field in (1, 2, 3, 5, 8)}
@@ -230,7 +243,7 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
 
 @dataclass(frozen=True, slots=True)
 class _Structs:
-    """Decoded structs of the chunks `there`, a row of numbers for each."""
+    """Decoded structs of the chunks `there`, one row of numbers per chunk."""
 
     encoded: IndexBytes
     spec: Kind
@@ -249,12 +262,12 @@ class _Structs:
         return start, np.where(length < 0, -1, start + length)
 
     def counts(self, field: int) -> Numbers:
-        """Return the lengths of a list of each; MISSING without one."""
+        """Return the length of each struct's list; MISSING if missing."""
         place = _named(self.encoded, self.there, self.name)
         return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
 
     def elements(self, field: int, of: Kind) -> Numbers:
-        """Return the elements of a list of each as numbers, shape (numbers of one, elements)."""
+        """Return the list elements of all structs, shape (numbers per element, elements)."""
         place = _named(self.encoded, self.there, self.name)
         _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
         shape = of.size if of.is_plain else of.width, -1
@@ -262,13 +275,13 @@ class _Structs:
         return numbers
 
     def counts_by_page(self, field: int, first: Numbers) -> Numbers:
-        """Return one number a page, MISSING for the pages of a chunk without the list."""
+        """Return one count per page, MISSING for chunks without the list."""
         present = self.counts(field) != MISSING
         if not present.any():
             return np.broadcast_to(np.int64(MISSING), first[-1:])
         written: Numbers = self.elements(field, INTEGER)[0]
         if (written == MISSING).any():
-            # Garbage that was given is not the same as none given.
+            # A count equal to the MISSING marker is invalid, not missing.
             written = np.where(written == MISSING, -1, written)
         if present.all():
             return written
@@ -277,12 +290,13 @@ class _Structs:
         return numbers
 
     def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:
-        """Return the values; which chunks have one for a page that is null; how many bytes those of a chunk take.
+        """Return bounds, flags of contradicting chunks, and bytes per chunk.
 
-        A null page holds an empty string as placeholder, which is no bound.
+        A chunk contradicts itself if one of its null pages has a bound. A null page has an empty string as placeholder,
+        which is not a bound.
         """
         buffer = np.frombuffer(self.encoded.buffer, np.uint8)
-        # Positions of 32 bits wherever these do: there are two for each page.
+        # Use 32-bit positions if possible, to save memory: each page has two per list.
         small = np.int32 if len(buffer) < 1 << 31 else np.int64
         start, length = (column.astype(small) for column in self.elements(field, BINARY))
         size = np.zeros(len(first) - 1, np.int64)
@@ -305,9 +319,9 @@ def _named(encoded: IndexBytes, there: Numbers, name: str) -> Callable[[int], st
 
 
 def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:
-    """Recompute the boundary order of pages; unknown bounds (null pages) are passed over.
+    """Compute the boundary order of pages; pages without bounds are ignored.
 
-    No page or one page is ASCENDING, as parquet-java has it.
+    Fewer than two pages are ASCENDING, as in parquet-java.
     """
     known = pc.and_(pc.is_valid(lower), pc.is_valid(upper))
     low, high = lower.filter(known), upper.filter(known)

@@ -1,4 +1,4 @@
-"""PLAIN-encoded values as slices of bytes: of a footer, a page index or a dictionary page."""
+"""PLAIN-encoded values as slices of a footer, page index or dictionary page."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MOST_BYTES = (1 << 31) - 1  # of a binary array's values, whose offsets have 32 bits
+_MOST_BYTES = (1 << 31) - 1  # limit of a binary array, whose offsets have 32 bits
 _BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class PlainValues:
-    """Successive values without their length prefix, none copied; a negative `length` is no value.
+    """Values without length prefix, as slices of a buffer.
 
-    `start` is the first byte in `buffer` (uint8) and means nothing where there is no value.
+    `start`: first byte of each value in `buffer` (uint8). `length`: in bytes; negative for a missing value, whose
+    `start` is meaningless.
     """
 
     buffer: NDArray[np.uint8]
@@ -39,17 +40,19 @@ class PlainValues:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Tell where a value stands."""
+        """Flags of values that are not missing."""
         return self.length >= 0
 
     def only(self, flags: NDArray[np.bool_]) -> PlainValues:
-        """Keep the values at the flags; elsewhere none stands."""
+        """Return the flagged values; the others become missing."""
         if flags.all():
             return self
         return PlainValues(self.buffer, self.start, np.where(flags, self.length, -1))
 
     def fixed(self, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the values of one width in bytes, shape (values, width), and where one of it stands.
+        """Return the values of one width as bytes, and their flags.
+
+        The bytes have shape (values, width); values of other widths are 0.
 
         >>> PlainValues.of([b"ab", None, b"abc"]).fixed(2)[1].tolist()
         [True, False, False]
@@ -65,7 +68,9 @@ class PlainValues:
         return values, valid
 
     def numbers(self, stored: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        r"""Return the values as numbers of one stored type, 0 where none of its width stands, and where one does.
+        r"""Return the values as numbers, and flags of valid ones.
+
+        Missing values and values of another width are 0 and not valid.
 
         >>> PlainValues.of([b"\1\2", None, b"\1"]).numbers(np.dtype("<u2"))[0].tolist()
         [513, 0, 0]
@@ -73,7 +78,7 @@ class PlainValues:
         valid = self.length == stored.itemsize
         if not valid.any():
             return np.zeros(len(self), stored), valid
-        # A number begins at every byte: an index into that copies nothing but what is asked for.
+        # A view with a number at every byte; indexing it copies only the requested numbers.
         anywhere = np.ndarray((len(self.buffer) - stored.itemsize + 1,), stored, self.buffer, 0, (1,))
         if valid.all():
             return anywhere[self.start], valid
@@ -82,7 +87,9 @@ class PlainValues:
         return numbers, valid
 
     def binary(self) -> pa.Array:
-        """Copy the values into a binary array; null where none stands, and for what exceeds 2 GiB in all.
+        """Copy the values into a binary array.
+
+        Missing values and values beyond 2 GiB in total become null.
 
         >>> PlainValues.of([b"ab", None, b""]).binary().to_pylist()
         [b'ab', None, b'']
@@ -93,7 +100,7 @@ class PlainValues:
         lengths = np.where(valid, lengths, 0)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         data = np.empty(offsets[-1], np.uint8)
-        # Block by block: an index of eight bytes a byte is needed for the gather.
+        # Values are copied in blocks, because the gather needs an index of eight bytes per byte.
         for first in range(0, len(self), _BLOCK):
             block = slice(first, first + _BLOCK)
             low, high = offsets[first], offsets[min(first + _BLOCK, len(self))]
@@ -106,7 +113,7 @@ class PlainValues:
 
     @staticmethod
     def of(values: Sequence[bytes | None]) -> PlainValues:
-        """Make them of single values."""
+        """Return values from byte strings; None is a missing value."""
         lengths = np.fromiter((-1 if value is None else len(value) for value in values), np.int64, len(values))
         data = b"".join(value for value in values if value is not None)
         stops = np.cumsum(np.maximum(lengths, 0))
@@ -114,7 +121,7 @@ class PlainValues:
 
 
 def join_values(parts: Sequence[PlainValues]) -> PlainValues:
-    """Put the values of several buffers behind each other."""
+    """Concatenate the values of several buffers."""
     if len(parts) == 1:
         return parts[0]
     sizes = np.array([len(part.buffer) for part in parts], np.int64)
@@ -127,19 +134,23 @@ def join_values(parts: Sequence[PlainValues]) -> PlainValues:
 
 
 def fixed_width(buffer: NDArray[np.uint8], count: int, width: int) -> PlainValues | None:
-    """Return `count` values of one width, which must fill the buffer; None when they do not.
+    """Return `count` values of one width.
+
+    None if they do not fill the buffer exactly.
 
     >>> len(fixed_width(np.zeros(12, np.uint8), 3, 4)), fixed_width(np.zeros(13, np.uint8), 3, 4)
     (3, None)
     """
-    # A width of 0 would let few bytes claim any number of values.
+    # With a width of 0, an empty buffer could claim any number of values.
     if width <= 0 or count * width != len(buffer):
         return None
     return PlainValues(buffer, np.arange(count, dtype=np.int64) * width, np.full(count, width, np.int64))
 
 
 def length_prefixed(buffer: NDArray[np.uint8], count: int) -> PlainValues | None:
-    """Return `count` values that each follow their length (4 bytes) and fill the buffer; None when they do not.
+    """Return `count` values with 4-byte length prefixes.
+
+    None if they do not fill the buffer exactly.
 
     >>> length_prefixed(np.frombuffer(bytes.fromhex("020000006162" "00000000"), np.uint8), 2).binary().to_pylist()
     [b'ab', b'']
@@ -158,7 +169,10 @@ _PREFIX = struct.Struct("<I")
 
 
 def _equal_lengths(buffer: NDArray[np.uint8], count: int) -> NDArray[np.int64] | None:
-    """Return the lengths when all are the same, as of keys and codes: seen without looking at one by one."""
+    """Return the lengths if all are equal, else None.
+
+    Values of equal length, such as keys and codes, are recognized without a scan.
+    """
     if count == 0 or len(buffer) % count:
         return None
     width = len(buffer) // count
@@ -167,7 +181,7 @@ def _equal_lengths(buffer: NDArray[np.uint8], count: int) -> NDArray[np.int64] |
 
 
 def _scan_lengths(data: bytes, count: int) -> NDArray[np.int64] | None:
-    # Where a value begins is known after the one before it only.
+    # The start of a value depends on the length of the previous value.
     lengths, position, unpack = [], 0, _PREFIX.unpack_from
     try:
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""What a footer says beside its row groups: schema, key-value metadata, writer and column orders.
+"""Footer contents except row groups: schema, key-value metadata, writer and column orders.
 
 Source: `parquet.thrift` of parquet-format.
 """
@@ -52,17 +52,18 @@ _SCHEMA_ELEMENT = struct(
 _KEY_VALUE = struct({1: BINARY, 2: BINARY}, least=3)  # key
 _COLUMN_ORDER = member({TYPE_ORDER: EMPTY})
 
-# A footer's schema, key-value metadata, created_by and column orders, as they are encoded.
+# Encoded schema, key-value metadata, created_by and column orders of a footer.
 EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes | None]
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a footer says beside its row groups; one stands for all files that share it.
+    """Footer contents except row groups.
 
-    `column_orders` holds a member of the union ColumnOrder per leaf, () when the writer gave none. `elements`: the
-    schema as it is written, root first. `is_unnamed`: which columns of its table are there is not known. Of top-level
-    columns of its table, `held`: those that the file has in any form; `hidden`: those whose parts have other names.
+    Files with the same contents share an instance. `column_orders`: number of the ColumnOrder member per leaf, () if
+    the writer gave none. `elements`: the schema as written, root first. `is_unnamed`: True if it is unknown which
+    columns of the table the file has. `held`: top-level columns of the table that the file has in any form. `hidden`:
+    top-level columns of the table whose nested fields have other names in the file.
     """
 
     columns: tuple[LeafColumn, ...]
@@ -76,12 +77,12 @@ class Provenance:
 
     @cached_property
     def by_path(self) -> dict[Path, LeafColumn]:
-        """The leaves by path; of two the first."""
+        """Leaves by path; the first wins."""
         return {leaf.path: leaf for leaf in reversed(self.columns)}
 
     @cached_property
     def top_numbers(self) -> dict[str, int | None]:
-        """The field ids of top-level columns, by name."""
+        """Field ids of top-level columns, by name."""
         found: dict[str, int | None] = {}
         children = [1]
         for element in self.elements:
@@ -95,7 +96,7 @@ class Provenance:
 
     @cached_property
     def by_any_case(self) -> dict[str, list[LeafColumn]]:
-        """The leaves by the first of their names, in any case."""
+        """Leaves by case-folded name of their top-level column."""
         by_path: dict[str, list[LeafColumn]] = {}
         for leaf in self.columns:
             by_path.setdefault(in_any_case(leaf.path[0]), []).append(leaf)
@@ -103,14 +104,14 @@ class Provenance:
 
 
 def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
-    """Decode what a footer says beside its row groups; `file` is named where that is damaged."""
+    """Decode footer contents except row groups; errors name `file`."""
     with naming(file):
         return decode_provenance(kind)
 
 
 @contextmanager
 def naming(file: DataFile) -> Iterator[None]:
-    """Put the path of a file before what is wrong with its footer."""
+    """Prefix errors about a footer with the path of the file."""
     try:
         yield
     except (MalformedFile, UnsupportedFeature) as error:
@@ -119,7 +120,7 @@ def naming(file: DataFile) -> Iterator[None]:
 
 @lru_cache(maxsize=256)
 def decode_provenance(kind: EncodedKind) -> Provenance:
-    """Decode what a footer says beside its row groups; footers of the same bytes share the answer."""
+    """Decode footer contents except row groups; cached by their bytes."""
     schema, pairs, created_by, orders = kind
     key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
@@ -133,10 +134,10 @@ def decode_provenance(kind: EncodedKind) -> Provenance:
     )
 
 
-# Files whose key-value metadata differ carry the same schema, byte for byte.
+# Cached separately, because files with different key-value metadata often have the same schema bytes.
 @lru_cache(maxsize=64)
 def parse_schema(schema: bytes) -> tuple[tuple[LeafColumn, ...], tuple[SchemaElement, ...]]:
-    """Decode a list of SchemaElement: its leaves, and all elements as they are written, root first."""
+    """Decode a schema; returns its leaves and all elements, root first."""
     elements = tuple(map(_schema_element, decode_list(schema, _SCHEMA_ELEMENT, place="schema")))
     return leaf_columns(elements, place="schema"), elements
 

@@ -1,4 +1,4 @@
-"""The leaf columns of a schema: how values are stored and what they are to a query."""
+"""Leaf columns of a schema, with their physical and logical types."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ if TYPE_CHECKING:
 
 __all__ = ["LeafColumn", "Path", "Physical", "Repetition", "SchemaElement", "SortOrder", "in_any_case", "leaf_columns"]
 
-# The names from the root of a schema to a column.
+# Field names from the root of a schema to a column.
 Path: TypeAlias = tuple[str, ...]
 MAX_NESTING = 100
-_MOST_BYTES = (1 << 31) - 1  # that a fixed length counts, with 32 bits
+_MOST_BYTES = (1 << 31) - 1  # limit of a fixed length, which has 32 bits
 
 
 @lru_cache(maxsize=1 << 14)
 def in_any_case(name: str) -> str:
-    """Return a name without its case: the same for all names that some reader may take for one, and for more."""
+    """Fold case at least as far as any reader does.
+
+    Names that some reader treats as equal have the same result; so may other names.
+    """
     return name.upper().casefold()
 
 
 class Repetition(IntEnum):
-    """How often a field occurs, numbered as in parquet.thrift."""
+    """Repetition of a field, numbered as in parquet.thrift."""
 
     REQUIRED = 0
     OPTIONAL = 1
@@ -48,9 +51,9 @@ class Repetition(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaElement:
-    """A node of the flattened schema tree as written; None where the writer left a field out.
+    """A node of the flattened schema tree, as written.
 
-    `logical` is the member of the union LogicalType that is set, with its slots.
+    Fields that the writer left out are None. `logical`: the field id of the set LogicalType member, and its slots.
     """
 
     name: str
@@ -69,13 +72,12 @@ class SchemaElement:
 class LeafColumn:
     """A leaf of the schema tree.
 
-    `index`: position among the leaves, the same as in every row group. `type`: the Arrow type of the values, None
-    when it is not understood. `order`: how its bounds compare. `unsupported`: why predicates on this column cannot
-    prune, empty when they can; its bounds may be known all the same. `type_length` is written in bytes; some
-    writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes no filter on such columns down.
-    `may_be_filled`: where a file lacks the column, Spark may read something else than null. `field_id`: the number
-    that the writer gave it, None without one. `always_null`: the writer declared the null type, whose physical type
-    means nothing.
+    `index`: position among the leaves, and among the column chunks of every row group. `type`: the Arrow type of the
+    values, None if unknown. `order`: sort order of its bounds. `unsupported`: why predicates on this column do not
+    prune, "" if they do; its bounds may be known nevertheless. `type_length`: in bytes, as written; some writers give
+    one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes down no filter on such columns. `may_be_filled`: if
+    a file lacks the column, Spark may read other values than null. `field_id`: as written, None if missing.
+    `always_null`: the writer declared the null type, whose physical type is meaningless.
     """
 
     path: Path
@@ -93,19 +95,20 @@ class LeafColumn:
 
     @property
     def byte_width(self) -> int:
-        """The bytes of a value of FIXED_LEN_BYTE_ARRAY, 0 for every other type."""
+        """Width of FIXED_LEN_BYTE_ARRAY values in bytes, 0 for other types."""
         return self.type_length if self.physical is Physical.FIXED_LEN_BYTE_ARRAY else 0
 
     @property
     def name(self) -> str:
-        """The path as text, for messages only."""
+        """Dotted path, for messages only."""
         return ".".join(self.path)
 
 
 def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[LeafColumn, ...]:
-    """Flatten the schema tree (depth first, root first) into its leaves.
+    """Return the leaves of a schema tree.
 
-    Raises MalformedFile, and UnsupportedFeature for two leaves of one path; both name `place`.
+    `elements`: depth first, with the root first. Raises MalformedFile for an invalid tree, and UnsupportedFeature for
+    unsupported types and for two leaves with the same path. Errors name `place`.
     """
     walk = iter(elements)
     root = next(walk, None)
@@ -135,7 +138,10 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
 
 @dataclass(slots=True)
 class _Group:
-    """An open group of the tree walk; `remaining`: how many children are still to come."""
+    """An open group of the tree walk.
+
+    `remaining`: number of children still to read.
+    """
 
     path: Path
     remaining: int
@@ -154,7 +160,7 @@ class _Group:
 
 
 def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
-    # Columns are known by their paths everywhere: one of two would get the bounds of the other.
+    # Columns are identified by path, so one of two columns would get the bounds of the other.
     seen: set[Path] = set()
     for leaf in leaves:
         if leaf.path in seen:
@@ -167,7 +173,7 @@ def _is_annotated(element: SchemaElement) -> bool:
 
 
 def _without_name_clashes(leaves: list[LeafColumn]) -> tuple[LeafColumn, ...]:
-    # parquet-java keys bloom filters by the dotted path: of `a.b` and a struct's a -> b, one gets the other's.
+    # parquet-java keys bloom filters by dotted path: column `a.b` and field b of struct a may get each other's filter.
     if not any("." in part for leaf in leaves for part in leaf.path):
         return tuple(leaves)
     counts = Counter(leaf.name for leaf in leaves)
@@ -183,7 +189,7 @@ def _child_count(element: SchemaElement, place: str) -> int:
 
 
 class _Values(NamedTuple):
-    """What the type of a leaf says of its values."""
+    """Properties of a leaf's values that depend only on its type."""
 
     type: pa.DataType | None
     order: SortOrder
@@ -191,7 +197,7 @@ class _Values(NamedTuple):
 
 
 def _values_of(element: SchemaElement, physical: Physical, known: dict[object, _Values]) -> _Values:
-    # A schema of thousands of columns has few types.
+    # Cached by type, since a schema with thousands of columns has few types.
     logical = None if element.logical is None else repr(element.logical)
     key = (physical, element.type_length, element.converted, element.scale, element.precision, logical)
     if key not in known:

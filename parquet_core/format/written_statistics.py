@@ -1,4 +1,4 @@
-"""Statistics as a file has them: of column chunks, from footers, and of pages, from column indexes."""
+"""Statistics as written, of column chunks (footers) and pages (column indexes)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenStatistics:
-    """Statistics of successive column chunks of one leaf, or ColumnIndex entries of successive pages, as written.
+    """Statistics of successive column chunks or pages of one leaf, as written.
 
-    The deprecated pair and `all_null` (null_pages) are None where the structure has no such field. A count
-    that was not given is `compact.MISSING`. `min_exact`, `max_exact`: 1 True, 0 False, -1 unknown. `num_values` counts
-    level entries of a chunk, rows of a page.
+    `deprecated_min`, `deprecated_max`: None for pages. `all_null`: null_pages of the column index, None for column
+    chunks. `null_count`, `nan_count`: `compact.MISSING` if not written. `min_exact`, `max_exact`: 1 for true, 0 for
+    false, -1 if unknown. `num_values`: level entries of a chunk, or rows of a page.
     """
 
     min_value: PlainValues

@@ -1,6 +1,6 @@
-"""Proof of a layout from the written bytes: one rule a file, each a function that returns findings.
+"""Check the layout of written files, one check per module.
 
-The public names resolve on first use: a LayoutSpec is checked where neither numpy nor pyarrow is wanted.
+The public names resolve on first use, because some callers validate a LayoutSpec without numpy and pyarrow.
 """
 
 from __future__ import annotations

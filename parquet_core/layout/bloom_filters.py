@@ -1,4 +1,4 @@
-"""Proof that the columns of the layout have bloom filters in every row group, or why not."""
+"""Check that row groups have the bloom filters of the layout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
-    """Report presence, size and fill per column, and the reason of an absence."""
+    """Report presence, size and fill per column, and why filters are missing."""
     index = bound.index
     positions = np.flatnonzero(index.groups.row_count > 0)
     for column in bound.bloom:
@@ -45,12 +45,12 @@ def check_bloom_filters(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) -> dict[tuple[str, Fix], list[int]]:
-    """Return the row groups without a usable filter by why that is, and by what helps."""
+    """Group row groups without a usable filter by cause and fix."""
     chunks = index.footers.chunks(column)
     by_cause: dict[tuple[str, Fix], list[int]] = {}
     causes: dict[tuple[object, ...], tuple[str, Fix]] = {}
     for position, reason in absent.items():
-        # What a cause is made of: of 100,000 row groups nearly all are alike.
+        # The cause depends on these values only. Nearly all of 100,000 row groups share them.
         signs = int(index.groups.kind[index.groups.file[position]]), chunks.dictionary_only[position], reason
         if signs not in causes:
             causes[signs] = _cause(index, column, position, reason)
@@ -84,7 +84,7 @@ def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: obje
 
 
 def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tuple[str, Fix]:
-    """Say why this writer left the filter out, and which option makes it write one."""
+    """Return why this writer left the filter out, and the fix."""
     application = application_of(created_by)
     fix = Fix("rewrite the files: ", Step.OPTIMIZE)
     if in_dictionary:
@@ -118,7 +118,7 @@ _ARROW_RS = _Writer(
     "WriterProperties(column_properties={{'{name}': ColumnProperties(bloom_filter_properties="
     "BloomFilterProperties(True))}})",
 )
-# What the writers that are known by name have to be told, by what they call themselves.
+# Known writers, keyed by their name in `created_by`.
 _WRITERS = {
     PARQUET_JAVA: _Writer(
         "it was not requested when the file was written (inferred)",

@@ -1,4 +1,7 @@
-"""A layout, its columns found in a table: what each check of a layout is asked of."""
+"""A layout bound to the columns of a table.
+
+Bound layouts are the input of layout checks.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +33,17 @@ class OrderedColumn(NamedTuple):
 
     @property
     def order(self) -> BoundaryOrder:
-        """What a column index of sorted rows says."""
+        """Boundary order of a column index of rows sorted by the key."""
         return BoundaryOrder.DESCENDING if self.key.descending else BoundaryOrder.ASCENDING
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLayout:
-    """A layout and the columns that it names, in a table whose footers are read.
+    """A layout with its columns in a table whose footers were read.
 
-    `partition`: a number for the partition of each file. `read_values`: values may be read where metadata prove
-    nothing. `partition_columns`: those of the sort key, which are not in `sort_key`.
+    `partition`: a partition number per file. `read_values`: True allows reading values if metadata prove nothing.
+    `sort_key`: columns of the sort key, without partition columns. `partition_columns`: partition columns of the sort
+    key. `curve`: columns of the Z-order or Hilbert curve. `bloom`: columns with bloom filters.
     """
 
     index: MetadataIndex
@@ -55,7 +59,11 @@ class BoundLayout:
 def bind(
     layout: LayoutSpec, index: MetadataIndex, *, partition: NDArray[np.int64] | None, read_values: bool
 ) -> BoundLayout:
-    """Find the columns of a layout; raises LayoutError for one that the table lacks."""
+    """Bind a layout to the columns of a table.
+
+    `partition`: a partition number per file; None to derive it from directories. Raises LayoutError for a column that
+    the table lacks.
+    """
     by_partition = {
         name: column for name in layout.sort_columns if (column := _partition_column(name, index)) is not None
     }
@@ -74,7 +82,10 @@ def bind(
 
 
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
-    """Find a column of the sort key that directories, all of them, give."""
+    """Return the partition column with this name; None if missing.
+
+    Names are compared without case.
+    """
     return next((column for column in index.groups.partitions if column.name.casefold() == name.casefold()), None)
 
 
@@ -86,9 +97,10 @@ def _sort_column(name: str, index: MetadataIndex) -> LeafColumn:
 
 
 def find_column(name: str, index: MetadataIndex, layout_key: str) -> LeafColumn:
-    """Find a column by its dotted path, in any case where that is unambiguous.
+    """Find a column by its dotted path.
 
-    Raises LayoutError, which says which may be meant.
+    Case is ignored if that is unambiguous. `layout_key`: the key of the layout that names the column, for messages.
+    Raises LayoutError, which suggests similar names, if the column is missing, ambiguous, a partition column or nested.
     """
     exact = [column for column in index.groups.columns if column.name == name]
     matching = exact or [column for column in index.groups.columns if column.name.casefold() == name.casefold()]

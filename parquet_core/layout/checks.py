@@ -1,4 +1,4 @@
-"""Check a table against the layout it should have."""
+"""Check a table against a layout."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
 
-# The checks of a layout: a further one is a module beside these, and an entry here.
+# All checks of a layout. A new check is a module in this package and an entry in this tuple.
 CHECKS = (COLUMN_INDEX_PRESENT, BLOOM_FILTERS_PRESENT, FILES_DO_NOT_OVERLAP, SORTED_ORDER, SIZES_WITHIN_LIMITS)
 
 
 def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, rows: bool = True) -> list[Finding]:
-    """Prove from the written bytes that a table of plain Parquet has its layout.
+    """Check the layout of a plain Parquet table from its bytes.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -42,10 +42,10 @@ def check(table: str | os.PathLike[str] | Sequence[str], *, layout: LayoutSpec, 
     >>> [finding.message for finding in check(table, layout=LayoutSpec(sort_by=["id"])) if finding.code == "order.rows"]
     ['rows are not sorted by id: first break at row 1']
 
-    `rows` also reads the sort key (and columns without a column index) to prove what bounds alone
-    cannot. Files are compared within a partition, and a partition column of the sort key holds by its directories.
-    What holds is reported too, as severity `info`. Raises LayoutError for a column that the
-    table lacks, TableNotFound, MalformedFile and StorageFailure.
+    With `rows`, the sort key and columns without a column index are read too, to prove what bounds cannot. Files are
+    compared within a partition. The order of a partition column of the sort key follows from the directories. Findings
+    of severity `info` report what fulfills the layout. Raises LayoutError for a column that the table lacks,
+    TableNotFound, MalformedFile and StorageFailure.
     """
     _check_spec(layout)
     return check_index(read_dataset(table), layout=layout, rows=rows)
@@ -59,9 +59,9 @@ def _check_spec(layout: LayoutSpec) -> None:
 def check_index(
     index: MetadataIndex, *, layout: LayoutSpec, rows: bool = True, partition: NDArray[np.int64] | None = None
 ) -> list[Finding]:
-    """Prove it of files whose footers are read already, as `check` does.
+    """Check a layout as `check` does, for files whose footers were read.
 
-    `partition`: a number for the partition of each file; None where their directories tell.
+    `partition`: a partition number per file; None to derive it from directories.
     """
     _check_spec(layout)
     bound = bind(layout, index, partition=partition, read_values=rows)

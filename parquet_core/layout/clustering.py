@@ -1,4 +1,7 @@
-"""Proof of a Z-order or Hilbert curve by the row groups that an equality on each column keeps; keys of few values."""
+"""Check clustering along a curve, and keys of low cardinality.
+
+A curve is judged by the number of row groups that an equality on each column keeps.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.layout.bound_layout import BoundLayout
 
-# Bytes behind a common prefix that are taken for a number.
+# Bytes after the common prefix that are interpolated as a number.
 _BYTES = 7
 
 
 def as_ordered(values: pa.Array) -> pa.Array:
-    """Return values as bytes, doubles or whole numbers, which have the same order."""
+    """Cast values to bytes, doubles or 64-bit integers with the same order."""
     kind = values.type
     if pa.types.is_binary(kind) or pa.types.is_string(kind):
         return pc.cast(values, pa.binary())
@@ -41,9 +44,10 @@ def as_ordered(values: pa.Array) -> pa.Array:
 
 
 def values_between(lower: pa.Array, upper: pa.Array, points: int) -> pa.Array:
-    """Return so many values between each two bounds, which are as `as_ordered` returns them, and not null.
+    """Return `points` values between each pair of bounds.
 
-    The first values of all bounds come first, then the second ones.
+    `lower`, `upper`: results of `as_ordered`, without nulls. The array has the first values of all pairs, then the
+    second values, and so on.
 
     >>> values_between(pa.array([0, 100]), pa.array([9, 100]), 2).to_pylist()
     [2, 100, 6, 100]
@@ -67,7 +71,7 @@ def _doubles(low: NDArray[np.float64], high: NDArray[np.float64], points: int) -
 
 
 def _whole(low: NDArray[np.int64], high: NDArray[np.int64], points: int) -> Iterator[NDArray[np.int64]]:
-    # Without a sign no difference overflows, and none of what is multiplied.
+    # Unsigned differences and products do not overflow.
     width = high.astype(np.uint64) - low.astype(np.uint64)
     whole, rest = np.divmod(width, np.uint64(2 * points))
     for i in range(points):
@@ -79,23 +83,24 @@ def _text_between(low: bytes, high: bytes, i: int, points: int) -> bytes:
     start = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
     first, last = (int.from_bytes(side[start : start + _BYTES].ljust(_BYTES, b"\0"), "big") for side in (low, high))
     value = first + (last - first) * (2 * i + 1) // (2 * points)
-    # Without the zeros that fill it up it is a value behind the lower bound, and never behind the upper one.
+    # The padding zeros are stripped; `min` and `max` keep the value within the bounds.
     return min(max(low, low[:start] + value.to_bytes(_BYTES, "big").rstrip(b"\0")), high)
 
 
-# An equality that keeps more than this is not worth a curve. Fewer row groups do not tell how well rows lie along one,
-# but a curve that has cut the table into so many keeps fewer than nearly all of them on one of its columns.
+# With at least `FEWEST` row groups, a curve is ineffective if an equality keeps more than `MOST_KEPT` of them on every
+# column. With fewer row groups the share is less certain, but from `_FEWEST_AT_ALL` on, an effective curve keeps at
+# most `_NEARLY_ALL` of them on one of its columns.
 FEWEST, MOST_KEPT = 16, 0.6
 _FEWEST_AT_ALL, _NEARLY_ALL = 4, 0.9
-# So many row groups are asked for values, and for so many each.
+# Row groups to sample, and values to take from each.
 _MOST_SAMPLED, _VALUES = 4_096, 8
 _FIX = Fix("put the rows along the curve: ", Step.OPTIMIZE_FULL, "; where that was done, choose columns of more values")
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the overlap of row groups on each column, and what an equality on it keeps.
+    """Report row groups kept by an equality, and overlap depth.
 
-    The order of single columns is not asked: along a curve none of them ascends.
+    The order of single columns is not checked, because no column ascends along a curve.
     """
     within, of_table = _largest_partition(bound)
     kept = [(column, *kept_by_equality(bound.index, column, bound.partition, within)) for column in bound.curve]
@@ -116,9 +121,10 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
-    """Return the row groups of the partition with the most of them, and whether these are all.
+    """Return the row groups of the largest partition.
 
-    A curve runs inside of each partition: of several, an equality keeps some of each, however well rows lie.
+    Also returns whether the table has no other row groups. Only one partition is judged, because a curve runs within
+    each partition: an equality keeps some row groups of every partition, even with perfect clustering.
     """
     filled = np.flatnonzero(bound.index.groups.row_count > 0)
     partition = bound.partition[bound.index.groups.file[filled]]
@@ -133,9 +139,11 @@ def kept_by_equality(
     partition: NDArray[np.int64],
     within: NDArray[np.int64] | None = None,
 ) -> tuple[float, float | None]:
-    """Return how many row groups, of some, an equality keeps on average, and the overlap depth within partitions.
+    """Return the average row groups kept by an equality, and overlap depth.
 
-    The average is over values of the row groups, which are taken to lie evenly between their bounds.
+    `partition`: a partition number per file. `within`: positions of the row groups to count, None for all. The average
+    is over values that are spread evenly between the bounds of row groups. The overlap depth is computed within
+    partitions of all row groups; None if no row group `within` has bounds.
     """
     bounds = index.page_indexes.filled_bounds(column)
     some = bounds if within is None else bounds.take(within)
@@ -148,7 +156,7 @@ def kept_by_equality(
 
 
 def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
-    """Return how many intervals cover a value of one of them, on average."""
+    """Return the average number of intervals that cover a sampled value."""
     lower, upper = as_ordered(lower), as_ordered(upper)
     chosen = from_numpy(np.unique(np.linspace(0, len(lower) - 1, _MOST_SAMPLED).astype(np.int64)))
     low, high, value = ranks(lower, upper, values_between(lower.take(chosen), upper.take(chosen), _VALUES))
@@ -158,7 +166,7 @@ def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
 
 
 def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
-    """Report a key, the only one, whose single values fill most of the row groups over and over."""
+    """Report a single-column sort key whose values fill many row groups."""
     index = bound.index
     for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
         bounds = index.page_indexes.filled_bounds(column)

@@ -1,7 +1,7 @@
-"""Proof that every column that can have a column index has one, or why not.
+"""Check that every column that can have a column index has one.
 
-Writers leave it out silently. parquet-java's rule of today (`ParquetFileWriter`): when the stored min
-and max values of a chunk's pages exceed MAX_STATS_SIZE = 4096 bytes a page on average.
+Writers leave out column indexes silently. parquet-java (`ParquetFileWriter`) currently does so if the stored min and
+max values of a chunk's pages exceed MAX_STATS_SIZE = 4096 bytes per page on average.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _FLOATS = {Physical.FLOAT, Physical.DOUBLE}
 
 
 def nan_remedy(name: str) -> str:
-    """Return how to write a column whose NaN keeps it from having bounds."""
+    """Return the remedy for a column without bounds due to NaN."""
     return f"write NaN as null if it means a missing value: nullif({name}, double('NaN')) in Spark"
 
 
 def check_column_indexes(bound: BoundLayout) -> Iterator[Finding]:
-    """Report, per column, the margin of the indexes that are there and the cause of those that are not.
+    """Report size margins of indexes and causes of missing indexes.
 
-    Proven NaN in a column that the layout does not name is only a note.
+    Proven NaN in a column that the layout does not name has severity `info`.
     """
     index, layout = bound.index, bound.layout
     named = {name.casefold() for name in (*layout.sort_columns, *layout.curve_by, *layout.bloom)}
@@ -85,7 +85,11 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
 
 
 class _Cause(NamedTuple):
-    """Why an index is absent, confirmed or inferred, and what to do; `severity`: in a column that no layout names."""
+    """Cause of a missing index and its fix.
+
+    `message`: also says whether the cause is confirmed or inferred. `severity`: applies to columns that the layout does
+    not name. `of_pages`: the offset index is missing too.
+    """
 
     message: str
     fix: Fix
@@ -102,7 +106,10 @@ def _absences(
     *,
     read_values: bool,
 ) -> Iterator[Finding]:
-    """Report the row groups without an index by the cause of the first; where that is NaN, those without NaN apart."""
+    """Report row groups without an index, with the first cause.
+
+    If that cause is proven NaN, row groups with other causes are a second finding.
+    """
     if column.physical is Physical.INT96:
         share = share_of_files(index, positions.tolist())
         yield Finding(
@@ -146,7 +153,7 @@ def _cause(
         return _Cause(f"written by {writer} (confirmed)", REWRITE_WITH_INDEXES, of_pages=True)
     chunk = index.footers.chunks(column).chunk(position)
     is_float = _is_float(column)
-    # The pages of long values are told apart by rows, and a row of a list has several values.
+    # Values are assigned to pages by row number, which lists do not allow: their rows have several values.
     in_rows = column.physical is Physical.BYTE_ARRAY and column.max_repetition_level == 0
     if read_values and (is_float or in_rows):
         with suppress(UnsupportedFeature):
@@ -187,7 +194,10 @@ def _max_stats_size(mean: float, how: str) -> _Cause:
 
 
 def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator[pa.Array]:
-    """Read the values of a column in one row group, some at a time: of a list all elements, one after another."""
+    """Yield the values of a column in one row group.
+
+    Each array is a batch of values; lists are flattened.
+    """
     file, name = index.groups.files[int(index.groups.file[position])], index.groups.name_in_files(column)
     with open_values(file) as values, reading(file, f"column {name}"):
         for batch in values.batches([int(index.groups.ordinal[position])], [name]):
@@ -195,7 +205,10 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator
 
 
 def _leaf(array: pa.Array, place: str) -> pa.Array:
-    """Return the values below structs and lists of which one leaf was read; Arrow reads half of a map as a list."""
+    """Return the values of the only leaf below structs and lists.
+
+    Arrow reads the keys or the values of a map as a list. Raises UnsupportedFeature for several leaves.
+    """
     while pa.types.is_nested(array.type):
         if array.type.num_fields > 1:
             raise UnsupportedFeature(f"{place}: a dot in another name makes it this one; rename one of them")
@@ -214,7 +227,10 @@ def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, of
 
 
 def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> list[int]:
-    """Return the bytes of the least and greatest value together, for each page that begins at one of the rows."""
+    """Return the bytes of min and max of each page, together.
+
+    `first_row`: first row of each page.
+    """
     extremes: list[list[bytes]] = [[] for _ in first_row]
     row = 0
     for part in values:

@@ -1,4 +1,4 @@
-"""Entries of a registry of checks, and how their findings are grouped: by check, and by fault over several columns."""
+"""Registered checks, and grouping of findings by check and fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Run = TypeVar("Run")
 class Code(NamedTuple):
     """The meaning of a code of findings, and a general remedy.
 
-    `remedy`: empty for a note, and for a remedy that a layer above has.
+    `remedy`: "" for a note, and if a layer above provides the remedy.
     """
 
     means: str
@@ -27,10 +27,12 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Run]):
-    """A check: an entry of a registry, from which tools and the page of codes take its texts.
+    """A check in a registry.
 
-    `codes`: the codes of its findings; each belongs to one check. `run`: makes the findings; the checks of a registry
-    take the same arguments. `reads`: the costliest thing that it reads.
+    Tools and the page of codes list the texts of registered checks.
+
+    `codes`: codes of its findings; each code belongs to one check. `run`: returns the findings; all checks of a
+    registry take the same arguments. `reads`: the most expensive source that the check reads.
     """
 
     name: str
@@ -41,7 +43,9 @@ class Check(Generic[Run]):
 
 
 def by_check(findings: Sequence[Finding], checks: Collection[Check[Any]]) -> dict[str, list[Finding]]:
-    """Divide findings among checks, by their codes; one whose code none of them has belongs to each.
+    """Group findings by the check that owns their code.
+
+    A finding with an unknown code belongs to every check.
 
     >>> from parquet_core.layout.checks import CHECKS
     >>> from parquet_core.layout.spec import Finding, Severity
@@ -62,7 +66,9 @@ _SHOWN = 5
 
 
 def by_fault(findings: Iterable[Finding]) -> list[Finding]:
-    """Return one finding for each fault, with the columns that have it.
+    """Merge findings that differ only in their column.
+
+    A merged finding names all columns.
 
     >>> from parquet_core.layout.spec import Finding, Severity
     >>> found = [Finding("a", Severity.WARN, f"0.parquet, column {c}", "no bounds", "write", (c,)) for c in "xyz"]

@@ -1,4 +1,7 @@
-"""Proof of order by the sort key from bounds of row groups, from bounds of pages, and from the rows."""
+"""Check the order by the sort key.
+
+Bounds of row groups, bounds of pages and the rows are checked.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ _FIX_OF_ROWS = Fix("sort the files by the key: ", Step.OPTIMIZE_ROWS)
 
 
 def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequence[OrderedColumn]) -> list[int]:
-    """Read the key in some files; return those with a row that sorts before its predecessor."""
+    """Return the files in which a row sorts before its predecessor.
+
+    Reads the sort key of these files. `files`: file numbers.
+    """
     stored = [each.key._replace(column=index.groups.name_in_files(each.column)) for each in sort_key]
     chosen = [index.groups.files[i] for i in files]
     footers = read_arrow_footers(chosen, traffic=Traffic())
@@ -49,7 +55,7 @@ def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequenc
 
 
 def check_order(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the order of the key inside every file, in its directions, by bounds and by rows; or that of the curve."""
+    """Report the order by the sort key, or clustering along the curve."""
     yield from check_clustering(bound)
     for column in bound.partition_columns:
         message = "a partition column: every file holds one value of it"
@@ -84,7 +90,10 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
 
 
 def _falls(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
-    """Tell for each container but the first whether it surely begins before the end of the one before it."""
+    """Flag containers that certainly begin before the previous container ends.
+
+    The first container has no flag. With `descending`, the direction is reversed.
+    """
     if descending:
         return flags_from(pc.greater(bounds.upper[1:], bounds.lower[:-1]))
     return flags_from(pc.less(bounds.lower[1:], bounds.upper[:-1]))
@@ -133,7 +142,10 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
 
 
 def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool) -> NDArray[np.int64]:
-    """Return the groups in which a known bound sorts before that of the page before it, null pages left out."""
+    """Return the row groups whose page bounds are out of order.
+
+    Pages without bounds, such as null pages, are left out.
+    """
     before = pc.greater if descending else pc.less
     known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
     pages, here = bounds.take(known), group[known]
@@ -169,10 +181,14 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
 
 
 def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) -> tuple[int | None, int]:
-    """Return the first row of a file that sorts before its predecessor, and how many rows were looked at."""
+    """Return the first unsorted row of a file and the rows before.
+
+    An unsorted row sorts before its predecessor. The first value is None if the file is sorted; the second one then
+    counts all rows.
+    """
     rows, last = 0, None
     with open_values(file, footer=footer) as values:
-        # What a file lacks is null in all of its rows.
+        # A column that the file lacks is null in every row, so it cannot break the order.
         there = [key for key in keys if key.column in values.schema.names]
         if not there:
             return None, footer.num_rows
@@ -188,7 +204,10 @@ def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) 
 
 
 def first_unsorted(table: pa.Table, keys: Sequence[SortKey]) -> int | None:
-    """Return the first row that sorts before its predecessor by these keys; None if none does."""
+    """Return the first row that sorts before its predecessor.
+
+    None if the table is sorted.
+    """
     falls = np.zeros(max(table.num_rows - 1, 0), np.bool_)
     tied = np.ones_like(falls)
     for key in keys:
@@ -202,21 +221,24 @@ def first_unsorted(table: pa.Table, keys: Sequence[SortKey]) -> int | None:
 
 
 def _comparable(values: pa.Array) -> pa.Array:
-    """Return values that Arrow compares, in the same order."""
+    """Cast values to a type that Arrow compares in the same order."""
     if pa.types.is_float16(values.type):
         return values.cast(pa.float32())
-    # As bytes: what is no UTF-8 has an order too.
+    # Strings are compared as bytes, because invalid UTF-8 has an order too.
     return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
 
 
 def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell for each value but the first whether it sorts before its predecessor, and whether it is the same."""
+    """Flag values that sort before their predecessor, and values that equal it.
+
+    The first value has no flag.
+    """
     before, after = values[:-1], values[1:]
     sorts_before = pc.greater if key.descending else pc.less
     less, same = flags_from(sorts_before(after, before)), flags_from(pc.equal(after, before))
     is_float = pa.types.is_floating(values.type)
     if values.null_count or is_float:
-        # NaN is above all values, and nulls lie outside of both.
+        # NaN sorts above all values, and nulls sort outside of values and NaN.
         level = np.where(flags_from(pc.is_valid(values)), 0, 2 if key.nulls_last else -2).astype(np.int8)
         if is_float:
             level += flags_from(pc.is_nan(values)) * np.int8(-1 if key.descending else 1)

@@ -1,8 +1,8 @@
-"""Overlap of files and row groups on the sort key: its depth, and the proof that they are disjoint.
+"""Check that files and row groups do not overlap.
 
-The overlap depth is the number of containers to open for one value, where most bounds overlap. Files that share one
-value, where one ends and the next begins, are in order: rows of equal keys make every sort do so. The overlap depth
-counts them, since a reader that looks for that value opens both.
+The overlap depth is the number of containers that a query opens for the value that most of their bounds include. Two
+files may share the value where one ends and the next begins: any sort of rows with equal keys can do so, and it is not
+reported as an overlap. The overlap depth counts both files, since a reader that looks for this value opens both.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 
 class Intervals(NamedTuple):
-    """The bounds of containers as ranks, both ends included; those of two partitions have no rank in common.
+    """Bounds of containers as ranks, both ends included.
 
-    `at`: which containers, those that have a value and bounds of it; `partition` of each. `unknown`, by partition: how
-    many more have a value and no bounds.
+    Partitions have disjoint ranks. `at`: numbers of the containers that may hold values and have bounds. `low`, `high`,
+    `partition`: ranks and partition of each. `unknown`: per partition, the number of containers that may hold values
+    but have no bounds.
     """
 
     at: Positions
@@ -47,9 +48,10 @@ class Intervals(NamedTuple):
 
 
 def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Intervals:
-    """Rank bounds; `partition`: a number for that of each container, from 0 on.
+    """Rank the bounds of containers.
 
-    A container of nulls and NaN alone has no value to look for, and is left out.
+    `partition`: a partition number per container, counted from 0. Containers with only nulls and NaN are left out,
+    because no query looks for a value in them.
     """
     of = np.zeros(len(bounds), np.int64) if partition is None else partition
     valued = may_hold_values(bounds)
@@ -62,16 +64,17 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
 
 
 def may_hold_values(bounds: Bounds) -> NDArray[np.bool_]:
-    """Tell for each container whether it may hold a value beside nulls and NaN."""
+    """Flag containers that may hold values other than nulls and NaN."""
     nulls, nans = numbers_from(filled(bounds.null_count, -1)), numbers_from(filled(bounds.nan_count, 0))
     valued: NDArray[np.bool_] = (nulls < 0) | (nulls + nans != bounds.row_count)
     return valued & (bounds.row_count > 0)
 
 
 def overlap_depth(intervals: Intervals) -> float | None:
-    """Return the average, over the containers, of how many cover the most covered point of each.
+    """Return Snowflake's average overlap depth; None if no container has bounds.
 
-    Snowflake's average overlap depth: 1.0 where no value lies in two containers, k where k containers all overlap.
+    The depth of a container is the number of containers that cover its most covered point. The average is 1.0 if no two
+    containers include the same value, and k if k containers all overlap.
 
     >>> from parquet_core.trust.bounds import Bounds
     >>> import pyarrow as pa
@@ -79,8 +82,8 @@ def overlap_depth(intervals: Intervals) -> float | None:
     >>> round(overlap_depth(intervals_of(Bounds(lower, upper, no_nulls, np.array([10, 10, 10])))), 2)
     1.67
 
-    Bounds that share one value overlap: a reader that looks for it opens both. A container without bounds is opened
-    for every value, so it covers every point of its partition. None where no container has bounds.
+    Bounds that share one value overlap: a reader that looks for it opens both. A container without bounds is opened for
+    every value, so it covers every point of its partition.
     """
     if not len(intervals.at):
         return None
@@ -93,7 +96,10 @@ def overlap_depth(intervals: Intervals) -> float | None:
 
 
 def _most_covered(low: Positions, high: Positions) -> Positions:
-    """Return how many intervals cover the most covered point of each: one where some interval begins."""
+    """Return the largest number of intervals over a point of each interval.
+
+    Only points where some interval begins need to be counted.
+    """
     order = np.argsort(low)
     low, high = low[order], high[order]
     begins = np.flatnonzero(np.diff(low, prepend=low[0] - 1))
@@ -106,7 +112,10 @@ def _most_covered(low: Positions, high: Positions) -> Positions:
 
 
 def _greatest(values: Positions, first: Positions, stop: Positions) -> Positions:
-    """Return the greatest of the values from each first to before its stop: of two spans of 2 ** n that cover it."""
+    """Return the maximum of `values[first:stop]` for each pair of `first` and `stop`.
+
+    Each range is covered by two spans of 2 ** n values, whose maxima are computed for all positions.
+    """
     length = stop - first
     greatest = np.ones_like(values, shape=len(first))
     width, spans = 1, values
@@ -122,9 +131,10 @@ _FIX = Fix("rewrite the files that overlap: ", Step.OPTIMIZE)
 
 
 def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
-    """Report whether files, and row groups over all files, are disjoint on the first column of the key.
+    """Report whether files and row groups overlap on the sort key.
 
-    Only those of one partition are compared.
+    Only the first column of the sort key is compared. Row groups are compared over all files. Only containers of the
+    same partition are compared.
     """
     if not bound.sort_key:
         return
@@ -167,7 +177,7 @@ def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[s
     depth = overlap_depth(intervals)
     depth_text = "" if depth is None else f"; overlap depth {depth:.2f}"
     order = np.lexsort((intervals.high, intervals.low))
-    # Of those that begin where one that comes earlier ends, none is late.
+    # Intervals that only touch do not overlap.
     late = intervals.low[order][1:] < np.maximum.accumulate(intervals.high[order])[:-1]
     if not late.any():
         apart = f"do{'es' * (len(labels) == 1)} not overlap"

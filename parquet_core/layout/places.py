@@ -1,6 +1,6 @@
-"""Places in findings (file, row group, column), and the partition of each file.
+"""Locations in findings, and the partition of each file.
 
-Order is asked within partitions alone, since the sort key does not span them.
+Order is checked only within partitions, since the sort key does not apply across them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def file_name(index: MetadataIndex, number: int) -> str:
-    """Name a file, with the directories of its partition."""
+    """Return the name of a file, including the directories of its partition."""
     file = index.groups.files[number]
     return (
         "/".join(file.path.split("/")[-1 - len(index.groups.partitions) :])
@@ -33,25 +33,28 @@ def file_name(index: MetadataIndex, number: int) -> str:
 
 
 def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
-    """Name the first of several files and say how many more there are."""
+    """Return the name of the first file, and how many follow."""
     location = file_name(index, int(numbers[0]))
     return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
 
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
-    """Name one row group, and a column of it."""
+    """Return the location of a row group or a column in it."""
     location = f"{file_name(index, int(index.groups.file[position]))}, row group {index.groups.ordinal[position]}"
     return location if column is None else f"{location}, column {column.name}"
 
 
 def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: LeafColumn) -> str:
-    """Name the first of several row groups and say how many more there are."""
+    """Return the location of the first row group, and how many follow."""
     location = row_group_place(index, positions[0], column)
     return location if len(positions) == 1 else f"{location} (and {counted(len(positions) - 1, 'more row group')})"
 
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
-    """Say in how many of the files row groups lack something."""
+    """Return the share of affected files as text.
+
+    It is the share of row groups if there is only one file.
+    """
     files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
     if files == 1:
         return f"{len(positions):,} of {counted(int((index.groups.row_count > 0).sum()), 'row group')}"
@@ -59,7 +62,7 @@ def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.i
 
 
 def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
-    """Return the number of each file's partition, as the `name=value` directories above it tell."""
+    """Return a partition number per file, from its `name=value` directories."""
     names = {column.path[0].casefold() for column in index.groups.partitions}
     if not names:
         return np.zeros(len(index.groups.files), np.int64)

@@ -1,4 +1,4 @@
-"""Proof that row groups and pages have at most the rows that the layout allows."""
+"""Check that row groups and pages respect the row limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column of a sort key in the words of SQL: `amount DESC NULLS LAST`."""
+"""Sort keys in SQL syntax, such as `amount DESC NULLS LAST`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _WORDS = {"ASC", "DESC", "NULLS", "FIRST", "LAST"}
 
 
 class SortKey(NamedTuple):
-    """A column, with the direction of its values and the place of its nulls; by default as Spark sorts."""
+    """A column with sort direction and place of nulls.
+
+    The defaults are the same as in Spark.
+    """
 
     column: str
     descending: bool = False
@@ -31,7 +34,9 @@ class SortKey(NamedTuple):
 
 
 def direction_hint(name: str, columns: Sequence[str]) -> str:
-    """Say how a direction is written where a name is a column and another word; else nothing.
+    """Return a hint on directions if `name` is column and word.
+
+    Returns "" for other names.
 
     >>> direction_hint("day down", ["day", "id"])
     "write 'day DESC' for descending order"
@@ -41,16 +46,17 @@ def direction_hint(name: str, columns: Sequence[str]) -> str:
 
 
 def parse_sort_key(key: str, option: str = "sort_by") -> SortKey:
-    """Parse a column with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it, or neither.
+    """Parse one sort key.
 
-    `option` is where the key was given, for the message.
+    A key is a column, optionally with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`. `option`: name of the option
+    that contains the key, for messages.
 
     >>> parse_sort_key("amount desc")
     SortKey(column='amount', descending=True, nulls_last=True)
     >>> parse_sort_key("`top desc` ASC NULLS LAST")
     SortKey(column='top desc', descending=False, nulls_last=True)
 
-    Raises LayoutError where these words stand in another order.
+    Raises LayoutError if these words are in another order.
     """
     if not isinstance(key, str):
         raise LayoutError(f"{option}={key!r}: a key is a column's name, 'price DESC' for descending order")

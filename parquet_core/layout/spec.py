@@ -1,4 +1,4 @@
-"""The layout that is asked for (`LayoutSpec`), and what a check finds (`Finding`)."""
+"""Layouts (`LayoutSpec`) and the findings of checks (`Finding`)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from parquet_core.printable import shown
 if TYPE_CHECKING:
     from parquet_core.fix import Fix
 
-# The codecs of Spark's Parquet writer; it needs a library of its own for the last two.
+# Codecs of Spark's Parquet writer; the last two require an additional library.
 CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
-# The codecs with a level that parquet-java takes from its options, and the highest.
+# Codecs with a compression level that parquet-java reads from options, and the highest level.
 LEVELS = {"zstd": 22, "gzip": 9}
-# A curve through more columns narrows none of them.
+# A curve through more columns does not prune on any of them.
 MOST_CURVE_COLUMNS = 5
 _COLUMN_LISTS = ("sort_by", "zorder_by", "hilbert_by", "partition_by")
 _COUNTS = ("page_rows", "page_bytes", "row_group_bytes", "target_file_bytes")
-# A bloom filter skips a whole row group or nothing, so data with filters get so many, unless these become too small.
+# A bloom filter skips a whole row group or nothing. Data with filters get this many row groups, unless row groups would
+# have fewer rows than the minimum.
 _FEWEST_ROW_GROUPS = 8
 _FEWEST_ROWS = 100_000
 _OPTIONAL_COUNTS = ("row_group_rows", "files", "column_index_truncate_length", "statistics_truncate_length")
 
 
 class Severity(StrEnum):
-    """How much a finding matters: an `error` breaks a promise of the layout.
+    """Severity of a finding; an `error` violates the layout.
 
     >>> from prune_assets import Severity
     >>> [str(severity) for severity in Severity], Severity.WARN == "warn"
@@ -43,23 +44,23 @@ class Severity(StrEnum):
 
     @property
     def rank(self) -> int:
-        """The place in the order of severities, 0 for info."""
+        """Rank of the severity, 0 for info."""
         return list(Severity).index(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fact about a table that somebody should know.
+    """A fact that a check reports about a table.
 
     >>> from prune_assets import Finding, Severity
     >>> finding = Finding("files.small", Severity.WARN, "lake/orders", "12 of 14 files are small", "merge them")
     >>> finding.severity == "warn", finding.code.partition(".")[0]
     (True, 'files')
 
-    `code`: stable, and made for filters.
-    `location`: file, row group and column, where they apply.
-    `remedy`: what to do; empty only for severity `info`. `columns`: those that it is about, where it is about columns.
-    `fix`: the remedy as a value, for tools with words of their own; None if `remedy` is text alone.
+    `code`: stable identifier, for filters.
+    `location`: file, row group and column, if they apply.
+    `remedy`: the next step; empty only for severity `info`. `columns`: the affected columns, () if it is not about any.
+    `fix`: the remedy as a value, for tools that word it themselves; None if the remedy is only text.
     """
 
     code: str
@@ -75,12 +76,12 @@ class Finding:
             object.__setattr__(self, "remedy", str(self.fix))
 
     def with_fix(self, fix: Fix) -> Finding:
-        """Return the finding with another remedy."""
+        """Return a copy with the remedy replaced by `fix`."""
         return replace(self, remedy="", fix=fix)
 
 
 def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
-    """Raise an error that names all keys that are not known, and says which are meant.
+    """Raise an error that lists all unknown keys, with suggestions.
 
     >>> refuse_unknown(["sort_bye", "files", "zz"], ["sort_by", "files"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -103,36 +104,36 @@ class LayoutSpec:
     >>> layout.sort_by
     ('day', 'id')
 
-    What cannot be is refused at once:
+    Invalid options raise LayoutError:
 
     >>> LayoutSpec(sort_by="day")
     Traceback (most recent call last):
     parquet_core.errors.LayoutError: sort_by = 'day': give a list of column names, e.g. ['l_shipdate']
 
-    `partition_by`: top-level columns whose values part the table into directories; none of them is in `sort_by`.
-    `sort_by`: top-level columns in the words of SQL: `"day"`, `"amount DESC"`, `"id ASC NULLS LAST"`; without them
-    ascending, and as in Spark nulls come first ascending and last descending. A name that ends like that stands in
-    backquotes. The order holds inside of each partition.
-    `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, when queries filter by each of them alone: rows
-    lie along a Z-order or Hilbert curve through the ranks of their values, so that skew does no harm.
+    `partition_by`: top-level columns whose values split the table into directories. They must not be in `sort_by`.
+    `sort_by`: top-level columns in SQL syntax, such as `"day"`, `"amount DESC"` or `"id ASC NULLS LAST"`. The default
+    is ascending; as in Spark, nulls come first if ascending and last if descending. Put a name that ends with such
+    words into backquotes. Rows are sorted within each partition.
+    `zorder_by`, `hilbert_by`: two to five columns instead of `sort_by`, for queries that filter by each of them alone.
+    Rows follow a Z-order or Hilbert curve through the ranks of their values, so skewed values do no harm.
     `bloom`: columns that get a bloom filter, each with its false-positive probability.
-    `dictionary`: columns for which dictionary encoding is on (true) or off (false); for the others the writer decides.
-    It is off for the columns of `bloom`: parquet-java writes no bloom filter of a dictionary-encoded column chunk.
-    `row_group_rows`, `page_rows`: upper limits in rows. Whichever limit is reached first ends the row group or page.
+    `dictionary`: columns for which dictionary encoding is on (true) or off (false); the writer decides for the others.
+    It is off for the columns of `bloom`: parquet-java writes no bloom filter for a dictionary-encoded column chunk.
+    `row_group_rows`, `page_rows`: upper limits in rows. The limit that is reached first ends the row group or page.
     Without `row_group_rows`, a write with bloom filters aims for eight row groups, each of at least 100,000 rows, since
     a filter skips a whole row group or nothing.
     `row_group_bytes`, `page_bytes`: upper limits in buffered bytes.
-    `files`: how many files a write aims for, None to aim for files of `target_file_bytes` each. Each partition has at
-    least one; `optimize` gives each partition that it rewrites its share of `files`, by bytes.
-    `target_file_bytes`: the size to aim for where `files` does not say how many.
+    `files`: number of files that a write aims for, None for files of `target_file_bytes` each. Each partition has at
+    least one file. `optimize` gives each partition that it rewrites its share of `files`, by bytes.
+    `target_file_bytes`: file size to aim for if `files` is None.
     `compression`: a codec of Spark's writer.
-    `compression_level`: of zstd (1 to 22) and gzip (1 to 9); None for the writer's own.
-    `column_index_truncate_length`, `statistics_truncate_length`: bytes after which the bounds of texts are cut, in
-    column indexes and in the statistics of row groups; None for the writer's own, which is 64 and never.
+    `compression_level`: level for zstd (1 to 22) or gzip (1 to 9); None for the writer's default.
+    `column_index_truncate_length`, `statistics_truncate_length`: bytes after which bounds of strings are cut, in column
+    indexes and in row-group statistics; None for the writer's defaults, which are 64 bytes and no limit.
 
-    A check proves the order inside of each partition, bloom filters, column indexes and the limits in rows, and along a
-    curve how many row groups an equality keeps; a check of the whole table also proves that it is partitioned by the
-    columns of `partition_by`, if the layout names some. It does not prove the limits in bytes, encodings and
+    A check proves the order within each partition, bloom filters, column indexes and the limits in rows. For a curve it
+    reports how many row groups an equality keeps. A check of the whole table also proves that the table is partitioned
+    by the columns of `partition_by`, if the layout names any. It does not prove limits in bytes, encodings and
     compression.
     """
 
@@ -154,12 +155,14 @@ class LayoutSpec:
     statistics_truncate_length: int | None = None
 
     def __new__(cls, *_: object, **options: object) -> Self:
-        """Refuse what is no option, and say which is meant."""
+        """Raise LayoutError for unknown options, with suggestions."""
         refuse_unknown(options, tuple(cls.__dataclass_fields__))
         return object.__new__(cls)
 
     def rows_of_row_group(self, rows: int) -> int | None:
-        """Return the most rows of a row group in data of so many rows; None where only bytes limit it.
+        """Return the row limit of row groups; None if unlimited.
+
+        `rows`: rows of the data to write.
 
         >>> LayoutSpec(sort_by=["day"], bloom={"id": 0.01}).rows_of_row_group(4_000_000)
         500000
@@ -170,17 +173,17 @@ class LayoutSpec:
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:
-        """The columns of `sort_by`, with direction and place of nulls."""
+        """Parsed columns of `sort_by`, with direction and place of nulls."""
         return tuple(map(parse_sort_key, self.sort_by))
 
     @property
     def sort_columns(self) -> tuple[str, ...]:
-        """The names of the columns in `sort_by`."""
+        """Names of the columns in `sort_by`."""
         return tuple(key.column for key in self.sort_keys)
 
     @property
     def curve_by(self) -> Sequence[str]:
-        """The columns of the curve, of whichever kind."""
+        """Columns of `zorder_by` or `hilbert_by`, whichever is set."""
         return self.zorder_by or self.hilbert_by
 
     def __post_init__(self) -> None:
@@ -222,7 +225,7 @@ class LayoutSpec:
                 )
 
     def _check_columns(self) -> None:
-        """Check the columns that are named, and keep them apart from what the caller may change."""
+        """Validate the named columns, and copy mutable arguments."""
         if not isinstance(self.bloom, Mapping):
             raise LayoutError(
                 f"bloom = {shown(self.bloom)}: give each column its false-positive probability, e.g. 0.01"

@@ -1,6 +1,6 @@
-"""Pruning: the predicate tree, evidence at its leaves, the levels in cost order, and the rows that are left.
+"""Prune row groups and pages with a predicate, level by level.
 
-`prune` is the door; the names resolve on first use, because a predicate is imported where no dataset is read.
+`prune` is the entry point. The names resolve on first use, because code that reads no dataset imports predicates too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The access plan: what to read of each row group: nothing, all of it, or chosen rows."""
+"""Access plan: read nothing, everything or chosen rows of each row group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def overlaps(ranges: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell which intervals [starts, stops) share a row with the ranges.
+    """Flag the intervals [starts, stops) that share a row with the ranges.
 
     >>> overlaps(np.array([[5, 10]]), np.array([0, 5, 10]), np.array([5, 10, 15])).tolist()
     [False, True, False]
@@ -35,7 +35,7 @@ def overlaps(ranges: RowRanges, starts: NDArray[np.int64], stops: NDArray[np.int
 
 
 class Verdict(IntEnum):
-    """What to do with a row group."""
+    """How to read a row group."""
 
     SKIP = 0
     SCAN = 1
@@ -44,9 +44,10 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RangeList:
-    """Row ranges of many row groups: entry i is rows start[i] to stop[i] of row group `row_group[i]`.
+    """Row ranges of many row groups.
 
-    Sorted by row group and start, disjoint, half-open; rows count inside the row group.
+    Entry i is rows start[i] to stop[i] (exclusive) of row group `row_group[i]`; rows are counted within the row group.
+    The ranges are disjoint and sorted by row group and start.
     """
 
     row_group: NDArray[np.int64]
@@ -59,42 +60,48 @@ class RangeList:
         return np.column_stack([self.start[first:last], self.stop[first:last]])
 
     def take(self, positions: NDArray[np.int64]) -> RangeList:
-        """Return the ranges of chosen row groups, which are counted anew in their order."""
+        """Select row groups and renumber them in the order of `positions`."""
         low, high = (np.searchsorted(self.row_group, positions, side) for side in ("left", "right"))
         chosen = spans(low, high - low)
         number = np.repeat(np.arange(len(positions)), high - low)
         return RangeList(number, self.start[chosen], self.stop[chosen])
 
     def only(self, chosen: NDArray[np.bool_]) -> RangeList:
-        """Return the ranges of those row groups that are chosen; their numbers stay."""
+        """Return the ranges of flagged row groups, which keep their numbers."""
         here = chosen[self.row_group]
         return RangeList(self.row_group[here], self.start[here], self.stop[here])
 
     def as_dataset_rows(self, base: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the ranges, shape (n, 2), counted over the dataset; `base` is the first row of each row group."""
+        """Return the ranges as rows of the dataset, shape (n, 2).
+
+        `base`: the first row of each row group in the dataset.
+        """
         return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])
 
     def row_totals(self, count: int) -> NDArray[np.int64]:
-        """Return the rows inside the ranges of each of `count` row groups."""
+        """Return the rows in ranges for each of `count` row groups."""
         totals = np.bincount(self.row_group, weights=self.stop - self.start, minlength=count)
         return totals.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class AccessPlan:
-    """A verdict per row group, the rows to read (`ranges`) and those proven to be selected (`matches`)."""
+    """Verdict per row group, rows to read and rows proven to match.
+
+    `ranges`: rows to read. `matches`: rows that are proven to be selected.
+    """
 
     verdict: NDArray[np.uint8]
     ranges: RangeList
     matches: RangeList
 
     def take(self, positions: NDArray[np.int64]) -> AccessPlan:
-        """Return the plan of chosen row groups, which are counted anew in their order."""
+        """Select row groups and renumber them from 0."""
         return AccessPlan(self.verdict[positions], self.ranges.take(positions), self.matches.take(positions))
 
 
 def whole_groups(positions: NDArray[np.int64], row_count: NDArray[np.int64]) -> RangeList:
-    """Return one range for each chosen row group: all of its rows."""
+    """Return one range with all rows for each row group."""
     return RangeList(positions, np.zeros(len(positions), np.int64), row_count[positions])
 
 
@@ -103,8 +110,8 @@ def flagged_segments(
 ) -> RangeList:
     """Join flagged segments into ranges that never cross a row group.
 
-    `positions`: the row groups that the segments cut, by `segments.row_group`; `row_count` is that of
-    every row group of the dataset.
+    `positions`: the row groups to which `segments.row_group` refers. `row_count`: rows of every row group of the
+    dataset.
     """
     if len(flags) == 0:
         return whole_groups(np.zeros(0, np.int64), row_count)
@@ -120,7 +127,7 @@ def flagged_segments(
 
 
 def join(left: RangeList, right: RangeList) -> RangeList:
-    """Put the ranges of two sets of row groups that share none into one list."""
+    """Merge the ranges of two disjoint sets of row groups."""
     row_group = np.concatenate([left.row_group, right.row_group])
     order = np.argsort(row_group, kind="stable")
     return RangeList(
@@ -131,7 +138,7 @@ def join(left: RangeList, right: RangeList) -> RangeList:
 
 
 def make_access_plan(ranges: RangeList, matches: RangeList, row_count: NDArray[np.int64]) -> AccessPlan:
-    """Name the verdicts: SKIP without a row to read, SCAN when every row is read."""
+    """Derive verdicts: SKIP if no row is read, SCAN if all are."""
     rows = ranges.row_totals(len(row_count))
     verdict = np.full(len(row_count), Verdict.SELECTION, np.uint8)
     verdict[rows == row_count] = Verdict.SCAN

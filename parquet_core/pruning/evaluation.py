@@ -1,4 +1,4 @@
-"""Evaluate a predicate by every level, and make the access plan of what they leave."""
+"""Evaluate a predicate by every level and return an access plan."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A predicate evaluated by every level that the table has; `states`: what each left, in cost order, pages last."""
+    """A predicate evaluated by every level that the table has.
+
+    `states`: the state after each level, in cost order; the page level is last.
+    """
 
     query: PruningQuery
     states: tuple[LevelState, ...]
@@ -48,17 +51,17 @@ class Evaluation:
 
     @property
     def of_row_groups(self) -> tuple[LevelState, ...]:
-        """The levels about whole row groups, in cost order."""
+        """States after the levels that skip whole row groups, in cost order."""
         return self.states[:-1]
 
     @property
     def row_groups(self) -> LevelState:
-        """What all that is known of whole row groups leaves."""
+        """State after the last level that skips whole row groups."""
         return self.states[-2]
 
     @property
     def pages(self) -> LevelState:
-        """What is left when pages were evaluated too."""
+        """State after the page level."""
         return self.states[-1]
 
     def after(self, level: PruningLevel) -> LevelState:
@@ -74,10 +77,10 @@ def prune(
     pages: bool = True,
     located: Sequence[LeafColumn] = (),
 ) -> Evaluation:
-    """Evaluate a predicate by every level and return the rows that may match.
+    """Evaluate a predicate by every level and plan the access.
 
-    `files`: outcomes per file before it is opened, by default from directory names. `pages`: False stops at row groups.
-    `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
+    `files`: outcomes per file before it is opened, by default from directory names. `pages`: False leaves out page
+    indexes. `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):
@@ -87,7 +90,7 @@ def prune(
     while True:
         known = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
-        # What was believed before a file was seen to contradict itself is evaluated again.
+        # A contradiction found meanwhile makes statistics untrusted that were already evaluated: evaluate again.
         if index.footers.contradictions == known:
             break
     access = _access(query, states[-2], states[-1].of_pages)
@@ -98,7 +101,10 @@ def prune(
 
 
 def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list[LevelState]:
-    """Return the state after each level, evaluated in turn; levels that the table lacks are left out."""
+    """Return the state after each level.
+
+    Levels that the table lacks are left out.
+    """
     states: list[LevelState] = []
     before = _nothing_known(query)
     for level in levels:
@@ -110,13 +116,19 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
 
 
 def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
-    """Return the row groups that the levels which read nothing leave open, and those that have what they need."""
+    """Return positions of row groups that the cheap levels leave undecided.
+
+    These are the levels that need no read of their own, and the levels in `more`.
+    """
     state = evaluate_levels(query, [level for level in LEVELS if level.is_free or level in more])[-1]
     return np.flatnonzero(state.remaining & ~must_match(state.outcomes))
 
 
 def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: FileAnswers) -> NDArray[np.bool_]:
-    """Tell which row groups are left by what was read with the listing and the footers."""
+    """Flag row groups that remain after the free levels.
+
+    These levels use only the file listing and the footers.
+    """
     return evaluate_levels(query_of(predicate, index, files), [level for level in LEVELS if level.is_free])[
         -1
     ].remaining
@@ -128,7 +140,7 @@ def _nothing_known(query: PruningQuery) -> LevelState:
 
 
 def _of_leaves(query: PruningQuery, state: LevelState) -> LevelState:
-    """Return a state with the outcomes of the predicate's own leaves alone."""
+    """Return the state with outcomes of the predicate's leaves, without auxiliary leaves."""
     return replace(state, by_leaf=query.auxiliary.joined(state.by_leaf))
 
 
@@ -145,13 +157,16 @@ def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None)
         ranges, matches = join(ranges, may), join(matches, must)
     matches = matches.only(~_may_raise(query, before))
     if index.groups.deleted is not None:
-        # Which rows of these files still count is not known.
+        # Which rows of these files are deleted is unknown.
         matches = matches.only(~index.groups.deleted[index.groups.file])
     return make_access_plan(ranges, matches, index.groups.row_count)
 
 
 def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
-    """Tell in which row groups a part is not looked into: for any row there Spark may raise, beside what selects it."""
+    """Flag row groups in which an undecided condition may raise in Spark.
+
+    A row on which a condition raises never counts as selected.
+    """
     if any(isinstance(part, Unsupported) and part.may_raise for part in query.parts):
         return np.ones(len(query.index), np.bool_)
     numbers = [i for i, part in enumerate(query.parts) if isinstance(part, OnValues | OnPartitions)]
@@ -160,7 +175,11 @@ def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
 
 
 def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges]:
-    """Return the bloom filters of row groups that are neither at hand nor kept, of columns that are looked up."""
+    """Return positions and byte ranges of bloom filters to fetch.
+
+    `left`: positions of the remaining row groups. One pair per column that the predicate looks up; filters that are
+    cached, in memory or on disk, are left out.
+    """
     filters = query.index.bloom_filters
     looked_up = [it for it, numbers in query.by_column() if any(probes(query.parts[i]) is not None for i in numbers)]
     missing = [(it, filters.missing(it, left[filters.may_exist(it)[left]], may_be_folded=True)) for it in looked_up]
@@ -170,10 +189,11 @@ def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges
 def fetch_ahead(
     query: PruningQuery, left: NDArray[np.int64], filters: list[Ranges], located: Sequence[LeafColumn]
 ) -> None:
-    """Fetch filters and the page indexes of the row groups that are left, if that is one round of requests.
+    """Fetch bloom filters and page indexes in one round of requests.
 
-    `located`: columns whose pages will be read. Of more files than can be asked at once the filters come first: they
-    may rule most of them out.
+    `left`: positions of the remaining row groups. `located`: columns whose pages will be read. Fetches nothing if there
+    are more files than parallel requests (`IN_FLIGHT`): then the filters are read first, since they may exclude most
+    files.
     """
     index = query.index
     if len(distinct(index.groups.file[left])) > IN_FLIGHT:

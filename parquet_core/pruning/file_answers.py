@@ -1,4 +1,7 @@
-"""Outcomes of a predicate in each file before it is opened: by directory names, a log, or other processes."""
+"""Outcomes of a predicate per file, known before the file is opened.
+
+The sources are directory names, a table log, and other processes.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundElsewhere:
-    """What other processes found in the files that they were given, of which they read all metadata.
+    """Pruning results from Spark executors, which read all metadata of their files.
 
-    By file: whether it is `kept`, since it may hold a row or was not given to them, and its rows, -1 where they are not
-    known. `why`: what they were asked, in words.
+    `kept`, by file: True if the file may hold a matching row, or if no executor evaluated it. `rows`, by file: number
+    of rows, -1 if unknown. `why`: description of the evaluation.
     """
 
     kept: NDArray[np.bool_]
@@ -39,7 +42,10 @@ class FoundElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class ByList:
-    """What a list of the lists of files tells: outcomes by leaf for every file, and how many lists were not read."""
+    """Outcomes per leaf and file from a manifest list.
+
+    `lists`: number of manifests. `unread`: number of manifests that were skipped.
+    """
 
     by_leaf: tuple[OutcomeArray, ...]
     lists: int
@@ -50,11 +56,12 @@ class ByList:
 class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
-    `partitions`: by partition values alone; `outcomes`: with statistics too; `by_leaf`: the same for each leaf.
-    `by_partition`: those of leaves by partition values alone, where columns of partitions have statistics too.
-    `by_values`: the partition columns that have values. `files_with_statistics`: by column, how many of the
-    `examined_files` have usable statistics; None if the list of files has no statistics. `elsewhere`: None if no other
-    process was involved. `by_list`: None where files are in one list.
+    `partitions`: outcomes by partition values only. `outcomes`: by partition values and file statistics. `by_leaf`: as
+    `outcomes`, for each leaf. `by_partition`: outcomes of each leaf by partition values only, None if equal to
+    `by_leaf`, which is so unless partition columns have statistics too. `by_values`: partition columns that have
+    values. `files_with_statistics`: per column, how many of the `examined_files` have usable statistics; None if the
+    list of files has no statistics. `elsewhere`: None if no other process was involved. `by_list`: None if the table
+    has no manifest list.
     """
 
     partitions: OutcomeArray
@@ -69,11 +76,11 @@ class FileAnswers:
 
     @property
     def of_partitions(self) -> tuple[OutcomeArray, ...]:
-        """The outcomes of each leaf on partition columns by their values alone."""
+        """Outcomes of each leaf by partition values only."""
         return self.by_leaf if self.by_partition is None else self.by_partition
 
     def take(self, files: NDArray[np.int64]) -> FileAnswers:
-        """Return the answers for some files."""
+        """Return the outcomes of the given file numbers."""
         by_leaf, of_partitions = (
             tuple(outcomes[files] for outcomes in each) for each in (self.by_leaf, self.of_partitions)
         )
@@ -91,22 +98,28 @@ class FileAnswers:
 
     @property
     def left(self) -> NDArray[np.bool_]:
-        """Files that may hold such a row by all that is known before they are opened."""
+        """Flags of files that may hold a match by all results.
+
+        All results are those known before files are opened.
+        """
         return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Files that may hold a row that the predicate selects, by what lists them."""
+        """Flags of files that may hold a match by the file listing."""
         return may_match(self.outcomes)
 
     @property
     def matches(self) -> NDArray[np.bool_]:
-        """Files of which every row is selected."""
+        """Flags of files in which every row matches."""
         return must_match(self.outcomes)
 
 
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return the outcomes of a predicate by directory names; constants count if it names a partition column."""
+    """Return the outcomes of a predicate by directory names.
+
+    Constants are evaluated only if the predicate names a partition column.
+    """
     values = {
         column.path: index.groups.partition_values[column.path].cast(bounds_type(column))
         for column in index.groups.partitions

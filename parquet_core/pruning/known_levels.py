@@ -1,4 +1,4 @@
-"""The levels by name: the one list of them. `parquet_core/pruning/levels/` evaluates each."""
+"""Names of all pruning levels; `parquet_core/pruning/levels/` evaluates them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Unit = Literal["file", "row group", "page"]
 
 
 class KnownLevel(Enum):
-    """A level, in cost order, and the title that reports show.
+    """Pruning levels in cost order, with the titles for reports.
 
     >>> KnownLevel.PAGE_INDEX.key, KnownLevel.PAGE_INDEX.value
     ('page_index', 'Page index')
@@ -27,12 +27,12 @@ class KnownLevel(Enum):
 
     @property
     def key(self) -> str:
-        """Its name in reports as data: `level` in JSON."""
+        """Name of the level in data, such as `level` in JSON."""
         return self.name.lower()
 
 
 def level_title(level: str) -> str:
-    """Return the heading of a level.
+    """Return the title of a level for reports.
 
     >>> level_title("page_index"), level_title("file_statistics")
     ('Page index', 'File statistics')

@@ -1,8 +1,7 @@
-"""Sets of truth values: which a predicate may take over the rows of a container.
+"""Outcome sets: possible truth values of a predicate in a container.
 
-An answer is the subset of {TRUE, FALSE, NULL} that cannot be ruled out, three bits in a byte, so
-that the answers for a whole batch of containers are one `uint8` array. Kleene's AND, OR and NOT are lifted
-to these sets as operations on the bits.
+An outcome set is the subset of {TRUE, FALSE, NULL} that cannot be ruled out, stored as three bits of a byte. The sets
+of a batch of containers are one `uint8` array. Kleene's AND, OR and NOT are bit operations on these sets.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ class Outcomes(IntFlag):
     UNKNOWN = 7
 
 
-# As plain numbers: with a flag numpy would make every byte a word.
+# Plain integers: with an IntFlag numpy would widen the uint8 arrays.
 _TRUE, _FALSE, _NULL = (int(flag) for flag in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
 
 
 def unknown(count: int) -> OutcomeArray:
-    """Return the answer that rules nothing out, for `count` containers."""
+    """Return UNKNOWN for `count` containers."""
     return np.full(count, Outcomes.UNKNOWN, dtype=np.uint8)
 
 
 def all_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
-    """Fold AND over the answers of at least one child; the last axis but one counts children.
+    """Combine children with AND along the second-to-last axis; at least one child.
 
     >>> [int(x) for x in all_of([np.array([1, 3], np.uint8), np.array([2, 4], np.uint8)])]
     [2, 6]
@@ -49,7 +48,7 @@ def all_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
 
 
 def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
-    """Fold OR over the answers of at least one child; the last axis but one counts children.
+    """Combine children with OR along the second-to-last axis; at least one child.
 
     >>> [int(x) for x in any_of([np.array([1, 2], np.uint8), np.array([2, 4], np.uint8)])]
     [1, 4]
@@ -58,9 +57,10 @@ def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
 
 
 def _fold(sets: OutcomeArray, *, weak: int, strong: int) -> OutcomeArray:
-    """Fold sets under Kleene's connective to which NULL gives way only where a child is `strong`.
+    """Combine outcome sets with AND or OR in Kleene's logic.
 
-    A child without an outcome leaves none. Two reductions do for any number of children.
+    `strong`: the truth value of one child that decides the result, even next to NULL. `weak`: the other one. The result
+    is NONE if a child is NONE. Two reductions suffice for any number of children.
     """
     may_be_weak = sets >> weak - 1 & 1
     not_strong = may_be_weak | sets >> 2 & 1
@@ -86,7 +86,7 @@ def negate(answers: OutcomeArray) -> OutcomeArray:
 
 
 def is_truth(answers: OutcomeArray, truth: Outcomes) -> OutcomeArray:
-    """Ask of every set whether an outcome is this one: TRUE where it may be, FALSE where it may be another.
+    """Evaluate `IS truth` on every outcome set; the result is never NULL.
 
     >>> [int(x) for x in is_truth(np.array([1, 3, 4, 7], np.uint8), Outcomes.TRUE)]
     [1, 3, 2, 3]
@@ -97,9 +97,9 @@ def is_truth(answers: OutcomeArray, truth: Outcomes) -> OutcomeArray:
 
 
 def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:
-    """Join two answers about the same rows.
+    """Intersect two outcome sets of the same rows.
 
-    Two true answers always share an outcome; where they do not, one of them lies, and neither is believed.
+    Correct sets always share an outcome. If two sets are disjoint, one of them is wrong, so the result is UNKNOWN.
 
     >>> [int(x) for x in intersect(np.array([3, 1], np.uint8), np.array([6, 2], np.uint8))]
     [2, 7]
@@ -110,12 +110,12 @@ def intersect(left: OutcomeArray, right: OutcomeArray) -> OutcomeArray:
 
 
 def may_match(answers: OutcomeArray) -> NDArray[np.bool_]:
-    """Tell for which containers a row may be selected."""
+    """Flag containers that may hold a matching row."""
     possible: NDArray[np.bool_] = (answers & _TRUE) != 0
     return possible
 
 
 def must_match(answers: OutcomeArray) -> NDArray[np.bool_]:
-    """Tell for which containers every row is selected."""
+    """Flag containers in which every row matches."""
     selected: NDArray[np.bool_] = answers == _TRUE
     return selected

@@ -1,9 +1,9 @@
-"""The owned predicate tree: what every kind of evidence answers, with no SQL in it.
+"""Predicate tree, independent of SQL, that every kind of evidence evaluates.
 
-Columns are leaf paths (tuples of names, never dotted strings). Literals are non-null Arrow scalars
-of exactly the column's own type, so that no evidence has to convert: a literal that the column
-cannot hold was turned into an equivalent comparison before (`int_column > 2.5` is `> 2`). NaN equals
-itself and is larger than every other value; the two zeros are equal.
+Columns are leaf paths (tuples of names, never dotted strings). Literals are non-null Arrow scalars of exactly the
+type of the column, so evidence never converts them. Lowering replaces a literal that the column cannot hold with an
+equivalent comparison (`int_column > 2.5` becomes `> 2`). NaN equals itself and is larger than every other value; the
+two zeros are equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Op(StrEnum):
-    """A comparison; NULL on either side makes it NULL."""
+    """A comparison operator; the result is NULL if either operand is NULL."""
 
     EQ = "="
     NE = "<>"
@@ -50,9 +50,9 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class CompareColumns:
-    """`left op right`; NULL where either is null.
+    """`left op right`; NULL if either column is null.
 
-    Two columns of the same type, or two of numbers: as doubles where one holds floats, else exactly.
+    Both columns have the same type, or both are numeric: compared as doubles if one is floating-point, else exactly.
     """
 
     left: Path
@@ -71,7 +71,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """`column IN values`: at least one value, distinct, none of them null."""
+    """`column IN values`; at least one value, all distinct and non-null."""
 
     column: Path
     values: pa.Array
@@ -93,7 +93,7 @@ class IsNaN:
 
 @dataclass(frozen=True, slots=True)
 class StartsWith:
-    """The bytes of `column` begin with those of the prefix; an empty one begins every value."""
+    """The bytes of `column` begin with `prefix`; an empty prefix always matches."""
 
     column: Path
     prefix: pa.Scalar
@@ -101,7 +101,7 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class EndsWith:
-    """The bytes of `column` end with those of the suffix."""
+    """The bytes of `column` end with the bytes of `suffix`."""
 
     column: Path
     suffix: pa.Scalar
@@ -109,14 +109,14 @@ class EndsWith:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """The bytes of `part` stand somewhere in those of `column`, with no gap."""
+    """The bytes of `column` contain the bytes of `part` as one sequence."""
 
     column: Path
     part: pa.Scalar
 
 
 class Wildcard(Enum):
-    """What stands for text in a pattern: any number of characters, or exactly one."""
+    """A LIKE wildcard: any number of characters, or exactly one."""
 
     ANY = "%"
     ONE = "_"
@@ -124,9 +124,10 @@ class Wildcard(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """The whole of a string matches texts and wildcards, one after the other; no text is empty.
+    """A LIKE pattern that the whole string matches.
 
-    One character is one code point. Of a value that is no UTF-8 nobody says what it matches.
+    `parts`: non-empty literal texts and wildcards, in order. One character is one code point. For values that are not
+    valid UTF-8 the result is unknown.
     """
 
     column: Path
@@ -134,7 +135,7 @@ class Like:
 
 
 class Cause(Enum):
-    """A reason why metadata cannot answer a part, for code that decides by it."""
+    """Reasons why metadata cannot decide a condition, for other code."""
 
     TIME_ZONE = "time zone"
     """The part depends on the time zone of the session, which is not known."""
@@ -145,21 +146,21 @@ class Cause(Enum):
 
 
 class SkippingRemedy(str):
-    """A remedy that helps metadata to skip, and does not help to evaluate the part on rows."""
+    """A remedy that enables skipping, but not the evaluation of rows."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A part that no metadata is asked about: it keeps data.
+    """A condition that metadata cannot decide; it never prunes.
 
-    `rewrite`: SQL that metadata can be asked instead, empty when none is known; `exact`: it is NULL, TRUE and
-    FALSE for the same rows. `null_with`: columns; where one of them is null it is NULL. `is_whole`: `sql` says all
-    that this part does, and nothing else. `may_raise`: reading may fail on a row because of it.
-    `raises`: a constant of the part is an error, so that with ANSI Spark fails whatever the rows are. `no_value`: it
-    compares with a text that is no value of the type, so it selects no row, or fails. `cause`: None where nothing
-    depends on the reason. `source`: the syntax tree of the part for the code that made it, None if unknown.
+    `rewrite`: alternative SQL that metadata can decide, "" if unknown. `exact`: the rewrite is NULL, TRUE and FALSE for
+    the same rows. `null_with`: columns; the condition is NULL if one of them is null. `is_whole`: `sql` states exactly
+    this condition, no more and no less. `may_raise`: the condition may raise on a row while Spark reads.
+    `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows. `no_value`: the
+    condition compares with a text that is not a value of the type, so it selects no row or fails. `cause`: None if no
+    code depends on the reason. `source`: syntax tree, for the code that created the condition; None if unknown.
     """
 
     sql: str
@@ -176,34 +177,38 @@ class Unsupported:
     source: object = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[Unsupported], tuple[object, ...]]:
-        """Leave out `source`, the last field, which processes that get a predicate do not need."""
+        """Pickle without `source`, the last field, which other processes do not need."""
         return Unsupported, tuple(getattr(self, it.name) for it in fields(self)[:-1])
 
 
 class ValueTest(Protocol):
-    """Tells what a part is for values of the columns that it depends on."""
+    """Evaluates a condition on values of the columns that it depends on."""
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcomes for each value, null included; all of them where they are not known, or it raises.
+        """Return the outcome set of each value, including null.
 
-        `values` have the type of the column's bounds; of several columns the i-th of each belong together.
+        The set is UNKNOWN if the result is undecided or if evaluation may raise. `values`: one array per column, in
+        the type of its bounds; the i-th values of all arrays belong together.
         """
         ...
 
     @property
     def limits(self) -> str:
-        """Why some values were not asked about; empty while there were none."""
+        """Reason why some values were not tested, "" if all were."""
         ...
 
     @property
     def is_full(self) -> bool:
-        """True after more values came than the test takes."""
+        """True if the test was given more values than it accepts."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OnValues:
-    """A part that no bounds answer, and that is asked of the values of its only column where these are known."""
+    """A condition on one column, tested on known values.
+
+    Bounds are known values only if they are equal.
+    """
 
     column: Path
     part: Unsupported
@@ -212,7 +217,10 @@ class OnValues:
 
 @dataclass(frozen=True, slots=True)
 class OnPartitions:
-    """A part on columns whose values are all known: of directories, of a log, or of rows that are read."""
+    """A condition on columns whose values are all known.
+
+    The values come from directory names, from a log, or from rows that are read.
+    """
 
     columns: tuple[Path, ...]
     part: Unsupported
@@ -226,7 +234,7 @@ def _check_arity(children: tuple[Predicate, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of at least two children."""
+    """AND of at least two children."""
 
     children: tuple[Predicate, ...]
 
@@ -236,7 +244,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Any of at least two children."""
+    """OR of at least two children."""
 
     children: tuple[Predicate, ...]
 
@@ -246,14 +254,14 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite; NULL stays NULL."""
+    """The negation of `child`; NULL stays NULL."""
 
     child: Predicate
 
 
 @dataclass(frozen=True, slots=True)
 class IsTruth:
-    """`child IS TRUE`, `IS FALSE` or, for NULL, `IS UNKNOWN`; never NULL itself."""
+    """`child IS TRUE`, `IS FALSE` or, for NULL, `IS UNKNOWN`; never NULL."""
 
     child: Predicate
     truth: Outcomes
@@ -266,7 +274,7 @@ Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 
 
 def children_of(predicate: Predicate) -> tuple[Predicate, ...]:
-    """Return the operands of a connective, nothing for a leaf."""
+    """Return the operands of a connective, () for a leaf."""
     match predicate:
         case And(children) | Or(children):
             return children
@@ -277,7 +285,7 @@ def children_of(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def leaves(predicate: Predicate) -> Iterator[Leaf]:
-    """Yield the leaves from left to right; depth costs no stack."""
+    """Yield the leaves from left to right, without recursion."""
     stack = [predicate]
     while stack:
         node = stack.pop()
@@ -288,12 +296,12 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
 
 
 def cause_of(leaf: Leaf) -> Cause | None:
-    """Return the cause of an unsupported part; None for other leaves."""
+    """Return the cause of an unsupported condition; None for other leaves."""
     return leaf.cause if isinstance(leaf, Unsupported) else None
 
 
 def columns_of(predicate: Predicate) -> tuple[Path, ...]:
-    """Return the columns that the leaves name, each once, in order of appearance."""
+    """Return the columns of the leaves, each once, in order."""
     return tuple(dict.fromkeys(path for leaf in leaves(predicate) for path in columns_of_leaf(leaf)))
 
 

@@ -1,7 +1,7 @@
-"""Segments: ranges of rows in which no column of several begins another page.
+"""Segments: row ranges in which no column begins another page.
 
-Page borders differ by column. Their union cuts the rows of all row groups into segments within which
-no column changes its page, so that answers about pages can meet.
+Page borders differ by column. Their union cuts the rows of all row groups into segments, each within one page of every
+column, so that outcomes from pages of several columns can be combined.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Segments in global row order: first row of each, and which row group (position) it lies in.
+    """Segments in global row order.
 
-    `page`: by column, in the order of `merge_borders`, which of its pages each segment lies in. Columns with the same
-    borders share an array.
+    `start`: first row. `row_group`: position of the row group. `page`: one array per column, in the order of
+    `merge_borders`, with the page that contains each segment. Columns with the same borders share an array.
     """
 
     start: Numbers
@@ -34,11 +34,12 @@ class Segments:
 
 
 def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segments:
-    """Merge the first global rows of row groups and of each column's pages into segments.
+    """Merge the borders of row groups and pages into segments.
 
-    Row groups without rows must be left out: two of them would begin at the same row.
+    `group_starts`, `page_starts`: first rows, counted over all row groups. The caller must leave out row groups without
+    rows, because they would share a start with another row group.
     """
-    # Columns written with the same page row limit share their borders: the usual case is free.
+    # Columns written with the same page row limit share their borders, so the usual case needs no merge.
     borders = [group_starts]
     which = [_number(starts, borders) for starts in page_starts]
     if len(borders) == 1:
@@ -51,7 +52,7 @@ def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segm
 
 
 def _number(starts: Numbers, borders: list[Numbers]) -> int:
-    """Return which of the borders these are, and add them where they are none."""
+    """Return the index of `starts` in `borders`; appended if new."""
     for i, known in enumerate(borders):
         if known is starts or np.array_equal(known, starts):
             return i
@@ -60,20 +61,23 @@ def _number(starts: Numbers, borders: list[Numbers]) -> int:
 
 
 def _places(coarse: Numbers, fine: Numbers) -> Numbers | None:
-    """Return where the starts of `coarse` stand in `fine`; None where it lacks one."""
+    """Return the indices of `coarse` in `fine`; None if one is missing."""
     at = np.searchsorted(fine, coarse)
     return at if at[-1] < len(fine) and np.array_equal(fine[at], coarse) else None
 
 
 def _spread(first: Numbers, count: int) -> Numbers:
-    """Return the numbers of runs that begin at these elements, for each of `count` elements."""
+    """Return the run number of `count` elements; runs begin at `first`."""
     return np.repeat(np.arange(len(first)), np.diff(first, append=count))
 
 
 def _merge(borders: list[Numbers]) -> tuple[Numbers, list[Numbers]]:
-    """Return the union of ascending borders, and the part of each that every element of it lies in."""
+    """Return the union of ascending borders.
+
+    Also returns, for each array of borders, the interval of it that contains each element of the union.
+    """
     together = np.concatenate(borders)
-    # Of sorted runs, a stable sort is a merge.
+    # numpy's stable sort merges sorted runs.
     order = np.argsort(together, kind="stable")
     ascending = together[order]
     new = np.ones(len(ascending), np.bool_)
@@ -86,5 +90,5 @@ def _merge(borders: list[Numbers]) -> tuple[Numbers, list[Numbers]]:
 
 
 def page_of_segment(segments: Segments, page_starts: Numbers) -> Numbers:
-    """Return for each segment the page (position in `page_starts`) that it lies in."""
+    """Return the page (index in `page_starts`) that contains each segment."""
     return np.searchsorted(page_starts, segments.start, side="right") - 1

@@ -1,4 +1,4 @@
-"""Predicate trees: nodes in order, the fold of outcomes, the leaves that block a skip, replacement of parts."""
+"""Operations on predicate trees: traversal, folding outcomes, and replacing conditions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class PredicateNode(NamedTuple):
-    """A part of a predicate and the places of its operands in the list; a leaf has none."""
+    """A node and the list indices of its operands; leaves have ()."""
 
     predicate: Predicate
     operands: tuple[int, ...]
 
 
 def post_order(predicate: Predicate) -> list[PredicateNode]:
-    """Return all nodes, leaves from left to right, the predicate itself last; depth costs no stack.
+    """Return all nodes in post-order, without recursion; the predicate itself is last.
 
     >>> from parquet_core.pruning.predicate import Not, Unsupported
     >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
@@ -48,9 +48,10 @@ def post_order(predicate: Predicate) -> list[PredicateNode]:
 
 
 def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
-    """Combine the outcomes of the leaves, from left to right, into the outcome of the predicate.
+    """Combine the outcomes of the leaves into the outcome of the predicate.
 
-    `answers`: an array per leaf, one entry per container. Depth costs no stack.
+    `answers`: one array per leaf, from left to right, with one entry per container. Does not recurse, so trees may be
+    deep.
 
     >>> from parquet_core.pruning.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
@@ -61,7 +62,10 @@ def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
 
 
 def fold_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> OutcomeArray:
-    """Combine the outcomes of the leaves of `post_order(predicate)` as `fold` does, for many batches of containers."""
+    """Combine outcomes as `fold` does, with the nodes of `post_order(predicate)`.
+
+    Callers with many batches of containers compute the nodes once.
+    """
     return np.array(_outcomes_of_nodes(nodes, answers)[-1], np.uint8)
 
 
@@ -79,10 +83,11 @@ def constant_answers(leaf: Constant, count: int) -> OutcomeArray:
 
 
 def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
-    """Return for each leaf the outcomes that let the predicate be TRUE, by container; none where it is no obstacle.
+    """Return, per leaf and container, the outcomes that keep the predicate possible.
 
-    `answers`: those of the leaves from left to right, one array entry a container. Of an AND every child is in the
-    way of a skip, of an OR those that may be TRUE; below NOT it is FALSE that counts. Depth costs no stack.
+    NONE if the leaf does not block a skip. Every child of an AND blocks a skip; a child of an OR does if it may be
+    TRUE; below NOT, FALSE counts instead of TRUE. `answers`: outcomes of the leaves from left to right, one array entry
+    per container. Does not recurse, so trees may be deep.
 
     >>> from parquet_core.pruning.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))
@@ -107,7 +112,10 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
 
 
 def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
-    """Return for each leaf the outcomes that count, whatever the data: FALSE below NOT, else TRUE."""
+    """Return the outcomes of each leaf that can make the predicate TRUE.
+
+    They do not depend on data: FALSE below NOT, else TRUE.
+    """
     unknown = np.full(1, Outcomes.UNKNOWN, np.uint8)
     count = sum(1 for _ in leaves(predicate))
     return [Outcomes(int(part[0])) for part in open_outcomes(predicate, [unknown] * count)]
@@ -140,7 +148,7 @@ def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
 
 
 def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
-    """Return a predicate with some of its unsupported parts put otherwise."""
+    """Return the predicate with unsupported conditions replaced as in `parts`."""
     if not parts:
         return predicate
     built: list[Predicate] = []

@@ -1,1 +1,1 @@
-"""Judgement of statistics: which of a file's may be believed, and the bounds that are left."""
+"""Decide which statistics of a file are trusted, and decode them."""

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of the values in each container; null is unknown, never 0 or empty.
+    """Bounds and counts of the values in each container; null means unknown.
 
-    `lower` and `upper` enclose every value that is neither null nor NaN; they need not occur, unless
-    `min_exact` or `max_exact` (bool) says so. `null_count` and `nan_count` are int64. `row_count` is known
-    for every container. Strings are held as binary: a cut bound need not be UTF-8. Half floats are held as
-    float. Of a repeated column the null count is never known: it would count levels, not rows.
+    `lower`, `upper`: enclose every value that is neither null nor NaN. They need not occur in the data, unless
+    `min_exact` or `max_exact` (bool) is true. `null_count`, `nan_count`: int64. `row_count`: known for every container.
+    Strings are stored as binary, because a truncated bound need not be UTF-8; half floats are stored as float. The null
+    count of a repeated column is always unknown, because files count levels, not rows.
     """
 
     lower: pa.Array
@@ -47,7 +47,7 @@ class Bounds:
         return len(self.row_count)
 
     def slice(self, start: int, stop: int) -> Bounds:
-        """Return the bounds of successive containers, without a copy."""
+        """Return the bounds of containers `start` to `stop`, without a copy."""
         if start == 0 and stop == len(self):
             return self
         return Bounds(
@@ -75,13 +75,16 @@ class Bounds:
 
 
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
-    """Stand for containers of which nothing but their rows is known."""
+    """Return bounds with only the row counts known."""
     nothing = pa.nulls(len(row_count), bounds_type(column))
     return Bounds(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
-    """Put bounds at the containers `at`; of the others nothing but their rows is known."""
+    """Place bounds at the containers `at`; other containers are unknown.
+
+    Only the row counts of other containers are known.
+    """
     if len(at) == len(row_count):
         return bounds
     source = np.full(len(row_count), -1, np.int64)
@@ -92,7 +95,7 @@ def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.i
 
 
 def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
-    """Return bounds of which nothing but the rows is known for some containers."""
+    """Reset flagged containers to unknown bounds; their row counts remain."""
     if not doubted.any():
         return bounds
     rest = np.flatnonzero(~doubted)
@@ -113,7 +116,7 @@ def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
 
 
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:
-    """Return bounds by which the containers at the flags, of which nothing is known yet, hold nulls alone."""
+    """Mark the flagged containers, whose bounds are unknown, as all null."""
     if not absent.any():
         return bounds
     flags = from_numpy(absent)
@@ -125,7 +128,7 @@ def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:
 
 
 class BoundsBuilder:
-    """The bounds of containers of which `row_count` is known from the start."""
+    """Assembles the bounds of containers whose row counts are known."""
 
     def __init__(self, column: LeafColumn, row_count: NDArray[np.int64]) -> None:
         kinds = dict.fromkeys(("lower", "upper"), bounds_type(column))
@@ -135,12 +138,15 @@ class BoundsBuilder:
         self._parts = {name: _part(kind, len(row_count)) for name, kind in kinds.items()}
 
     def put(self, first: int, bounds: Bounds) -> None:
-        """Put the bounds of successive containers, in order."""
+        """Set the bounds of containers from `first` on.
+
+        Calls must be in the order of containers.
+        """
         for name, part in self._parts.items():
             part.put(first, getattr(bounds, name))
 
     def bounds(self) -> Bounds:
-        """Return the whole."""
+        """Return the assembled bounds."""
         return Bounds(row_count=self._row_count, **{name: part.array() for name, part in self._parts.items()})
 
 
@@ -149,7 +155,7 @@ class _Numbers:
         self._kind = kind
         code = "f" if pa.types.is_floating(kind) else "u" if pa.types.is_unsigned_integer(kind) else "i"
         form = "?" if pa.types.is_boolean(kind) else f"{code}{kind.bit_width // 8}"
-        # Zeros that nobody wrote take no memory.
+        # Zeros that are never written take no memory.
         self._values: NDArray[Any] = np.zeros(size, form)
         self._valid: NDArray[np.bool_] | None = None
 

@@ -1,6 +1,7 @@
-"""Contradictions in the metadata of files: flags by row group and column, and how they are found.
+"""Find contradictions in the metadata of files.
 
-Contradicting facts are not trusted. They are flags of each row group, and more of each column that is read.
+Contradicting metadata are not trusted. Contradictions are flags per row group, and further flags per column that is
+read.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class Doubt(IntFlag):
-    """Statements that exclude each other; of whole row groups up to `SHARED_INDEX`, of a column the others."""
+    """Contradictions in metadata.
+
+    The members up to SHARED_INDEX concern whole row groups, the others columns.
+    """
 
     ROWS = 1
     PLACES = 2
@@ -60,7 +64,7 @@ AGAINST_DICTIONARIES = _OF_ALL
 
 
 def reason_of(doubt: int) -> str:
-    """Say why something is not believed, empty when nothing speaks against it.
+    """Return why metadata are not trusted, "" if `doubt` has no flag.
 
     >>> reason_of(Doubt.ROWS | Doubt.PAGES), reason_of(0)
     ('the footer contradicts itself about the number of rows', '')
@@ -69,7 +73,10 @@ def reason_of(doubt: int) -> str:
 
 
 def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
-    """Return by entry why it is not believed, empty where it is; `against`: the doubts that count."""
+    """Return why each entry is not trusted, "" if it is.
+
+    `against`: the flags that matter.
+    """
     counted = doubts & np.uint8(against)
     reasons = np.full(len(doubts), "", object)
     for i in np.flatnonzero(counted).tolist():
@@ -78,7 +85,7 @@ def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
 
 
 def doubts_about(footers: Footers) -> Doubts:
-    """Return the doubts about each row group that its footer gives rise to, whatever will be asked of it."""
+    """Return contradictions within footers, as Doubt bits per row group."""
     added = np.bincount(footers.file, footers.row_count, minlength=len(footers.files))
     doubts = np.zeros(len(footers), np.uint8)
     doubts[(added != footers.num_rows)[footers.file]] |= np.uint8(Doubt.ROWS)
@@ -97,14 +104,14 @@ def doubts_about(footers: Footers) -> Doubts:
     return doubts
 
 
-# Pages that are looked at at once where each is held against the bounds of its chunk.
+# Pages per block when pages are compared with the bounds of their chunks.
 _BLOCK = 1 << 16
 
 
 def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Tell which chunks their pages contradict; those of chunk i are the pages `first[i]` to `first[i + 1]`.
+    """Flag chunks whose statistics contradict their pages.
 
-    Every chunk has a page.
+    `first`: the pages of chunk i are `first[i]` to `first[i + 1]`; every chunk has a page.
     """
     if len(chunks) == 0:
         return np.zeros(0, np.bool_)
@@ -120,7 +127,10 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 
 
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
-    """Tell which chunks have pages in another order than they claim, by number of BoundaryOrder."""
+    """Flag chunks whose pages are not in the claimed boundary order.
+
+    `order`: the claimed BoundaryOrder per chunk, as a number.
+    """
     wrong = np.zeros(len(order), np.bool_)
     claimed = [
         (claimed_order, pc.greater if claimed_order == BoundaryOrder.ASCENDING else pc.less) for claimed_order in (1, 2)
@@ -143,7 +153,7 @@ def _comparable(values: pa.Array) -> pa.Array:
 
 
 def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
-    """Add up the counts of the pages of each chunk, where one that is not known is this."""
+    """Sum the page counts of each chunk; `unknown` replaces unknown counts."""
     known = numbers_from(counts)
     if counts.null_count:
         known = np.where(valid_flags(counts), known, unknown)
@@ -158,9 +168,10 @@ def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
 
 
 def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Tell which chunks have a page of values that are all outside of their bounds, or none that reaches an exact one.
+    """Flag chunks whose possibly truncated bounds contradict their pages.
 
-    Texts may be cut anywhere, those of pages shorter than those of chunks.
+    A contradiction is a page outside the chunk's bounds, or an exact bound that no page reaches. This test is for
+    strings, whose bounds may be truncated, and shorter in pages than in chunks.
     """
     apart, low_met, high_met = (np.zeros(len(pages), np.bool_) for _ in range(3))
     for start in range(0, len(pages), _BLOCK):
@@ -181,7 +192,11 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 
 
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Tell which chunks have other bounds than their pages together, or a page outside of them: numbers are not cut."""
+    """Flag chunks whose numeric bounds contradict their pages.
+
+    A contradiction is a page outside the chunk's bounds, or a bound that differs from the bound of all pages. This test
+    is for numbers, whose bounds are never truncated.
+    """
     low, high = _numbers(chunks.lower), _numbers(chunks.upper)
     least_low, most_low = _extremes(pages.lower, first)
     least_high, most_high = _extremes(pages.upper, first)
@@ -202,7 +217,10 @@ def _numbers(values: pa.Array) -> NDArray[Any]:
 
 
 def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the largest number of each chunk's pages; what stands where none is known bounds nothing."""
+    """Return the smallest and the largest number of each chunk's pages.
+
+    Chunks without known numbers get neutral extremes.
+    """
     numbers, known = _numbers(values), valid_flags(values)
     floating = numbers.dtype.kind == "f"
     top, bottom = (np.inf, -np.inf) if floating else (np.iinfo(numbers.dtype).max, np.iinfo(numbers.dtype).min)
@@ -212,7 +230,10 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
 
 def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
-    """Tell for which chunks every page that has a value gives a bound, and one of them does."""
+    """Flag chunks in which every page with values has a bound.
+
+    At least one page must have a bound.
+    """
     known = valid_flags(values)
     if known.all():
         return np.ones(len(first) - 1, np.bool_)
@@ -226,10 +247,10 @@ def _may_be_exact(exact: pa.Array) -> Flags:
 
 
 def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blocks | str]) -> Flags:
-    """Tell which chunks have a filter that denies their least or largest value.
+    """Flag chunks whose bloom filter excludes their smallest or largest value.
 
-    A text as a bound is one only where the file says so. `filters`: one for each chunk, or why there is none.
-    `column`: as all files store it.
+    A bound of strings counts as a value only if the file marks it as exact. `filters`: per chunk, the filter or the
+    reason why it is missing. `column`: as all files store it.
     """
     wrong = np.zeros(len(chunks), np.bool_)
     if not _tells_values(column, chunks):
@@ -245,7 +266,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
 
 
 def _is_zero(values: pa.Array) -> Flags:
-    """Tell which bounds are a zero, which stands for the other one too."""
+    """Flag zero bounds, which may represent -0.0 or 0.0."""
     numbers = ordered_numbers(values) if pa.types.is_floating(values.type) else None
     return np.zeros(len(values), np.bool_) if numbers is None else numbers == 0
 

@@ -1,7 +1,8 @@
-"""Rules for counts and bounds of a column that contradict each other, for Parquet, Delta logs and Iceberg manifests.
+"""Rules for contradicting counts and bounds of a column.
 
-A count outside of its range is unknown. Bounds next to counts that leave no value for them are unknown, and so are
-these counts. A lower bound above the upper bound leaves both unknown. An entry with a contradiction keeps its rows.
+They apply to Parquet, Delta logs and Iceberg manifests. A count outside of its range is unknown. Bounds next to counts
+that leave no value for them are unknown, and so are these counts. A lower bound above the upper bound leaves both
+unknown. An entry with a contradiction keeps its rows.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class ClaimedBounds(NamedTuple):
-    """The claims of a log or a manifest about a column in each file, before the rules.
+    """Claims of a log or manifest about a column, by file.
 
-    `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`: a bound is written, decoded
-    or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1. `values`: values that the counts
-    cover, nulls included. A negative count is unknown.
+    The rules are not yet applied. `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`:
+    a bound is written, decoded or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1.
+    `values`: values that the counts cover, nulls included. A negative count is unknown.
     """
 
     lower: pa.Array
@@ -88,7 +89,10 @@ def counts_nulls_alone(values: Counts, nulls: Counts) -> Flags:
 
 
 def counts_no_number(values: Counts, nulls: Counts, nans: Counts) -> Flags:
-    """Return flags of entries whose counts leave only nulls and NaN, with at least one NaN."""
+    """Flag entries whose counts leave only nulls and NaN.
+
+    At least one value is NaN.
+    """
     flags: Flags = (nans > 0) & (np.maximum(nulls, 0) + nans == values)
     return flags
 

@@ -1,4 +1,4 @@
-"""Bounds of column chunks folded from those of their pages, where a chunk has none of its own."""
+"""Derive bounds of column chunks from page bounds, for chunks without statistics."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> Bounds:
-    """Fold pages into their containers; page i belongs to `container[i]`, the numbers ascend from 0.
+    """Combine the bounds of pages into bounds of their containers.
 
-    A bound is known when every page that may hold a value has it, a count when every page has it. A
-    container without pages is unknown, with 0 rows. Whether a folded bound occurs is unknown.
+    `container`: the container of each page, ascending from 0. A bound is known if every page that may hold a value has
+    one, and a count if every page has one. A container without pages is unknown, with 0 rows. Whether a combined bound
+    is exact is unknown.
     """
     nulls, nans = (numbers_from(filled(counts, 0)) for counts in (pages.null_count, pages.nan_count))
     valueless = nulls + nans == pages.row_count
@@ -48,7 +49,7 @@ def _fold_side(
         owner = container[holders]
         starts = np.flatnonzero(np.diff(owner, prepend=-1) != 0)
         extremes = (np.minimum if smallest else np.maximum).reduceat(order, starts)
-        # Pages of one rank hold the same value: any of them will do.
+        # Pages of the same rank have the same bound, so any of them can be chosen.
         page_of_rank = np.empty(order.max() + 1, np.int64)
         page_of_rank[order] = holders
         chosen[owner[starts]] = page_of_rank[extremes]

@@ -1,6 +1,6 @@
-"""Known faults of writers, one entry a fault.
+"""Known faults of writers, one entry per fault.
 
-An entry removes single facts, for one writer, range of versions and type. Everything else in the file stays trusted.
+An entry makes some facts untrusted for one writer, version range and type. Everything else in the file stays trusted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
 
-# parquet-cpp was part of Arrow before it had a version of its own: pyarrow 0.9 to 3.0 all name 1.5.1-SNAPSHOT.
+# parquet-cpp became part of Arrow before it had a version of its own, so pyarrow 0.9 to 3.0 all name 1.5.1-SNAPSHOT.
 _PARQUET_CPP, _ARROW_CPP = "parquet-cpp", "parquet-cpp-arrow"
 _ARROW2, _ARROW_RS, _ARROW_GO = "Arrow2 - Native Rust implementation of Arrow", "parquet-rs", "parquet-go"
 _POLARS, _POLARS_PYTHON = "Polars", "Polars (python)"
@@ -458,5 +458,8 @@ def faults_in(leaf: LeafColumn, provenance: Provenance) -> Iterator[KnownFault]:
 
 
 def reason_of_faults(faults: Iterable[KnownFault]) -> str:
-    """Return why the facts that known faults affect are not trusted; empty if there are no faults."""
+    """Return why facts affected by known faults are not trusted.
+
+    Returns "" if there are no faults.
+    """
     return "; ".join(f"{fault.application}: {fault.what} ({fault.code})" for fault in faults)

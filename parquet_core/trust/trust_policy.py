@@ -1,8 +1,9 @@
-"""Judge which statistics of a column may be trusted in files of one kind: by schema, writer and orders.
+"""Decide which statistics of a column are trusted.
 
-Trusted are `min_value` and `max_value` under an order that is defined for the type, each side for itself.
-Where a writer gave neither, the deprecated `min` and `max` are, if their signed comparison is the column's
-own, or if both are the same value. Facts that a writer is known to get wrong are not trusted (`known_faults`).
+The decision depends on schema, writer and column order. `min_value` and `max_value` are each trusted under a column
+order that is defined for the type. If the writer gave neither, the deprecated `min` and `max` are trusted if their
+signed comparison is the order of the column, or if both are the same value. Facts that a writer is known to get wrong
+are not trusted (`known_faults`).
 Source: `parquet.thrift` of parquet-format.
 """
 
@@ -25,13 +26,16 @@ from parquet_core.trust.known_faults import faults_in, reason_of_faults
 from parquet_core.trust.writer import counts_nan_in
 from parquet_core.trust.writer_fault import NOTHING_WRONG, Fact, KnownFault
 
-# What parquet-mr's rewriter of files puts beside the names of those who wrote them.
+# Key under which parquet-mr's file rewriter records the original writers.
 _COPIED = "original.created.by"
 OTHER_TYPE = "the file lacks the column or stores it as another type"
 
 
 class Deprecated(Enum):
-    """When the deprecated pair is believed, where the writer gave no other."""
+    """When deprecated min and max are trusted.
+
+    They are used only if min_value and max_value are missing.
+    """
 
     NEVER = 0
     WHEN_EQUAL = 1
@@ -40,19 +44,19 @@ class Deprecated(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What may be believed of one column in files of one kind.
+    """Which statistics of one column are trusted in files of one kind.
 
-    `counts`: null and NaN counts. `bounds`: min_value and max_value of column chunks; `page_bounds`: those of column
-    indexes. `deprecated`: min and max. `required`: the
-    column has no nulls, whatever is claimed. `rebased`: bounds before the start of the common calendar may be
-    read as other values. `column_order`: the member in the footer, None without one. `reason`: why bounds are
-    not believed, empty when they are. `step`: the microseconds that its stored timestamps count in. `nan_in_bounds`:
-    min_value and max_value that are no NaN prove that there is none. `stored`: the file's leaf where its type is
-    another one, which Spark reads as the column's; None where they are alike. `nulls_alone`: of a type that is read
-    otherwise nothing is believed but that all values are null, which they are in any. `faults`: known faults of the
-    writer that may affect the column; `wrong`: the facts that they take away; `prefix_from`: an upper bound of at
-    least this many bytes may be a prefix of the maximum, None if no bound is. `zeros_are_right`: a null count of 0 is
-    right, even if null counts are not.
+    `counts`: null and NaN counts. `bounds`: min_value and max_value of column chunks. `page_bounds`: min_values and
+    max_values of column indexes. `deprecated`: min and max. `required`: the column has no nulls, whatever the file
+    claims. `rebased`: bounds before the start of the common calendar may be read as other values. `column_order`: its
+    number in the footer, None if missing. `reason`: why bounds are not trusted, "" if they are. `step`: units of bounds
+    per unit of stored timestamps (`timestamp_step`). `nan_in_bounds`: non-NaN min_value and max_value prove that no
+    value is NaN. `stored`: the leaf in the file if Spark reads its type as the type of the column, None if both have
+    the same type.
+    `nulls_alone`: the file stores another type, so only the claim that all values are null is trusted, which holds in
+    any type. `faults`: known faults of the writer that may affect the column. `wrong`: the facts that these faults make
+    wrong. `prefix_from`: an upper bound of at least this many bytes may be a prefix of the maximum, None if no bound
+    is. `zeros_are_right`: a null count of 0 is right, even if other null counts are not.
     """
 
     counts: bool
@@ -74,17 +78,18 @@ class Trust:
 
     @property
     def distrust(self) -> str:
-        """Why some statistics are not trusted; empty if all are."""
+        """Reason why some statistics are not trusted, "" if all are."""
         return self.reason or reason_of_faults(self.faults)
 
 
 def trust(
     column: LeafColumn, provenance: Provenance, *, traits: ChunkTraits = ALL_TRAITS, believing: bool = False
 ) -> Trust:
-    """Judge a column of the table in files of one kind, by the leaf that it is there.
+    """Decide which statistics of a column are trusted.
 
-    `traits`: traits of the chunks to be judged; by default all, which deserve the least trust.
-    `believing`: trust the writer in spite of its known faults, as Spark's reader does.
+    `column`: column of the table. `provenance`: footer contents of one kind of files. `traits`: traits of the chunks,
+    by default all, which are trusted least. `believing`: ignore known faults of the writer that Spark's reader ignores
+    too.
     """
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
@@ -129,14 +134,17 @@ def _judge(
 
 
 def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenance) -> bool:
-    # Tools of the same library copy row groups of other writers, whose bounds leave NaN out: Spark's writer is none.
+    # Other tools of parquet-mr copy row groups of other writers, whose bounds leave NaN out. Spark's writer does not.
     by_spark = SPARK_VERSION_KEY in provenance.key_values and _COPIED not in provenance.key_values
     is_float = order == TYPE_ORDER and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
     return by_spark and is_float and counts_nan_in(provenance.created_by)
 
 
 def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Tell whether a file has the column as no list, in whatever type, and may have nulls of it."""
+    """True if the file may have nulls of an unrepeated column.
+
+    The column is an optional leaf of any type. False if the writer is known to miscount its nulls.
+    """
     alike = provenance.by_any_case.get(in_any_case(column.path[0]), [])
     named = [leaf for leaf in alike if leaf.path == column.path]
     flat = not any(leaf.max_repetition_level for leaf in (column, *named))
@@ -159,11 +167,14 @@ def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
 
 
 def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
-    """Say why no bounds of the leaf are believed under any order, empty when they may be."""
+    """Return why bounds are never trusted, "" if they may be.
+
+    The reasons do not depend on the column order.
+    """
     if leaf.type is None:
         return "the type of this column is not understood"
     if leaf.physical is Physical.INT96:
-        # Even under INT96_TIMESTAMP_ORDER: it compares days first, and nothing keeps the nanoseconds within one.
+        # INT96_TIMESTAMP_ORDER compares days first, but nothing keeps the nanoseconds within one day.
         return "INT96 has no order that is the order of its instants"
     if leaf.order is SortOrder.UNDEFINED:
         return "a decimal stored as BYTE_ARRAY has no bounds that may be trusted"
@@ -183,6 +194,6 @@ def _deprecated(leaf: LeafColumn) -> Deprecated:
     if leaf.type is None or pa.types.is_decimal(leaf.type):
         return Deprecated.NEVER
     if leaf.physical in {Physical.BYTE_ARRAY, Physical.FIXED_LEN_BYTE_ARRAY}:
-        # Some writers compared the bytes signed, some unsigned: equal bytes are equal in both.
+        # Writers compared bytes as signed or as unsigned. Equal bounds are equal in both orders.
         return Deprecated.WHEN_EQUAL
     return Deprecated.WHEN_EQUAL if leaf.order is SortOrder.UNSIGNED else Deprecated.ALWAYS

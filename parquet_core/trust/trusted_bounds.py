@@ -1,8 +1,8 @@
-"""Bounds of successive containers, decoded from written statistics as far as these may be trusted.
+"""Decode trusted bounds of containers from written statistics.
 
-A container that contradicts itself is not believed: bounds beside counts that leave no value lose both, a
-lower bound above the upper and a bound that the type cannot hold lose the bounds, and so does a NaN as
-bound; a count outside of what there is to count is no count.
+Contradictory statistics of a container become unknown. If the counts leave no value for the bounds, both counts and
+bounds are dropped. Bounds are dropped if the lower bound is above the upper bound, if the type cannot hold a bound, or
+if a bound is NaN. A count is dropped if it is outside its possible range.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class _Pair(NamedTuple):
-    """Decoded bounds, and where both must go."""
+    """Decoded bounds, and flags of entries whose bounds must be dropped."""
 
     low: pa.Array
     high: pa.Array
@@ -57,9 +57,9 @@ class _Pair(NamedTuple):
 def trusted_bounds(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
-    """Decode what may be trusted; entry i is judged by `trusts[kind[i]]`, `column` is the table's.
+    """Decode the trusted statistics of a table's column.
 
-    NaN counts of a type that has no NaN are 0.
+    `trusts`, `kind`: `trusts[kind[i]]` applies to entry i. NaN counts of a type without NaN are 0.
     """
 
     def where(test: Callable[[Trust], bool]) -> Flags:
@@ -121,7 +121,10 @@ def trusted_bounds(
 
 
 def wrong_null_counts(fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Trust], kind: NDArray[np.int64]) -> Flags:
-    """Flag the null counts that their writer is known to get wrong; entry i is judged by `trusts[kind[i]]`."""
+    """Flag null counts that their writer is known to get wrong.
+
+    `trusts`, `kind`: `trusts[kind[i]]` applies to entry i.
+    """
     wrong = np.array([fact in trust.wrong for trust in trusts], np.bool_)
     if not wrong.any():
         return np.zeros(len(counts), np.bool_)
@@ -131,7 +134,10 @@ def wrong_null_counts(fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Tr
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    """Tell which containers of a flat column count nulls alone, where nothing that is written contradicts it."""
+    """Flag containers of an unrepeated column that hold only nulls.
+
+    Contradicting entries are not flagged.
+    """
     nulls = _null_counts(column, written, _has_its_rows(column, written))
     found: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
     return found
@@ -146,19 +152,19 @@ def _may_be_nan(column: LeafColumn) -> bool:
 
 
 def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    # A flat column has one level entry a row, a repeated one at least one; what claims otherwise lies.
+    # An unrepeated column has one level entry per row, a repeated one at least one. Other counts are wrong.
     repeated = column.max_repetition_level > 0
     has: Flags = written.num_values >= written.row_count if repeated else written.num_values == written.row_count
     return has
 
 
 def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
-    """Return how many level entries hold no value; MISSING where that is not known."""
+    """Return the number of level entries without a value, MISSING if unknown."""
     counts = np.where(credible, counts_within(written.null_count, written.num_values), MISSING)
     if written.all_null is None:
         return counts
     if column.max_repetition_level:
-        return np.full(len(written), MISSING)  # of the levels of a page there is no number to compare it with
+        return np.full(len(written), MISSING)  # the number of levels of a page is unknown, so it cannot be compared
     implied = credible & written.all_null & (written.null_count == MISSING)
     return np.where(implied, written.num_values, counts)
 
@@ -171,13 +177,13 @@ def _nan_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags,
 
 
 def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
-    """Tell where the null count, the mark of a null page and the presence of bounds exclude each other."""
+    """Flag entries with contradicting null count, null page flag and bounds."""
     all_counted = counts_nulls_alone(written.num_values, nulls)
     values = [written.min_value, written.max_value]
     if written.all_null is None:
         values += [value for value in (written.deprecated_min, written.deprecated_max) if value is not None]
         return all_counted & _any_longer_than(values, -1)
-    # A null page holds empty strings in place of its bounds.
+    # A null page has empty strings as placeholders for its bounds.
     lies = written.all_null & _any_longer_than(values, 0)
     if column.max_repetition_level == 0:
         lies |= np.where(written.all_null, ~all_counted & (written.null_count != MISSING), all_counted)
@@ -192,7 +198,10 @@ def _any_longer_than(values: Sequence[PlainValues], length: int) -> Flags:
 def _contradicts_nans(
     column: LeafColumn, written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair
 ) -> Flags:
-    """Return flags of entries with a number as bound and counts that leave none, or a NaN as bound and a count of 0."""
+    """Flag entries whose NaN count contradicts their bounds.
+
+    Either a bound is a number but the counts leave only nulls and NaN, or a bound is NaN but the NaN count is 0.
+    """
     liars = counts_no_number(written.num_values, nulls, nans)
     if liars.any():
         liars &= (valid_flags(pair.low) | valid_flags(pair.high)) & ~pair.bad
@@ -202,11 +211,14 @@ def _contradicts_nans(
 
 
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
-    """Decode both sides; bad is what the type cannot hold, and what a NaN spoiled."""
+    """Decode both bounds and flag unusable ones.
+
+    Unusable are bounds that the type cannot hold and, for floating-point columns, NaN and single bounds.
+    """
     low, high = comparable_values(column, lower, step=step), comparable_values(column, upper, step=step)
     bad = (lower.valid & ~valid_flags(low)) | (upper.valid & ~valid_flags(high))
     if _is_floating(column):
-        # Both were computed beside the same NaN: where one had to go, the other is not right either.
+        # Writers compute both bounds from the same values: if NaN made one of them unusable, the other is wrong too.
         bad |= flags_from(pc.is_nan(low)) | flags_from(pc.is_nan(high)) | (lower.valid != upper.valid)
     return _Pair(low, high, bad)
 
@@ -214,12 +226,12 @@ def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step
 def _with_deprecated(
     column: LeafColumn, written: WrittenStatistics, pair: _Pair, step: Step, *, always: Flags, when_equal: Flags
 ) -> _Pair:
-    """Put the deprecated pair in where it is believed."""
+    """Return the pair with deprecated bounds in the flagged entries."""
     usable = always | when_equal
     if written.deprecated_min is None or written.deprecated_max is None or not usable.any():
         return pair
     old = _pair(column, written.deprecated_min.only(usable), written.deprecated_max.only(usable), step)
-    # Values that were cut to the same beginning are not one value.
+    # Equal bounds that may be truncated do not prove a single value.
     constant = flags_from(pc.equal(old.low, old.high)) & (written.min_exact != 0) & (written.max_exact != 0)
     bad = np.where(usable, old.bad | (when_equal & ~constant), pair.bad)
     flags = from_numpy(usable)
@@ -229,9 +241,9 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> pa.Array:
-    """Replace maxima that may be prefixes by a bound above all values with the prefix; null if unbounded.
+    """Raise maxima that may be prefixes above all values with the prefix.
 
-    Entries whose `kind` is -1 keep their maximum.
+    The result is null if there is no such bound. Entries whose `kind` is -1 keep their maximum.
     """
     if not pa.types.is_binary(high.type):
         return high
@@ -244,14 +256,17 @@ def _with_prefixes_raised(
 
 
 def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:
-    """Return one side as far as it stands, and where a claim that it is exact stands with it."""
+    """Return one bound without untrusted entries, and its exactness validity.
+
+    Untrusted entries become null. The flags are True where the claim of exactness still holds.
+    """
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         good = good & ~(rebased & flags_from(pc.less(values, common_calendar_start(values.type))))
     kept = good & valid_flags(values)
     values = with_validity(values, kept)
     if not _is_floating(column):
         return values, kept
-    # Either zero may stand for both: writers widen them in one place and forget it in the next.
+    # Writers do not consistently widen zero bounds, so either zero may represent both.
     is_zero = flags_from(pc.equal(values, scalar_of(0.0, values.type)))
     widened = pc.if_else(from_numpy(is_zero), scalar_of(zero, values.type), values) if is_zero.any() else values
     return widened, kept & ~is_zero
@@ -261,14 +276,14 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
     counts = np.where(liars, MISSING, nulls)
     if column.max_repetition_level:
         return np.full(len(counts), MISSING)  # an empty list is a level entry too
-    # A required column has no levels to mark a null with, whatever it claims.
+    # A required column has no definition levels, so it cannot hold nulls, whatever its null count is.
     return np.where(required, 0, counts)
 
 
 def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
 ) -> Bounds:
-    """Decode what may be trusted as `trusted_bounds` does, each entry by the type that its file stores."""
+    """Decode trusted statistics by the stored type of each file."""
     decoded = _decoded(column, written, trusts, kind)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():

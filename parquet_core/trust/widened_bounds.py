@@ -1,7 +1,7 @@
-"""Widen the bounds of statistics so that they enclose what writers lost.
+"""Widen bounds to enclose values that writers truncated or rounded.
 
-Lost are fractions of a millisecond, digits, and the ends of strings. Each rule names the loss. No bound is made
-tighter.
+Writers lose fractions of a millisecond, digits, and the ends of strings. Each rule names the loss. No rule makes a
+bound tighter.
 """
 
 from __future__ import annotations
@@ -16,26 +16,30 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 from parquet_core.spark_rules.calendars import common_calendar_start
 
-# Times are written down to the millisecond: the largest may be this much larger, in microseconds.
+# Timestamps are truncated to milliseconds, so the maximum may be this much larger, in microseconds.
 LOST_MICROS = 999
-# 64-bit floats hold every integer up to here, and every number of 15 digits.
+# 64-bit floats represent every integer up to this value, and every number of 15 digits.
 _EXACT = 1 << 53
 _EXACT_DIGITS = 15
 _FLOAT_DIGITS = 17
-# What older writers put behind a string that they cut; larger signs exist.
+# Older writers append this character to a truncated maximum, but larger characters exist.
 _OLD_TIE_BREAKER = "\ufffd".encode()
 _CUT_AT = 32
 
 
 class Pair(NamedTuple):
-    """The enclosing values of each."""
+    """Lower and upper bounds."""
 
     lower: pa.Array
     upper: pa.Array
 
 
 def enclosing_floats(wide: pa.Array) -> Pair:
-    """Enclose doubles by floats: one step further out where the text of a float was read as a double."""
+    """Return the floats that enclose each double.
+
+    A double that is no exact float, because the text of a float was parsed as a double, gets the floats one step below
+    and above its rounded value.
+    """
     numbers, valid = numbers_from(wide), flags_from(wide.is_valid())
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = numbers.astype(np.float32)
@@ -46,7 +50,10 @@ def enclosing_floats(wide: pa.Array) -> Pair:
 
 
 def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for each kind
-    """Widen bounds of any column; `from_float`: the column was a float before it was a double."""
+    """Widen bounds of a column of any type.
+
+    `from_float`: the column was a float before it was a double.
+    """
     kind = pair.lower.type
     if pa.types.is_timestamp(kind):
         return _modern(Pair(pair.lower, _later(pair.upper)))
@@ -64,21 +71,24 @@ def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for
 
 
 def _later(upper: pa.Array) -> pa.Array:
-    """Return upper bounds of times that hold the microseconds cut from them."""
+    """Return upper bounds of timestamps plus possibly truncated microseconds."""
     micros = numbers_from(upper)
     top = np.iinfo(np.int64).max - LOST_MICROS
     return from_numpy(np.minimum(micros, top) + LOST_MICROS, upper.type, valid=flags_from(upper.is_valid()))
 
 
 def _modern(pair: Pair) -> Pair:
-    """Forget bounds so old that calendars, or zones with seconds, read them differently."""
+    """Replace bounds before the start of the common calendar with null.
+
+    Calendars, or time zones with offsets in seconds, may read such values differently.
+    """
     start = common_calendar_start(pair.lower.type)
     none = pa.scalar(None, pair.lower.type)
     return Pair(*(pc.if_else(pc.less(side, start), none, side) for side in pair))
 
 
 def _of_floats(pair: Pair) -> Pair:
-    """Enclose what either the double or the float of the same text may be."""
+    """Widen bounds to enclose the double and float of one text."""
     low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
     return Pair(
         pc.min_element_wise(pair.lower, low.cast(pa.float64()), skip_nulls=False),
@@ -87,7 +97,7 @@ def _of_floats(pair: Pair) -> Pair:
 
 
 def _numbers(pair: Pair) -> Pair:
-    """Leave NaN out, which bounds do not speak of, and let either zero stand for both."""
+    """Replace NaN bounds with null; widen zeros to -0.0 and 0.0."""
     kind = pair.lower.type
     none, zero = pa.scalar(None, kind), pa.scalar(0.0, kind)
     low = pc.if_else(pc.is_nan(pair.lower), none, pair.lower)
@@ -107,7 +117,7 @@ def _stepped(values: pa.Array, way: int) -> pa.Array:
     numbers = numbers_from(values)
     near = numbers.astype(np.float64)
     ends = np.iinfo(np.int64)
-    # Rounding leaves a number of the float's, written with as few digits as tell it apart, at most 17.
+    # A rounded number is a double, written with the fewest digits that identify it, at most 17.
     few_digits = (np.abs(near) < 1e17) | (numbers % np.where(np.abs(near) < 1e18, 10, 100) == 0)
     beyond = (numbers == ends.max) | (numbers == ends.min)
     with np.errstate(invalid="ignore"):
@@ -120,7 +130,7 @@ def _stepped(values: pa.Array, way: int) -> pa.Array:
 
 
 def _decimals(pair: Pair) -> Pair:
-    """Widen decimals of more digits than a 64-bit float keeps."""
+    """Widen decimals with more digits than a 64-bit float keeps."""
     kind = pair.lower.type
     if kind.precision <= _EXACT_DIGITS:
         return pair
@@ -143,7 +153,7 @@ def _moved(values: pa.Array, way: int) -> pa.Array:
 def _moved_one(value: Decimal, way: int, kind: pa.DataType) -> Decimal:
     digits = "".join(map(str, value.as_tuple().digits)).strip("0")
     if len(digits) > _FLOAT_DIGITS:
-        return value  # no 64-bit float is written with so many
+        return value  # more digits than any 64-bit float is written with
     least = Decimal((0, (1,), -kind.scale))
     most = Decimal((0, (9,) * kind.precision, -kind.scale))
     steps = (Decimal(float(np.spacing(abs(float(value))))) / least).to_integral_value(ROUND_CEILING)

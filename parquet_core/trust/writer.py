@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-# What parquet-java, and Spark with it, calls itself.
+# Name of parquet-java, and therefore of Spark, in `created_by`.
 PARQUET_JAVA = "parquet-mr"
 # "parquet-mr version 1.8.0-SNAPSHOT (build 0fda28af)", "DuckDB version v1.2.0 (..)", "ClickHouse v25.5.1.2782-stable".
 _VERSIONED = re.compile(r"(.*?)(?:\s+version\s+v?|\s+v)(\d{1,9}(?:\.\d{1,9}){0,3})(\S*)", re.DOTALL)
@@ -58,7 +58,7 @@ def application_of(created_by: str) -> str:
 
 
 def counts_nan_in(created_by: str) -> bool:
-    """True if non-NaN bounds of FLOAT and DOUBLE prove that no value is NaN.
+    """True if non-NaN bounds of floats prove the absence of NaN.
 
     parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and then writes no
     column index; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and

@@ -1,4 +1,4 @@
-"""A known fault of a writer as data: whose, since when, in which columns, and which facts it makes wrong."""
+"""Data classes of known writer faults: writer, versions, columns and wrong facts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _LABELS = {
 
 
 class Mark(Enum):
-    """A mark that identifies files of later releases if the version is missing."""
+    """A mark of later releases, for files without a version."""
 
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 
@@ -78,8 +78,9 @@ class Mark(Enum):
 
 @lru_cache(maxsize=64)
 def _shares_vtables(encoded: str) -> bool:
-    """True if two fields of an encoded Arrow schema share a vtable, False if none do or the schema is missing.
+    """True if two fields of an encoded Arrow schema share a vtable.
 
+    False if no fields do, or if the schema is missing.
     Source: Message.fbs and Schema.fbs of Arrow: the header is member 2 of a message, the fields member 1 of a schema.
     """
     try:
@@ -137,7 +138,7 @@ def _is_unsigned(leaf: LeafColumn) -> bool:
 
 
 def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """True unless the Arrow schema that the file stores has another type for the leaf."""
+    """True unless the stored Arrow schema has another type for the leaf."""
     # Arrow C++ writes dictionaries of all other types as plain values.
     if leaf.physical is not Physical.BYTE_ARRAY:
         return False
@@ -149,7 +150,10 @@ def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
 
 @lru_cache(maxsize=64)
 def _arrow_dictionaries(encoded: str) -> tuple[bool, ...]:
-    """Return for each leaf of an encoded Arrow schema whether it is a dictionary; () if there is no schema."""
+    """Return dictionary flags per leaf of an encoded Arrow schema.
+
+    Returns () if there is no schema.
+    """
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded, validate=True)))
     except (pa.ArrowException, OSError, ValueError, binascii.Error):

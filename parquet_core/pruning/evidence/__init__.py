@@ -1,1 +1,1 @@
-"""One file per kind of evidence: a leaf and a batch of containers in, an array of outcome sets out."""
+"""Kinds of evidence; each module returns outcome sets of containers."""

@@ -1,4 +1,4 @@
-"""Bloom filters as evidence: they prove absence, so only equality-like leaves gain from them."""
+"""Bloom filters as evidence: they prove absence, so they decide only equalities."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf
 
-# Probing more values than this would cost more than it can save: almost every filter says "maybe" to one.
+# Probing more values costs more than it saves, because almost every filter reports one value of a long list.
 MAX_PROBES = 1_000
-# Filters times values that are probed at once.
+# Limit for filters times values in one probe.
 MAX_CELLS = 16 << 20
 
 
 def probes(leaf: Leaf) -> pa.Array | None:
-    """Return the values whose absence decides something about the leaf; None when nothing does.
+    """Return the values whose absence narrows the outcomes of the leaf.
 
-    Filters of flags are never asked: parquet-java writes empty ones.
+    None if filters cannot decide the leaf, or for more than `MAX_PROBES` values. Filters of booleans are never probed,
+    because parquet-java writes empty ones.
     """
     match leaf:
         case Compare(_, Op.EQ | Op.NE, value) if not pa.types.is_boolean(value.type):
@@ -46,9 +47,10 @@ def probes(leaf: Leaf) -> pa.Array | None:
 
 
 def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]) -> OutcomeArray:
-    """Return which outcomes the filters leave possible, per container; None is a missing filter.
+    """Return the outcome set of each container, given its bloom filter.
 
-    `column` is that of the files, whose type the filters were made with; the leaf may have the table's.
+    `filters`: None for a missing filter. `column`: the column as the files store it, since filters hash the stored
+    type; the leaf may have the type of the table.
     """
     answers = unknown(len(filters))
     values = probes(leaf)
@@ -68,7 +70,10 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
 def outcomes_of_each_from_filters(
     leaves: Sequence[Leaf], column: LeafColumn, filters: Sequence[NDArray[np.uint32] | None]
 ) -> OutcomeArray:
-    """Return the same for each of several leaves, a row each; single values are probed at once."""
+    """Return the result of `outcomes_from_filters` for several leaves, one row each.
+
+    Leaves that compare with a single value are probed together.
+    """
     answers: OutcomeArray = np.full((len(leaves), len(filters)), Outcomes.UNKNOWN, np.uint8)
     by_leaf = {i: values for i, leaf in enumerate(leaves) if (values := _single(leaf, column)) is not None}
     present = np.flatnonzero([blocks is not None for blocks in filters])
@@ -84,7 +89,10 @@ def outcomes_of_each_from_filters(
 
 
 def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
-    """Return the value of a comparison that filters of the column can be asked about as it is."""
+    """Return the literal of a comparison, if filters need no conversion.
+
+    None for other leaves, and for literals whose type differs from the column's.
+    """
     if not isinstance(leaf, Compare) or leaf.value.type != column.type or not can_hash(column):
         return None
     values = probes(leaf)
@@ -92,13 +100,16 @@ def _single(leaf: Leaf, column: LeafColumn) -> pa.Array | None:
 
 
 def _without(leaf: Leaf) -> np.uint8:
-    """Return the possible outcomes if no value of the equality is present."""
+    """Return the possible outcomes if all probed values are absent."""
     never = Outcomes.FALSE if isinstance(leaf, Compare) and leaf.op is Op.NE else Outcomes.TRUE
     return np.uint8(Outcomes.UNKNOWN & ~never)
 
 
 def _depends_on_calendar(values: pa.Array) -> bool:
-    """Tell whether a date or time is so old that a session may store it as another one than it means."""
+    """True if any date or timestamp precedes the range where calendars agree.
+
+    A session may store such a value as another one (calendar rebasing).
+    """
     if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return False
     return bool(pc.any(pc.less(values, common_calendar_start(values.type))).as_py())

@@ -1,7 +1,7 @@
-"""Dictionaries as evidence: a dictionary has every value of its chunk, and perhaps others, so it proves absence.
+"""Dictionaries as evidence: a complete dictionary proves absence.
 
-What no entry satisfies no row satisfies; what every entry satisfies every row that is not null does. About nulls a
-dictionary says nothing.
+It holds every non-null value of its chunk, and perhaps others. If no entry satisfies a condition, no row does; if every
+entry satisfies it, every non-null row does. Dictionaries do not record nulls.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
     from parquet_core.pruning.predicate import Leaf
 
-# Entries times leaves that are answered at once.
+# Limit for entries times leaves that are evaluated together.
 MAX_CELLS = 16 << 20
 
 
 def can_decide(leaf: Leaf) -> bool:
-    """Tell whether the values of a column, its nulls aside, say anything about a leaf."""
+    """True if non-null values of a column can decide the leaf."""
     return isinstance(leaf, ColumnLeaf) and not isinstance(leaf, IsNull)
 
 
 def outcomes_of_each_from_dictionaries(
     leaves: Sequence[Leaf], dictionaries: Sequence[pa.Array | None], *, may_be_null: NDArray[np.bool_] | None = None
 ) -> NDArray[np.uint8]:
-    """Return which outcomes complete dictionaries of a column leave possible, by leaf and container.
+    """Return outcome sets by leaf and container from complete dictionaries.
 
-    None stands for a missing dictionary. `may_be_null`: which containers may hold null, by default all; only a
-    part that need not be NULL there gains by it.
+    `dictionaries`: None for a missing one. `may_be_null`: flags of containers that may hold null, by default all; they
+    matter only to conditions that are tested on values (`OnValues`), which need not be NULL for null.
     """
     answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
@@ -74,7 +74,10 @@ def _of_null(leaf: ColumnLeaf, kind: pa.DataType) -> np.uint8:
 
 
 def _depends_on_calendar(values: pa.Array) -> np.ndarray:
-    """Tell which entries are so old that a session may read another day or instant than is stored."""
+    """Flag dates and timestamps that precede the range where calendars agree.
+
+    A session may read such an entry as another day or instant than is stored (calendar rebasing).
+    """
     if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return np.zeros(len(values), np.bool_)
     return flags_from(pc.less(values, common_calendar_start(values.type)))

@@ -1,4 +1,4 @@
-"""A predicate asked of rows: their values are all the evidence there is, and decide it."""
+"""Evaluate a predicate on rows whose values are known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class RowUse(Enum):
-    """The purpose of a test of rows; its value begins the message of an error."""
+    """Purpose of a test of rows; its value begins error messages."""
 
     COUNT = "rows are not counted"
     READ = "rows are not read"
@@ -44,9 +44,9 @@ class RowUse(Enum):
 def selected_rows(
     predicate: Predicate, values: Mapping[Path, pa.Array], count: int, use: RowUse = RowUse.READ
 ) -> NDArray[np.bool_]:
-    """Return which of `count` rows a predicate selects.
+    """Return flags of the rows that a predicate selects, of `count` rows.
 
-    `values`: by column, in the type of its bounds. Raises UnsupportedFeature where values do not decide it for a row.
+    `values`: one array per column, in the type of its bounds. Raises UnsupportedFeature if a row cannot be decided.
 
     >>> import pyarrow as pa
     >>> from parquet_core.pruning.predicate import Compare, Op
@@ -65,7 +65,10 @@ def selected_rows(
 
 
 def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) -> OutcomeArray:
-    """Return the possible outcomes of a leaf for each row; `values`: by column, in the type of its bounds."""
+    """Return the outcome set of a leaf for each row.
+
+    `values`: one array per column, in the type of its bounds.
+    """
     match leaf:
         case Constant():
             return constant_answers(leaf, count)
@@ -79,7 +82,9 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
 
 
 def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
-    """Return the error for a part that is not evaluated on rows; `why`: a second reason.
+    """Return the error for a condition that is not evaluated on rows.
+
+    `why`: a second reason; may be empty.
 
     >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
     >>> error.args[0], error.args[1].step
@@ -95,7 +100,7 @@ def _is_one(outcomes: int) -> bool:
 
 
 def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array], use: RowUse) -> UnsupportedFeature:
-    """Return the error for the first undecided part; it names the values of the row."""
+    """Return the error for the first undecided condition, with the row's values."""
     shown = ", ".join(f"{'.'.join(path)} = {_shown(array[row])}"[:100] for path, array in values.items())
     why = f"without Spark its result is unknown where {shown}"
     for leaf in undecided:
@@ -103,7 +108,7 @@ def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array],
             case Unsupported():
                 return not_evaluated(leaf, use, f"there is a row where {shown}" if shown else "")
             case OnValues() | OnPartitions() if leaf.test.is_full:
-                # As many values are not tested by a session either.
+                # A Spark session does not test this many values either.
                 fix = Fix(step=Step.READ_IN_SPARK)
                 return UnsupportedFeature(f"{use.value}: {leaf.part.sql}: {leaf.test.limits}", fix)
             case OnValues() | OnPartitions():
@@ -114,6 +119,6 @@ def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array],
 def _shown(scalar: pa.Scalar) -> str:
     try:
         value = scalar.as_py()
-    except (OverflowError, ValueError):  # a time that Python's calendar lacks
+    except (OverflowError, ValueError):  # Python's datetime cannot represent the value
         return str(scalar.value)
     return repr(value.decode(errors="backslashreplace")) if isinstance(value, bytes) else str(value)

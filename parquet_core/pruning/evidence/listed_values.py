@@ -1,4 +1,4 @@
-"""The values of a list in ascending order: sorted once, then every bound is found among them by binary search."""
+"""Sorted values of an IN list, searched for bounds."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class ListedValues(NamedTuple):
-    """`ascending`: the values in order. `runs`: two of them share a number where every value between them is listed.
+    """Sorted values of a list.
 
-    `plain`: likewise in order, as numpy or Python can search them; None where Arrow has to rank them.
+    `runs`: a number per value; two values share it if every value between them is listed. `plain`: the sorted values in
+    a form that numpy or Python can search; None if Arrow has to rank them.
     """
 
     ascending: pa.Array
@@ -30,9 +31,10 @@ class ListedValues(NamedTuple):
     plain: NDArray[Any] | list[bytes] | None
 
     def places(self, bounds: pa.Array) -> Numbers:
-        """Return `2 * i` for a bound between the i-th value and the one before it, `2 * i + 1` for one equal to it.
+        """Return the place of each bound among the values.
 
-        A null comes anywhere.
+        The place is `2 * i + 1` for a bound equal to the i-th value, and `2 * i` for one between it and the value
+        before. The place of a null is arbitrary.
 
         >>> listed_values(pa.array([10, 20]), pa.int64()).places(pa.array([5, 10, 15, 20, 25])).tolist()
         [0, 1, 2, 3, 4]
@@ -45,7 +47,10 @@ class ListedValues(NamedTuple):
         return _placed(own, others)
 
     def between(self, low: pa.Scalar, high: pa.Scalar) -> pa.Array:
-        """Return the values from one to the other, both included; null is no limit."""
+        """Return the values from `low` to `high`; null is no limit.
+
+        Both limits are included.
+        """
         first, stop = 0, len(self.ascending)
         if low.is_valid:
             first = int(self.places(pa.repeat(low, 1))[0]) // 2
@@ -70,12 +75,15 @@ def _placed_texts(ordered: list[bytes], bounds: list[bytes | None]) -> Numbers:
     return positions
 
 
-# By the identity of an array that is alive.
+# Keyed by the identity of a live array.
 _KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
 
 
 def listed_values(values: pa.Array, kind: pa.DataType) -> ListedValues:
-    """Return at least one value, in a type that may be that of bounds, in order; kept as long as the array lives."""
+    """Return the sorted values, cast to `kind`; at least one value.
+
+    The result is cached as long as the array lives. `kind`: usually the type of bounds.
+    """
     key = id(values), kind
     listed = _KNOWN.get(key)
     if listed is None:
@@ -103,7 +111,7 @@ def _is_ascending(values: pa.Array) -> bool:
 
 
 def _runs(values: pa.Array) -> Numbers:
-    """Number ascending values so that two share a number where every value between them is there too."""
+    """Number sorted values by run, without gaps inside a run."""
     numbers = ordered_numbers(values)
     if pa.types.is_decimal128(values.type):
         halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]
@@ -113,7 +121,7 @@ def _runs(values: pa.Array) -> Numbers:
     elif numbers is None or pa.types.is_floating(values.type):
         together = flags_from(pc.equal(values[1:], values[:-1]))
     else:
-        # Too large a step wraps around, but never to 0 or 1.
+        # A step that overflows wraps around, but never to 0 or 1.
         step = np.diff(numbers)
         together = (step == 0) | (step == 1)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(~together)])

@@ -1,7 +1,7 @@
-"""Bounds as evidence for many leaves on one column at once: comparisons take no step per leaf.
+"""Bounds as evidence for many leaves on one column, compared together.
 
-Bounds and literals are put on one scale of whole numbers first, whatever their type is. Then each comparison of a
-literal with a bound is one of two small integers, and all literals meet all containers at once.
+Bounds and literals of any type are first mapped to one integer scale. A comparison of a literal with a bound is then a
+comparison of two small integers, vectorized over all literals and containers.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ if TYPE_CHECKING:
 
     Scale = NDArray[np.int32]
 
-# Below so many comparisons putting all bounds on a scale takes longer than comparing them.
+# With fewer comparisons, mapping all bounds to a scale takes longer than comparing them.
 FEW = 8
-# Literals times containers that are compared at once: what fits into the caches of a processor.
+# Limit for literals times containers in one comparison; sized for processor caches.
 MAX_CELLS = 1 << 20
 
 
 class _Placed(NamedTuple):
-    """Bounds and literals on one scale; an unknown bound lies outside of it, where it makes nothing certain."""
+    """Bounds and literals on one scale.
+
+    An unknown bound is outside the range of the literals, so that it rules nothing out.
+    """
 
     low: Scale
     high: Scale
@@ -52,7 +55,10 @@ class _Placed(NamedTuple):
 
 
 def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArray:
-    """Return the result of `outcomes_from_bounds` for several leaves of one column, one row for each leaf."""
+    """Return outcome sets for several leaves of one column, by leaf.
+
+    Equal to `outcomes_from_bounds` for each leaf.
+    """
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
     alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
@@ -71,7 +77,7 @@ def _says_itself(leaf: Compare) -> bool:
 def _compare_all(
     comparisons: Sequence[ColumnLeaf], rows: Sequence[int], bounds: Bounds, presence: Presence, answers: OutcomeArray
 ) -> None:
-    """Fill in the rows of comparisons."""
+    """Evaluate the comparisons and write their outcomes to `answers[rows]`."""
     compares = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
     placed = _place(array_of_scalars([leaf.value for leaf in compares]), bounds)
     numbers = np.array(rows, np.int64)
@@ -93,7 +99,10 @@ def _compare_all(
 
 
 def _place(values: pa.Array, bounds: Bounds) -> _Placed:
-    """Put bounds and literals on a scale: literals at odd places, bounds at those or at the even ones between."""
+    """Map bounds and literals to one scale.
+
+    Literals have odd places; a bound has the place of an equal literal, or the even place between two literals.
+    """
     if pa.types.is_boolean(bounds.lower.type):
         low, high, literals = (side.cast(pa.uint8()) for side in (bounds.lower, bounds.upper, values))
     else:
@@ -123,7 +132,7 @@ def _places(ordered: NDArray[Any], numbers: NDArray[Any] | None) -> Scale:
 
 
 def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
-    """Tell where no number makes the comparison TRUE, and where none makes it FALSE."""
+    """Flag where the comparison cannot be TRUE, and cannot be FALSE."""
     low, high = placed.low, placed.high
     match op:
         case Op.LT:
@@ -140,21 +149,22 @@ def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
 
 
 def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
-    """Return the outcome of the leaf for each value, null included: a single outcome if it can be decided.
+    """Return the outcome set of the leaf for each value, including null.
 
-    `values` have the type of the column's bounds. Each counts as a container of one row.
+    The set has one outcome if the value decides the leaf. `values`: in the type of the column's bounds; each is a
+    container of one row.
     """
     answers: OutcomeArray = outcomes_of_each_value([leaf], values)[0]
     return answers
 
 
 def outcomes_of_each_value(leaves: Sequence[ColumnLeaf], values: pa.Array) -> NDArray[np.uint8]:
-    """Return the same for several leaves on one column, a row each."""
+    """Return the result of `outcomes_of_values` for several leaves, one row each."""
     return outcomes_of_each(leaves, bounds_of_values(values))
 
 
 def bounds_of_values(values: pa.Array) -> Bounds:
-    """Return the bounds of containers that hold one value each, null included."""
+    """Return bounds of containers with one value each, possibly null."""
     null = flags_from(pc.is_null(values))
     lower = upper = values
     nan = np.zeros(len(values), np.bool_)
@@ -173,7 +183,10 @@ def bounds_of_values(values: pa.Array) -> Bounds:
 
 
 def _floating(values: pa.Array) -> tuple[pa.Array, pa.Array, np.ndarray]:
-    """Return lower and upper bounds and which are NaN: bounds hold no NaN, and zero has both signs."""
+    """Return lower bounds, upper bounds and NaN flags of single values.
+
+    Bounds of NaN are null. Bounds of a zero, of either sign, are -0.0 and 0.0.
+    """
     nan = flags_from(pc.is_nan(values))
     numbers = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
     zero = pc.equal(numbers, scalar_of(0.0, values.type))

@@ -1,7 +1,7 @@
-"""Bounds as evidence: row-group statistics and the page index answer a leaf the same way.
+"""Bounds as evidence; row-group statistics and page indexes are evaluated alike.
 
-Bounds of floats enclose the numbers. NaN, which is larger than all of them, is beside them wherever its count is not
-known to be 0. Equal bounds are the only value there is, whether they were cut or not: any condition is asked of it.
+Floating-point bounds enclose the numbers. NaN is larger than every number and may be present unless its count is known
+to be 0. If the bounds are equal, they are the only value, even if truncated, so any condition can be tested on it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
 
 
-# Which comparisons are TRUE for a value smaller than the literal, equal to it, larger than it.
+# Comparisons that are TRUE for a value smaller than the literal, equal to it, or larger.
 HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
 HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})
@@ -49,7 +49,10 @@ _NUMPY: dict[Op, Any] = {
 
 
 class Presence(NamedTuple):
-    """What a container may hold besides numbers: nulls, NaN, and numbers (or other values) at all."""
+    """Flags of containers that may hold nulls, NaN and other values.
+
+    `number`: values of any type that are neither null nor NaN.
+    """
 
     null: Flags
     nan: Flags
@@ -57,9 +60,9 @@ class Presence(NamedTuple):
 
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
-    """Return which outcomes the bounds of the leaf's column leave possible, per container.
+    """Return the outcome set of each container from its bounds.
 
-    `presence` is that of the bounds, if it is known already.
+    `bounds`: bounds of the leaf's column. `presence`: the result of `presence_of(bounds)`; computed if None.
     """
     null, nan, number = presence = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):
@@ -81,7 +84,7 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence
 
 
 def presence_of(bounds: Bounds) -> Presence:
-    """Tell from the counts what each container may hold."""
+    """Derive from the counts what each container may hold."""
     rows = bounds.row_count > 0
     has_value = rows & ~_equals(bounds.null_count, bounds.row_count)
     null = rows & ~_equals(bounds.null_count, 0)
@@ -94,13 +97,16 @@ def presence_of(bounds: Bounds) -> Presence:
 
 
 def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
-    """Tell where a count is known to be this one."""
+    """Flag counts that are known and equal to `expected`."""
     same: Flags = np.equal(numbers_from(counts), expected)
     return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
 
 
 def holds_for_nan(leaf: Compare | Interval | In) -> bool:
-    """Tell whether NaN, which is larger than every number, makes the leaf TRUE."""
+    """True if the leaf is TRUE for NaN.
+
+    NaN is larger than every number.
+    """
     match leaf:
         case Compare(_, op, value):
             return op in (HOLD_FOR_EQUAL if is_nan(value) else HOLD_FOR_LARGER)
@@ -111,24 +117,24 @@ def holds_for_nan(leaf: Compare | Interval | In) -> bool:
 
 
 def is_nan(value: pa.Scalar) -> bool:
-    """Tell whether a literal is NaN."""
+    """True if a literal is NaN."""
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
 def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
-    """Put together which outcomes are possible."""
+    """Return outcome sets from flags of the possible outcomes."""
     answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << np.uint8(1)
     answers |= null.view(np.uint8) << np.uint8(2)
     return answers
 
 
 def _certain(answer: pa.Array) -> Flags:
-    """Turn a comparison into flags: an unknown bound makes nothing certain."""
+    """Convert a comparison to flags; False if a bound is unknown."""
     return flags_from(answer)
 
 
 def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
-    """Tell where no value but NaN makes the leaf TRUE, and where none makes it FALSE."""
+    """Flag where non-NaN values cannot be TRUE, and cannot be FALSE."""
     if pa.types.is_boolean(lower.type):
         lower, upper = lower.cast(pa.uint8()), upper.cast(pa.uint8())
     match _as_for_numbers(leaf):
@@ -146,7 +152,7 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
 
 
 def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | bool:
-    """Return a leaf without NaN that says the same of everything else, or what it says of everything else."""
+    """Rewrite a leaf for non-NaN values; a bool if it becomes constant."""
     match leaf:
         case Compare(_, op, value):
             holds = op in HOLD_FOR_SMALLER if is_nan(value) else holds_by_type(op, value)
@@ -156,7 +162,7 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
         case Interval(column, low, high) if is_nan(high):
             return Compare(column, Op.GE, low)
         case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
-            return True  # there is no other value
+            return True  # the list holds both booleans
         case In(column, values) if pa.types.is_floating(values.type):
             without_nan = values.filter(pc.invert(pc.is_nan(values)))
             return In(column, without_nan) if len(without_nan) else False
@@ -164,14 +170,16 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
 
 
 def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
-    """Tell what a comparison says of every number of its type, None where it depends: nothing lies beyond the ends.
+    """Return the constant result of comparing with an extreme value.
+
+    None if the result depends on the compared value. The extremes are the smallest and largest value, or infinities.
 
     >>> holds_by_type(Op.LT, pa.scalar(-128, pa.int8())), holds_by_type(Op.GE, pa.scalar(float("-inf")))
     (False, True)
     """
     kind = value.type
     if pa.types.is_integer(kind) and not (pa.types.is_uint8(kind) or pa.types.is_uint16(kind)):
-        # Spark reads those two wider than they are declared, and so what does not fit them.
+        # Spark reads UINT_8 and UINT_16 as wider types, so it returns values beyond the declared range.
         ends = np.iinfo(kind.to_pandas_dtype())
         least, most = value.as_py() <= ends.min, value.as_py() >= ends.max
     elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
@@ -200,7 +208,7 @@ def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tupl
 
 
 def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
-    """Tell where a bound is known and compares so with a value of its type."""
+    """Flag bounds that are known and satisfy the comparison with `value`."""
     numbers = ordered_numbers(bound)
     if numbers is None:
         return _certain(_ARROW[op](bound, value))
@@ -211,7 +219,11 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
 
 
 def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, Flags]:
-    """Decide per value, not by the hull of the list: TRUE needs a value between the bounds, FALSE one that it lacks."""
+    """Flag where IN cannot be TRUE, and where it cannot be FALSE.
+
+    TRUE requires a listed value between the bounds, and FALSE an unlisted one. The range from the smallest to the
+    largest listed value is not enough to decide either.
+    """
     low, high, count = values.places(lower), values.places(upper), len(values.ascending)
     first, last = low // 2, (high + 1) // 2 - 1
     has_lower, has_upper = _certain(pc.is_valid(lower)), _certain(pc.is_valid(upper))
@@ -223,14 +235,17 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
 
 
 def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:
-    """Return the outcomes of the part for the only value of each container, and for null and NaN if possible there."""
+    """Evaluate the test on containers whose bounds are equal.
+
+    Adds the outcomes for null and NaN if the container may hold them. Other containers with values are UNKNOWN.
+    """
     one, other = _only_values(bounds)
     known = presence.number & one
     if not np.any((known | ~presence.number) & (bounds.row_count > 0)):
         return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
     answers: OutcomeArray = np.where(presence.number, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
     if known.any():
-        # The two zeros of floats are equal, and need not be alike to a function.
+        # -0.0 and 0.0 compare as equal, but a function may return different results for them.
         at = from_numpy(np.flatnonzero(known))
         low = leaf.test(bounds.lower.take(at))
         answers[known] = low | leaf.test(bounds.upper.take(at)) if other[known].any() else low
@@ -242,18 +257,18 @@ def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence)
 
 
 def outcome_of_null(leaf: OnValues, kind: pa.DataType) -> np.uint8:
-    """Return the outcome of the part for null."""
+    """Return the outcome set of the condition for null."""
     return outcome_of_value(leaf, pa.nulls(1, kind))
 
 
 def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:
-    """Return the outcome of the part for a single value."""
+    """Return the outcome set of the condition for a single value."""
     return np.uint8(leaf.test(value)[0])
 
 
 def _only_values(bounds: Bounds) -> tuple[Flags, Flags]:
-    """Tell where the bounds are equal, and where they are the two zeros."""
-    if pa.types.is_null(bounds.lower.type):  # Arrow compares none of them
+    """Flag containers whose bounds are equal, and containers whose bounds are zeros."""
+    if pa.types.is_null(bounds.lower.type):  # Arrow cannot compare null arrays
         return np.zeros(len(bounds), np.bool_), np.zeros(len(bounds), np.bool_)
     same = flags_from(pc.equal(bounds.lower, bounds.upper))
     if not pa.types.is_floating(bounds.lower.type):

@@ -1,7 +1,7 @@
-"""Bounds as evidence about prefixes, suffixes and substrings; a truncated bound encloses values and need not be one.
+"""Bounds as evidence for prefixes, suffixes, substrings and LIKE.
 
-Bytes are compared, never decoded: what a cut bound was made of need not be UTF-8. Every string between two others in
-byte order has their common prefix too.
+A truncated bound encloses the values but need not occur. Bounds are compared as bytes and never decoded, because a
+truncated bound need not be valid UTF-8. A string between two others in byte order starts with their common prefix.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Pattern
 
 
-# Longer ones are cut, so that the work is bounded by the count of rows.
+# Common prefixes are cut at this many bytes, which bounds the work per row.
 MAX_LENGTH = 256
-# One character and whole texts in UTF-8 (Unicode 15, table 3-7), for an engine that sees bytes.
+# Regular expressions on bytes for one UTF-8 character and for a valid UTF-8 text (Unicode 15, table 3-7).
 _CHARACTER = (
     r"(?:[\x{00}-\x{7F}]|[\x{C2}-\x{DF}][\x{80}-\x{BF}]|\x{E0}[\x{A0}-\x{BF}][\x{80}-\x{BF}]"
     r"|[\x{E1}-\x{EC}\x{EE}\x{EF}][\x{80}-\x{BF}]{2}|\x{ED}[\x{80}-\x{9F}][\x{80}-\x{BF}]"
@@ -39,7 +39,9 @@ _PLAIN = re.compile(rb"[0-9A-Za-z]")
 
 
 def common_prefix(left: pa.Array, right: pa.Array) -> pa.Array:
-    """Return the longest common beginning of each pair, at most 256 bytes; both are binary, without nulls.
+    """Return the longest common prefix of each pair, at most 256 bytes.
+
+    Both arrays are binary, without nulls.
 
     >>> common_prefix(pa.array([b"abc", b"x"]), pa.array([b"abd", b""])).to_pylist()
     [b'ab', b'']
@@ -50,7 +52,7 @@ def common_prefix(left: pa.Array, right: pa.Array) -> pa.Array:
     first = firsts(length)
     (places,) = np.nonzero(differs)
     row = np.searchsorted(first, places, side="right") - 1
-    # From the last to the first: what is written last stays.
+    # Assignment in reverse order keeps the first difference of each row.
     length[row[::-1]] = (places - first[row])[::-1]
     offsets = firsts(length).astype(np.int32)
     data = np.ascontiguousarray(left_data[spans(left_start, length)])
@@ -58,7 +60,7 @@ def common_prefix(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def _views(array: pa.Array) -> tuple[Numbers, Numbers, NDArray[np.uint8]]:
-    """Return starts, lengths and the bytes of an array of binary."""
+    """Return the starts, lengths and data bytes of a binary array."""
     _, offsets, data = array.buffers()
     edges = np.frombuffer(offsets, np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
     plain = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
@@ -66,7 +68,10 @@ def _views(array: pa.Array) -> tuple[Numbers, Numbers, NDArray[np.uint8]]:
 
 
 def pattern_ruled_out(leaf: Pattern, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
-    """Tell where no value between the bounds matches, and where none fails to; null is an unknown bound."""
+    """Flag containers where no value can match, and where every value matches.
+
+    A null bound is unknown.
+    """
     prefix = _prefix(leaf)
     never = _outside(prefix, lower, upper)
     if isinstance(leaf, StartsWith):
@@ -82,7 +87,7 @@ def pattern_ruled_out(leaf: Pattern, lower: pa.Array, upper: pa.Array) -> tuple[
 
 
 def _prefix(leaf: Pattern) -> bytes:
-    """Return the prefix of all matching values."""
+    """Return the prefix that all matching values share, possibly empty."""
     match leaf:
         case StartsWith(_, prefix):
             return _bytes(prefix)
@@ -107,7 +112,10 @@ def _inside(prefix: bytes, lower: pa.Array, upper: pa.Array) -> Flags:
 
 
 def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array, always: Flags) -> None:
-    """Note where what lies between the bounds has a beginning in common that matches, whatever follows."""
+    """Set `always` where the common prefix of the bounds already matches.
+
+    Applies to patterns that may be followed by any text: then every value between the bounds matches.
+    """
     if not (isinstance(leaf, Contains) or (isinstance(leaf, Like) and leaf.parts[-1] is Wildcard.ANY)):
         return
     known = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
@@ -117,7 +125,10 @@ def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array
 
 
 def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
-    """Tell which values match and which do not; of strings that are no UTF-8 neither may be known."""
+    """Flag values that match and values that do not.
+
+    A LIKE pattern sets neither flag for values that are not valid UTF-8.
+    """
     holds = _holds(leaf, values)
     if not isinstance(leaf, Like):
         return holds, ~holds

@@ -1,7 +1,8 @@
-"""Satisfiability of a predicate: whether any row at all could make it true, as none does of `x > 5 AND x < 3`.
+"""Satisfiability of predicates, such as `x > 5 AND x < 3`.
 
-Between two neighbouring literals of a column a predicate on it does not change. So it is enough to try each literal,
-the value next to it, the least value, null and NaN.
+No row at all satisfies this example. A predicate on one column has the same outcome for all values between two
+neighboring literals. Therefore testing each literal, the value after it, the extreme values of the type, null and NaN
+is sufficient.
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Leaf, Predicate
 
 MAX_DIGITS = 38
-# Beyond so many literals trying them costs more than it is likely to save.
+# Testing more literals is likely to cost more than it saves.
 MAX_LITERALS = 1_000
 
 
 def may_be_true(predicate: Predicate, *, columns: Container[Path] | None = None) -> bool:
-    """Tell whether some row may make a predicate true; the parts of an AND that name one column are tried together.
+    """True if some row may satisfy the predicate.
 
-    `columns`: those whose values compare as their types do (strings by their bytes), by default all.
+    Conditions of an AND on the same column are tested together. `columns`: columns whose values compare as their types
+    do (strings by bytes), by default all; conditions on other columns are not tested.
 
     >>> from parquet_core.pruning.predicate import And, Compare, Op
     >>> above, below = (Compare(("x",), op, pa.scalar(5)) for op in (Op.GT, Op.LT))
@@ -74,9 +76,9 @@ def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
 
 
 def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
-    """Tell which values of a column may make all of these predicates on it true, null among them.
+    """Flag the values of a column that may satisfy all `parts`.
 
-    `values` have the type of the literals, texts that of `BINARY`.
+    Null is a value here. `values`: in the type of the literals; strings as `BINARY`.
     """
     selected = np.ones(len(values), np.bool_)
     for part in parts:
@@ -89,20 +91,21 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
         return constant_answers(leaf, len(values))
     assert isinstance(leaf, ColumnLeaf)
     if isinstance(leaf, OnValues):
-        # It is asked of values that are there, of no others.
+        # The test accepts only values that occur in the data.
         return unknown(len(values))
     if isinstance(leaf, Pattern):
-        # Its texts may be none of those around the literals.
+        # The tested values surround literals of comparisons, so they need not include a match of the pattern.
         undecided, null = np.uint8(Outcomes.TRUE | Outcomes.FALSE), np.uint8(Outcomes.NULL)
         return np.where(flags_from(pc.is_null(values)), null, undecided)
     return outcomes_of_values(leaf, values)
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """Tell whether a comparison with the greatest value of a type may stand for one with what lies beyond it.
+    """True if a comparison may replace one beyond the column's type.
 
-    A file may hold that, decimals with more digits and larger bytes and shorts without a sign, and Spark reads it: of
-    such values the comparison says nothing. But of more digits than its decimals have Spark reads none.
+    It then compares with the largest value of the type, and is not valid for larger values. Spark reads such values if
+    a file holds them: decimals with more digits than declared, and UINT_8 and UINT_16 beyond their range. Spark reads
+    no decimals with more than 38 digits.
     """
     match leaf:
         case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
@@ -116,7 +119,11 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
 
 
 def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
-    """Return values of which one makes the leaves what any value makes them; None when it cannot be told."""
+    """Return samples that reach every outcome of the leaves; None if unknown.
+
+    It is unknown for literals of several types, for too many literals, for types without a known successor, and if a
+    leaf `reaches_beyond_type`.
+    """
     if any(map(reaches_beyond_type, every_leaf)):
         return None
     candidates: list[pa.Array] = []
@@ -141,7 +148,10 @@ def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
 
 
 def _as_wide(kind: pa.DataType) -> pa.DataType:
-    """Return a type that holds whatever Spark may read: longer decimals than are declared, and unsigned ones uncut."""
+    """Return a type that holds every value Spark may read.
+
+    That includes decimals with more digits than declared, and unsigned integers beyond the declared range.
+    """
     if pa.types.is_decimal128(kind):
         return pa.decimal128(MAX_DIGITS, kind.scale)
     if pa.types.is_uint8(kind) or pa.types.is_uint16(kind):
@@ -154,7 +164,10 @@ def _array(value: pa.Scalar) -> pa.Array:
 
 
 def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
-    """Return the value after each, and the least and largest of all; None for a type of which they are not known."""
+    """Return the successor of each value, and extreme values of the type.
+
+    None if the type is not supported. Binary values have no largest value.
+    """
     kind = values.type
     if pa.types.is_boolean(kind):
         return [from_numpy(np.array([False, True]))]
@@ -166,7 +179,7 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
-        with np.errstate(over="ignore", under="ignore"):  # behind the largest comes infinity, behind zero next to none
+        with np.errstate(over="ignore", under="ignore"):  # the successors of the largest value and of zero
             after = np.nextafter(numbers, numbers.dtype.type(np.inf))
         return [from_numpy(after, kind), from_numpy(extremes, kind)]
     if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
@@ -185,5 +198,5 @@ def _decimals(values: pa.Array) -> list[pa.Array]:
 
 
 def _end(digits: int, scale: int) -> Decimal:
-    """Return the largest decimal."""
+    """Return the largest decimal of these digits and scale."""
     return Decimal((0, (9,) * digits, -scale))

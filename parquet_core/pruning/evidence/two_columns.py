@@ -1,4 +1,4 @@
-"""Bounds of two columns as evidence about a comparison of the two, row by row."""
+"""Bounds of two columns as evidence for `left op right`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 _MOST_DIGITS = 76
-_ROUNDING = 2.0**-49  # relative to the value, of decimals that become doubles
+_ROUNDING = 2.0**-49  # relative error of decimals cast to doubles
 
 
 def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArray:
-    """Return which outcomes the bounds leave possible for `left op right`, per container.
+    """Return the outcome set of `left op right` for each container.
 
-    Both are about the same containers. Which value meets which nobody knows: each may meet each.
+    `left`, `right`: bounds of the same containers. Any value of one column may be in the same row as any value of the
+    other.
     """
     ours, theirs = presence_of(left), presence_of(right)
     numbers = ours.number & theirs.number
@@ -48,7 +49,10 @@ def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArra
 
 
 def _ends(left: Bounds, right: Bounds) -> list[pa.Array]:
-    """Return lower and upper bounds of either side in one type, in which their values compare as the columns do."""
+    """Return the bounds of both sides, cast to a common type.
+
+    Values of the common type compare as the columns do.
+    """
     common = _common_type(left.lower.type, right.lower.type)
     return [end for side in (left, right) for end in (_as(side.lower, common, -1), _as(side.upper, common, 1))]
 
@@ -69,7 +73,7 @@ def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 def _as(ends: pa.Array, common: pa.DataType, outwards: int) -> pa.Array:
     if not pa.types.is_decimal(ends.type) or not pa.types.is_floating(common):
         return ends.cast(common, safe=not pa.types.is_floating(common))
-    # Neither Spark nor Arrow rounds a decimal to the double that is nearest: they may be apart by some units.
+    # Neither Spark nor Arrow rounds a decimal to the nearest double; their results may differ by some units.
     doubles = ends.cast(common, safe=False)
     return pc.add(doubles, pc.multiply(pc.abs(doubles), scalar_of(outwards * _ROUNDING, common)))
 

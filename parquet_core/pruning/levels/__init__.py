@@ -1,13 +1,14 @@
-"""The levels in cost order: a new kind of evidence is a module here and an entry in LEVELS.
+"""Pruning levels in cost order.
 
-A list of manifests sums up what each of them has. Partition values stand in paths or in a Delta log, which gives
-statistics of whole files behind them; footers, with the statistics in them, are read of the files that these leave.
-Where a chunk has both a bloom filter and a dictionary the filter is the smaller by far, a byte or two a value; the
-dictionary may also have to be decompressed. Page indexes come last, because they leave parts of row groups, which
-nothing else can use.
+A new kind of evidence is a module in this package and an entry in LEVELS.
 
-Each level evaluates only what the levels before it left open, and its outcomes are intersected with theirs at the
-leaf. So an OR is skipped when statistics deny one arm and a bloom filter the other.
+A manifest list summarizes each manifest. Partition values are stored in paths or in a Delta log, which may also have
+statistics of whole files. Footers, with row-group statistics, are read only for the remaining files. If a chunk has
+both a bloom filter and a dictionary, the filter is evaluated first: it is much smaller, one or two bytes per value, and
+needs no decompression. Page indexes come last, because they leave parts of row groups, which no other level can use.
+
+Each level evaluates only what earlier levels left undecided. Its outcomes are intersected with the earlier ones per
+leaf. Therefore an OR is skipped if statistics exclude one operand and a bloom filter excludes the other.
 """
 
 from parquet_core.pruning.levels.bloom_level import BLOOM_FILTERS

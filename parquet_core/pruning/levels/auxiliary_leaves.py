@@ -1,10 +1,11 @@
-"""Auxiliary leaves: evaluated beside the leaves of a predicate, so that more is known of them.
+"""Auxiliary leaves: additional tests that narrow the outcomes of a predicate's leaves.
 
-Short lists value by value: what a row group is known to lack of a list, its pages need not be kept for. `a IN (1, 7)`
-where a row group has no 1, by its filter, its dictionary or bounds narrower than those of its pages, is `a = 7` there.
-And of parts that are not looked into, whether their columns are null: `month(day) = 5` is NULL where `day` is.
-Beside `isnan(f)` stands `f = double('NaN')`: FALSE and NULL, which are apart there, are one to isnan.
-Each stays one leaf to everybody else: what is known of the others is joined to what is known of it.
+Each value of a short list is tested separately. If a row group lacks the value 1, then `a IN (1, 7)` is `a = 7` there,
+and pages need not be kept for 1. The filter, the dictionary or the row group's bounds, which may be narrower than those
+of its pages, prove that the value is absent.
+Unsupported conditions get null tests of their columns: `month(day) = 5` is NULL where `day` is null.
+`isnan(f)` gets the comparison `f = double('NaN')`, because `isnan` maps both NULL and FALSE to FALSE.
+Callers see only the leaves of the predicate; `AuxiliaryLeaves.joined` merges the outcomes.
 """
 
 from __future__ import annotations
@@ -29,16 +30,17 @@ if TYPE_CHECKING:
 
 # A longer list has a value in almost every row group.
 MAX_VALUES = 20
-# Over all lists of a predicate.
+# Limit for all auxiliary leaves of a predicate.
 MAX_VALUES_IN_ALL = 200
 
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryLeaves:
-    """`extra`: leaves behind those of the predicate, which are `leaves` in number.
+    """Leaves that are appended to the leaves of a predicate.
 
-    `lists`, `nulls`, `nans`: by leaf which of the extra ones are the values of its list, test its columns for null, and
-    compare its column with NaN.
+    `leaves`: number of leaves of the predicate. `extra`: the appended leaves. `lists`, `nulls`, `nans`: pairs of a
+    leaf's index and the slice of its auxiliary leaves, counted over all leaves. They are the values of its list, null
+    tests of its columns, or the comparison of its column with NaN.
     """
 
     leaves: int
@@ -48,7 +50,7 @@ class AuxiliaryLeaves:
     nans: tuple[tuple[int, slice], ...] = ()
 
     def joined(self, outcomes: OutcomeArray) -> OutcomeArray:
-        """Return the outcomes of the leaves alone, narrowed by those of the extra ones."""
+        """Return the outcomes of the predicate's leaves, narrowed by auxiliary leaves."""
         narrowed = outcomes[: self.leaves]
         if not self.extra:
             return narrowed
@@ -63,10 +65,10 @@ class AuxiliaryLeaves:
         return narrowed
 
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
-        """Return of each part the outcomes that count, given those of the leaves.
+        """Return the relevant outcomes of all leaves.
 
-        None: what a part says by itself does not count, for it is a value of a list, a test for null, or has its
-        comparison with NaN beside it.
+        `of_leaves`: relevant outcomes of the predicate's leaves. None if the outcome of a leaf alone is not relevant:
+        values of lists, null tests, and an `isnan` that is evaluated by its comparison with NaN.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
         for leaf, rows in self.nans:
@@ -77,13 +79,16 @@ class AuxiliaryLeaves:
         return wanted
 
     def null_columns(self) -> tuple[tuple[int, Path], ...]:
-        """Return the columns that are tested for null alone, each with the position of the test among the parts."""
+        """Return the columns of null tests, with the index of each test.
+
+        Indices count all leaves.
+        """
         positions = [i for _, rows in self.nulls for i in range(rows.start, rows.stop)]
         return tuple((i, self.extra[i - self.leaves].column) for i in positions)
 
 
 def auxiliary_leaves(leaves: Sequence[Leaf], columns: Mapping[Path, LeafColumn]) -> AuxiliaryLeaves:
-    """Return the auxiliary leaves for the leaves on columns of files."""
+    """Return the auxiliary leaves for leaves on the given file columns."""
     extra: list[ColumnLeaf] = []
     lists: list[tuple[int, slice]] = []
     nulls: list[tuple[int, slice]] = []

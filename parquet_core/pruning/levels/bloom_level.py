@@ -1,4 +1,7 @@
-"""The level of bloom filters: they are read only where every one of them saying "absent" would rule something out."""
+"""Bloom filter level.
+
+Filters are read only where an absent value could skip data.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ _NAME = KnownLevel.BLOOM_FILTER.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Probe the filters of row groups that absent values could skip."""
+    """Probe the filters of row groups that absent values would skip."""
     outcomes = before.by_leaf
     equality = [i for i, leaf in enumerate(query.parts) if probes(leaf) is not None]
     best = _best_case(query, outcomes, equality)
-    # Where even "absent everywhere" would change nothing, no filter is fetched.
+    # No filter is fetched for row groups that would remain even if every value were absent.
     helpful = before.remaining & ~may_match(query.fold(best)) if equality else np.zeros(len(query.index), np.bool_)
     if not helpful.any():
         why = "a bloom filter could skip nothing more" if equality else _nothing_to_look_up(query)
@@ -61,7 +64,10 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 
 
 def _nothing_to_look_up(query: PruningQuery) -> str:
-    """Say why no part is looked up; of an equality that Spark evaluates otherwise, how."""
+    """Return why no condition can be looked up.
+
+    The reason names an unsupported condition if there is one.
+    """
     asked = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
     part = next((part for part in asked if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
     if part is None:
@@ -70,7 +76,7 @@ def _nothing_to_look_up(query: PruningQuery) -> str:
 
 
 def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:
-    """Return the outcomes if every filter denied every value."""
+    """Return the outcomes if every filter excluded every value."""
     unequal = [i for i in equality if isinstance(leaf := query.parts[i], Compare) and leaf.op is Op.NE]
     best = outcomes.copy()
     best[sorted(set(equality).difference(unequal))] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.TRUE)
@@ -79,7 +85,10 @@ def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[i
 
 
 def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Say why filters did not deny a value; they are probed for equality alone."""
+    """Return why the filter did not exclude a value.
+
+    Returns "" for leaves other than equalities.
+    """
     if probes(leaf) is None:
         return ""
     if int(query.index.footers.chunks(column).bloom_filter[position, 0]) <= 0:

@@ -1,8 +1,9 @@
-"""The level of dictionaries: read one column after the other, where that could still skip a row group.
+"""Dictionary level.
 
-A dictionary is part of the column chunk, so reading it costs something like reading the data. It is worth it where
-it is at most half of what the predicate's columns hold in that row group: those bytes at least are saved when it
-rules the row group out. Below `ALWAYS_WORTH` it takes no longer than the request itself.
+Dictionaries are read column by column while they could skip row groups. A dictionary is part of the column chunk, so
+reading it costs about as much as reading data. It is read if it has at most half of the bytes that the predicate's
+columns have in the row group, since a skip saves at least those bytes. Dictionaries of at most `ALWAYS_WORTH` bytes are
+always read: they take no longer than the request itself.
 """
 
 from __future__ import annotations
@@ -36,16 +37,19 @@ if TYPE_CHECKING:
 
 _NAME = KnownLevel.DICTIONARY.key
 ALWAYS_WORTH = 64 << 10
-# Dictionaries that are held at once, in bytes as they are stored.
+# Limit for dictionaries in memory at once, in stored bytes.
 MAX_BATCH = 16 << 20
-# Of a part that is tested on values so many dictionaries come first: where they hold too many values, so do the others.
+# Dictionaries to read first for conditions that are tested on values: if these have too many values, the others do too.
 PROBED = 4
 
 _UNDECIDED = np.uint8(Outcomes.TRUE | Outcomes.FALSE)
 
 
 class _Candidate(NamedTuple):
-    """A column whose dictionaries may be read: the leaves on it, and what reading them costs by row group."""
+    """A column whose dictionaries may be read.
+
+    `leaves`: indices of the leaves on the column. `cost`: bytes to read per row group.
+    """
 
     column: LeafColumn
     leaves: tuple[int, ...]
@@ -53,7 +57,7 @@ class _Candidate(NamedTuple):
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate the dictionaries of row groups that they could skip."""
+    """Evaluate the dictionaries of row groups that could be skipped by them."""
     waiting = _candidates(query)
     refined = before.by_leaf.copy()
     worth, let_it_be_true = _worth(query), query.auxiliary.wanted(asked_outcomes(query.predicate))
@@ -97,7 +101,10 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 
 
 def _candidates(query: PruningQuery) -> list[_Candidate]:
-    """Return the columns that dictionaries could say something about, those with an equality or a pattern first."""
+    """Return the columns that dictionaries could decide.
+
+    Columns with equalities, patterns or value tests come first, then those with fewer bytes to read.
+    """
     by_column: dict[LeafColumn, list[int]] = {}
     for i, leaf in enumerate(query.parts):
         column = query.column_of(leaf)
@@ -118,14 +125,14 @@ def _looks_up(leaves: Sequence[Leaf]) -> bool:
 
 
 def _stored_bytes(chunks: ColumnChunks) -> Numbers:
-    """Return how many bytes are read for each dictionary."""
+    """Return the bytes to read for each dictionary."""
     start, stop = chunks.dictionary_page_offset, chunks.data_page_offset
     guess = np.minimum(GUESS_BYTES, np.maximum(chunks.compressed_bytes, 0))
     return np.where((start > 0) & (start < stop), stop - start, guess)
 
 
 def _worth(query: PruningQuery) -> Numbers:
-    """Return how many bytes a dictionary may cost by row group."""
+    """Return the most bytes to read for a dictionary, per row group."""
     saved = np.zeros(len(query.index), np.int64)
     for column in query.columns_with_metadata():
         saved += np.maximum(query.index.footers.chunks(column).compressed_bytes, 0)
@@ -135,10 +142,10 @@ def _worth(query: PruningQuery) -> Numbers:
 def _helpful(
     query: PruningQuery, outcomes: OutcomeArray, wanted: Sequence[Outcomes | None], waiting: Sequence[_Candidate]
 ) -> Flags:
-    """Tell which row groups would be skipped if no entry satisfied, or failed, what is still open.
+    """Flag row groups that dictionaries of `waiting` columns could skip.
 
-    The best that a dictionary could do is to take from a leaf what lets the predicate be TRUE; not null, which no
-    dictionary denies, and nothing where that is all that is left.
+    At best, dictionaries remove the outcomes of leaves that let the predicate be TRUE (`wanted`). Dictionaries never
+    remove NULL, nor the only remaining outcome of a leaf.
     """
     best = outcomes.copy()
     of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
@@ -151,19 +158,28 @@ def _helpful(
 
 
 def _undecided(outcomes: OutcomeArray) -> Flags:
-    """Tell where a leaf of the column may be TRUE and may be FALSE: elsewhere a dictionary says nothing new."""
+    """Flag row groups where some leaf may be TRUE or FALSE.
+
+    A dictionary cannot narrow other outcomes.
+    """
     undecided: Flags = ((outcomes & _UNDECIDED) == _UNDECIDED).any(axis=0)
     return undecided
 
 
 def _batches(positions: Numbers, cost: Numbers, probed: int) -> Iterator[Numbers]:
-    """Cut row groups into runs of about `MAX_BATCH` bytes, behind one of a few."""
+    """Split row groups into batches of about `MAX_BATCH` bytes.
+
+    The first `probed` row groups are a batch of their own.
+    """
     number = np.cumsum(cost[positions]) // MAX_BATCH + (np.arange(len(positions)) >= probed)
     yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))
 
 
 def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Say why the entries of a dictionary did not skip a row group."""
+    """Return why the dictionary did not skip a row group.
+
+    Returns "" if the dictionary was not relevant.
+    """
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
     (known,) = query.index.dictionaries.at_hand(column, np.array([position]))

@@ -1,7 +1,6 @@
-"""The levels about whole files, evaluated before a footer is read here.
+"""Pruning levels for whole files, evaluated before this process reads a footer.
 
-What a list of manifests says of them, partition values, what a log says of files, and what other processes found in
-them.
+The sources are a manifest list, partition values, file statistics in a log, and results of Spark executors.
 """
 
 from __future__ import annotations
@@ -31,7 +30,10 @@ _EXECUTORS = KnownLevel.EXECUTORS.key
 
 
 def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Evaluate the partition values that a list of manifests sums up; None of a table without one."""
+    """Evaluate the partition bounds of a manifest list.
+
+    None if the table has no manifest list.
+    """
     by_list = query.files.by_list
     if by_list is None:
         return None
@@ -50,7 +52,10 @@ MANIFESTS = PruningLevel(_MANIFESTS, evaluate_manifests, is_free=True)
 
 
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate the partition values of every file; constants too where the predicate names a partition column."""
+    """Evaluate the partition values of every file.
+
+    Constants are evaluated too if the predicate names a partition column.
+    """
     files, index = query.files, query.index
     outcomes = before.by_leaf.copy()
     names_partition = not files.by_values.isdisjoint(columns_of(query.predicate))
@@ -81,7 +86,10 @@ PARTITIONS = PruningLevel(_PARTITIONS, evaluate_partitions, is_free=True)
 
 
 def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Evaluate the statistics that the list of files holds of every file; None where it holds none."""
+    """Evaluate file statistics in the list of files.
+
+    None if the list has no statistics.
+    """
     if query.files.files_with_statistics is None:
         return None
     outcomes = before.by_leaf.copy()
@@ -116,7 +124,10 @@ LOG_STATISTICS = PruningLevel(_LOG_STATISTICS, evaluate_log_statistics, is_free=
 
 
 def evaluate_executors(query: PruningQuery, before: LevelState) -> LevelState | None:
-    """Put in what Spark's executors found, who evaluated all levels; None where they did not run."""
+    """Merge the results of Spark executors, which evaluated all levels.
+
+    None if they did not run.
+    """
     elsewhere = query.files.elsewhere
     if elsewhere is None:
         return None

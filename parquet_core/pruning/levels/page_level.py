@@ -1,4 +1,7 @@
-"""The level of page indexes: it comes last, because it leaves parts of row groups, which nothing else can use."""
+"""Page index level.
+
+It is the last level, because no other level can use parts of row groups.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,14 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import ColumnLeaf
 
 _NAME = KnownLevel.PAGE_INDEX.key
-# Outcomes of leaves by segment that are held at once, and segments: few enough to stay in a processor's cache.
+# Limits per block: leaf outcomes (leaves times segments), and segments. Such blocks stay in a processor's cache.
 MAX_OUTCOMES = 16 << 20
 MAX_SEGMENTS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class PageOutcomes:
-    """Outcomes per segment of the row groups at `positions`."""
+    """Outcomes per segment of the row groups at `positions`, and their pages."""
 
     positions: NDArray[np.int64]
     segments: Segments
@@ -45,7 +48,10 @@ class PageOutcomes:
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate the page indexes of the row groups that are left and not proven to match wholly."""
+    """Evaluate the page indexes of undecided row groups.
+
+    Row groups where every row matches are left out.
+    """
     index = query.index
     positions = np.flatnonzero(before.remaining & ~must_match(before.outcomes))
     columns = query.page_columns(before.by_leaf[:, positions], positions)
@@ -68,7 +74,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
 
 
 def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Say why pages of a row group have no bounds that tell of a leaf."""
+    """Return why page bounds do not decide a leaf, "" if unknown."""
     pages = state.of_pages
     if pages is None or leaf.column not in pages.pages:
         known = query.index.page_indexes.why_silent(column, position)
@@ -83,7 +89,10 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
 
 
 def _starts(base: NDArray[np.int64], batches: Sequence[PageBatch]) -> list[NDArray[np.int64]]:
-    """Return the first row of each page, counted over all row groups; those with the same borders share an array."""
+    """Return the first row of each page, counted over all row groups.
+
+    Columns with the same page borders share an array.
+    """
     starts_of: list[NDArray[np.int64]] = []
     for i, batch in enumerate(batches):
         alike = (j for j in range(i) if _same_borders(batches[j], batch))
@@ -98,14 +107,17 @@ def _same_borders(one: PageBatch, other: PageBatch) -> bool:
 
 
 def _firsts(segments: Segments) -> NDArray[np.int64]:
-    """Return the first segment of each row group."""
+    """Return the index of the first segment of each row group."""
     return np.flatnonzero(np.diff(segments.row_group, prepend=-1))
 
 
 def _on_segments(
     query: PruningQuery, by_group: OutcomeArray, segments: Segments, pages: dict[Path, PageBatch]
 ) -> OutcomeArray:
-    """Fold what row groups and pages say on every segment, some whole row groups at a time."""
+    """Return the outcomes of every segment, from row-group and page outcomes.
+
+    Segments are evaluated in blocks of whole row groups.
+    """
     folded = np.empty(len(segments), np.uint8)
     leaf_indices = {path: list[int]() for path in pages} | {column.path: of for column, of in query.by_column()}
     slot = {path: i for i, path in enumerate(pages)}
@@ -114,12 +126,12 @@ def _on_segments(
     groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
     for low, high in pairwise(groups.tolist()):
         block = slice(int(firsts[low]), int(firsts[high]))
-        # What holds for a row group holds for each part of it.
+        # Outcomes of a row group apply to each of its segments.
         outcomes = np.repeat(by_group[:, low:high], np.diff(firsts[low : high + 1]), axis=1)
         for (path, batch), page in zip(pages.items(), segments.page, strict=True):
             first, stop = int(batch.first[low]), int(batch.first[high])
             of_pages = outcomes_of_each(query.column_leaves(leaf_indices[path]), batch.bounds.slice(first, stop))
-            # With as many pages as segments, each is one.
+            # If the counts are equal, each page is one segment.
             chosen = slice(None) if stop - first == outcomes.shape[1] else page[block] - first
             outcomes[leaf_indices[path]] = intersect(outcomes[leaf_indices[path]], of_pages[:, chosen])
         for i, pair in query.pairs():

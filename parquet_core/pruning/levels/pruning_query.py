@@ -1,4 +1,4 @@
-"""A pruning query, which every level evaluates, and the state that each leaves."""
+"""Pruning queries, pruning levels, and the state after each level."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PruningQuery:
-    """A predicate, its leaves from left to right, and the dataset that it prunes.
+    """A predicate prepared for a dataset.
 
-    Behind its leaves `parts` has the `auxiliary` ones.
-    `columns`: those that files say something about. `files`: what is known of each file before it is opened.
-    `of_pages`: page indexes are evaluated too.
+    `parts`: the leaves from left to right, then the auxiliary leaves. `columns`: columns for which files may have
+    metadata, by path. `files`: outcomes per file before it is opened. `of_pages`: False leaves out page indexes.
     """
 
     predicate: Predicate
@@ -49,18 +48,25 @@ class PruningQuery:
     of_pages: bool = True
 
     def column_of(self, leaf: Leaf) -> LeafColumn | None:
-        """Return the column that evidence about a leaf is looked up by; None when there is none to have."""
+        """Return the column whose metadata may decide the leaf.
+
+        None if files lack such metadata.
+        """
         return self.columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None
 
     def columns_with_metadata(self) -> list[LeafColumn]:
-        """Return the columns of the predicate that files say something about, each once."""
+        """Return the columns of the predicate that may have metadata.
+
+        Each column is listed once.
+        """
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
-        """Return the same with the columns of which some row groups hold null and other values, where that matters.
+        """Return the columns whose page indexes may decide more.
 
-        `outcomes`: of the parts in the row groups at `positions`. A column that only parts tested on values name is
-        left out, unless dictionaries were read: where there are too many values for one, no page has a single one.
+        `outcomes`: of all `parts` in these row groups. Includes columns of undecided null tests, which have both nulls
+        and values in some row group. A column is left out if only conditions tested on values use it, unless its
+        dictionaries were read: with too many values for a dictionary, no page has a single value.
         """
         columns = [
             column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)
@@ -76,11 +82,11 @@ class PruningQuery:
         return any(not isinstance(it, str | None) for it in self.index.dictionaries.at_hand(column, positions))
 
     def column_leaves(self, numbers: Sequence[int]) -> list[ColumnLeaf]:
-        """Return those of some parts that name one column."""
+        """Return the leaves on one column among `parts[i]` for i in `numbers`."""
         return [leaf for i in numbers if isinstance(leaf := self.parts[i], ColumnLeaf)]
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
-        """Return the columns that files say something about, each with the numbers of its leaves."""
+        """Return columns with metadata, and their leaf indices in `parts`."""
         leaves_of: dict[Path, list[int]] = {path: [] for path in self.columns}
         for i, leaf in enumerate(self.parts):
             if isinstance(leaf, ColumnLeaf) and leaf.column in leaves_of:
@@ -88,7 +94,10 @@ class PruningQuery:
         return [(self.columns[path], leaf_indices) for path, leaf_indices in leaves_of.items() if leaf_indices]
 
     def pairs(self) -> list[tuple[int, CompareColumns]]:
-        """Return the comparisons of two columns that files say something about, each with its number."""
+        """Return comparisons of two columns, with their index in `parts`.
+
+        Both columns may have metadata.
+        """
         return [
             (i, leaf)
             for i, leaf in enumerate(self.parts)
@@ -96,29 +105,35 @@ class PruningQuery:
         ]
 
     def fold(self, outcomes: OutcomeArray) -> OutcomeArray:
-        """Combine the outcomes of the parts per row group; a row group without rows has no outcome."""
+        """Combine leaf outcomes per row group with all results about its file.
+
+        The outcome is NONE for a row group without rows.
+        """
         folded = self.fold_listed(outcomes)
         if self.files.elsewhere is not None:
             folded[~self.files.elsewhere.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_listed(self, outcomes: OutcomeArray) -> OutcomeArray:
-        """Do the same by what lists the files and what `outcomes` say, without what other processes found."""
+        """Combine leaf outcomes as `fold` does, without results of other processes."""
         folded = self.fold_anywhere(outcomes)
         folded[self.index.groups.row_count <= 0] = Outcomes.NONE
-        # What lists the files may deny more than its outcomes of the leaves add up to.
+        # The list of files may exclude a file that the combined outcomes of its leaves would keep.
         folded[~self.files.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
     def fold_anywhere(self, outcomes: OutcomeArray) -> OutcomeArray:
-        """Combine the outcomes of the parts in containers of any kind."""
+        """Combine leaf outcomes in containers of any kind."""
         return fold_nodes(self.nodes, self.auxiliary.joined(outcomes))
 
 
 def query_of(
     predicate: Predicate, index: MetadataIndex, files: FileAnswers | None = None, *, of_pages: bool = True
 ) -> PruningQuery:
-    """Prepare a predicate for a dataset; `files`: what is known of each file, by default from directory names."""
+    """Prepare a predicate for a dataset.
+
+    `files`: outcomes per file before it is opened, by default from directory names.
+    """
     columns = {column.path: column for column in index.groups.columns if tells_nulls(column)}
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, columns)
@@ -136,11 +151,11 @@ def query_of(
 
 @dataclass(frozen=True, slots=True)
 class LevelState:
-    """What a level and those before it left.
+    """The result of a level and all levels before it.
 
-    `outcomes`: per row group; `by_leaf`: the same for each leaf of the predicate, a row each, as far as whole row
-    groups go. `unit`: what the level skips as a whole. `of_pages`: the outcomes by page, of the row groups that the
-    levels before left.
+    `outcomes`: outcome sets of the predicate per row group. `by_leaf`: outcome sets per leaf (rows) and row group,
+    from evidence about whole row groups. `unit`: the container that the level skips. `of_pages`: outcomes within the
+    row groups that earlier levels left undecided; None for other levels than pages.
     """
 
     level: str
@@ -153,18 +168,18 @@ class LevelState:
 
     @property
     def remaining(self) -> NDArray[np.bool_]:
-        """Row groups in which a row may be selected."""
+        """Flags of row groups that may hold a matching row."""
         return may_match(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class PruningLevel:
-    """One kind of evidence.
+    """A level that evaluates one kind of evidence.
 
-    `evaluate` returns what is left of what the levels before it left; None where the table has nothing of the kind.
-    `is_free`: it takes no read of its own, since its evidence came with the listing or the footers. `denies`: how a
-    reason begins where it skips a row group. `explain`: why it left a leaf open in a row group, empty for nothing
-    to say; it reads nothing.
+    `evaluate`: returns the state after the level, given the state before; None if the table lacks this evidence.
+    `is_free`: the level needs no read of its own, since its evidence came with the file listing or the footers.
+    `denies`: the beginning of the reason for a skipped row group. `explain`: returns why the level did not decide a
+    leaf in a row group, "" if unknown; it reads no files.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The level of row-group statistics: the footers that hold them are read anyway."""
+"""Row-group statistics level; it needs no read beyond the footers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME = KnownLevel.ROW_GROUP_STATISTICS.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate the statistics of every row group."""
+    """Evaluate the statistics of every row group, and constants."""
     outcomes = before.by_leaf.copy()
     for i, leaf in enumerate(query.parts):
         if isinstance(leaf, Constant):
@@ -62,7 +62,7 @@ def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
 
 
 def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
-    """Return why the statistics that a leaf needs are not trusted; empty if they are."""
+    """Return why the statistics for a leaf are not trusted, or ""."""
     footers = query.index.footers
     why = footers.why_doubted(column, position)
     if not why and footers.faulty(column):
