@@ -1,1 +1,1 @@
-"""Which files of a table need to be rewritten, from what their metadata say: nothing here reads rows or needs Spark."""
+"""Select the files of a table to rewrite, from metadata alone: without reading rows, and without Spark."""
