@@ -1,8 +1,8 @@
 """Predict how many bytes a predicate keeps after the picked files are sorted by the key.
 
 Rows are sampled from the bounds of the current row groups, as for the hints of a plan. Conditions on the leading key
-and on partition values are evaluated for the predicted pages. Conditions on other columns are assumed to keep the same
-share of bytes as today, rounded up to whole pages.
+and on partition values are evaluated for the predicted pages. Conditions on other columns are assumed to be as
+selective as today. The kept bytes are rounded up to whole pages.
 """
 
 from __future__ import annotations
