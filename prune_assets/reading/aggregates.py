@@ -88,7 +88,7 @@ def min_max(
 ) -> tuple[Any, Any]:
     """Return the minimum and maximum of a column over the rows that a predicate selects, without Spark.
 
-    Reads only row groups whose bounds exceed the values found so far.
+    Reads only row groups whose bounds exceed the values already found.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

@@ -50,7 +50,7 @@ _LIMITED_WINDOW = 1 << 20
 
 
 class ScannedRows(NamedTuple):
-    """Remaining rows of one row group during a scan, and the columns read so far."""
+    """Remaining rows of one row group during a scan, and the columns already read."""
 
     group: GroupRows
     file: FileColumns

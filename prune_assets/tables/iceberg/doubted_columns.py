@@ -1,9 +1,9 @@
-"""Columns by which Iceberg skips rows that Spark selects, so that its reader is not given what names them.
+"""Columns whose filters must not be pushed to Iceberg, because it would skip rows that Spark selects.
 
-- Floats: to Spark NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds leave NaN out, and it orders
+- Floats: in Spark, NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds exclude NaN, and it orders
   -0.0 before 0.0.
 - UUIDs: Iceberg orders them as signed numbers, Spark as strings.
-- Columns with an initial default: Iceberg takes the row groups of files that lack such a column for nulls.
+- Columns with an initial default: Iceberg treats row groups of files that lack such a column as nulls.
 - Tables converted from Delta: their bounds may exclude values, and Iceberg skips files by them.
 """
 
@@ -40,14 +40,15 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 _FLOATS = frozenset({"float", "double"})
-# Casts that Spark moves to a literal round what is smaller to zero.
+# Casts that Spark moves to a literal round smaller values to zero.
 _LEAST = 1e-30
 
 
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
-    """Return the columns of a predicate by which Iceberg may skip rows that it selects.
+    """Return the columns of a predicate by which Iceberg may skip rows that the predicate selects.
 
-    `x > 5` names one where x is a float: it selects NaN. `x < 5` does not. A part that is not understood may name any.
+    `x > 5` on a float column returns `x`, because it selects NaN; `x < 5` does not. An unsupported condition may refer
+    to any column.
     """
     named, parts = set(columns_of(predicate)), list(leaves(predicate))
     unseen = any(isinstance(leaf, Unsupported) for leaf in parts)
@@ -59,7 +60,7 @@ def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozense
 
 
 def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
-    """Return as SQL the operands of an AND that name no doubted column; None where each names one."""
+    """Return the operands of an AND that use no doubted column, as SQL; None if there is no such operand."""
     texts = [
         f"({text})"
         for text, tree in conjuncts
@@ -95,7 +96,7 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Tell whether a part asks for nulls or NaN, or compares with numbers none of which is about zero."""
+    """Return True if a leaf tests for null or NaN, or compares only with numbers that are not close to zero."""
     match leaf:
         case Compare(_, _, value):
             values = [value]
