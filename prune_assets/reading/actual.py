@@ -79,7 +79,10 @@ def _uncounted(df: DataFrame) -> str:
 
 
 def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:
-    """Describe a difference; "" within the tolerance, or if an upper limit was not reached."""
+    """Describe a difference.
+
+    "" within the tolerance, or if an upper limit was not reached.
+    """
     if predicted is None or abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""
     share = f"{(actual - predicted) / predicted:+.0%}" if predicted else "none predicted"

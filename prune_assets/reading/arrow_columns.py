@@ -94,7 +94,10 @@ class ArrowColumns:
 
 
 def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, FileColumns]:
-    """Return the columns of the files to read, by file number. Raises UnsupportedFeature for an unreadable column."""
+    """Return the columns of the files to read, by file number.
+
+    Raises UnsupportedFeature for an unreadable column.
+    """
     index, numbers = plan.index, plan.surviving_numbers.tolist()
     kinds: dict[tuple[int, frozenset[str]], tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
     found = {}
@@ -137,7 +140,10 @@ def _in_files_of_kind(
 
 
 def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
-    """Return columns of a planned table by name. Raises ColumnNotRead for a type that is not read."""
+    """Return columns of a planned table by name.
+
+    Raises ColumnNotRead for a type that is not read.
+    """
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
         _by_name(plan.index.groups.columns),
@@ -280,7 +286,10 @@ def _is_void(name: str, plan: PlannedRead) -> bool:
 
 
 def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
-    """Return the Arrow type of the values that Spark reads from a stored type. Raises ColumnNotRead for others."""
+    """Return the Arrow type of the values that Spark reads from a stored type.
+
+    Raises ColumnNotRead for others.
+    """
     if pa.types.is_struct(kind):
         return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in kind])
     if pa.types.is_map(kind):

@@ -212,7 +212,10 @@ class ArrowScan:
         return rows._replace(group=GroupRows(rows.group.position, chosen(rows.group.ranges, keep)), columns=columns)
 
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
-        """Select rows of a row group that passed the filter before; `rows`: ascending. No columns are read."""
+        """Select rows of a row group that passed the filter before.
+
+        `rows`: ascending. No columns are read.
+        """
         file = self.files[int(self.index.groups.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 

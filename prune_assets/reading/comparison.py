@@ -50,7 +50,10 @@ class MeasuredRead:
 
 @dataclass(frozen=True, slots=True)
 class ReadComparison:
-    """The same rows read without and with the plan; `baseline`: read from a copy of the table without the layout."""
+    """The same rows read without and with the plan.
+
+    `baseline`: read from a copy of the table without the layout.
+    """
 
     without: MeasuredRead
     with_plan: MeasuredRead

@@ -83,7 +83,10 @@ def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
 
 
 def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column
-    """Return one converted column, in integer arithmetic because a double is not exact; None keeps the column."""
+    """Return one converted column, in integer arithmetic because a double is not exact.
+
+    None keeps the column.
+    """
     from pyspark.sql import functions as fn
 
     if instant is None:

@@ -131,7 +131,10 @@ def columns_left_out(schema: pa.Schema) -> dict[str, str]:
 def _returned(
     plan: PlannedRead, columns: Sequence[str] | None, *, skip_unsupported: bool
 ) -> tuple[list[str], dict[bytes, bytes] | None]:
-    """Return the columns of the result and its metadata. Raises UnsupportedFeature naming every unreadable column."""
+    """Return the columns of the result and its metadata.
+
+    Raises UnsupportedFeature naming every unreadable column.
+    """
     names = names_of(plan, columns)
     if columns is not None or not (unread := unread_columns(plan, names, in_files=skip_unsupported)):
         return names, None

@@ -47,7 +47,10 @@ class Stage:
     def select(
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
     ) -> NDArray[np.bool_]:
-        """Flag the rows, of `count`, that all conjuncts select. Raises UnsupportedFeature if values do not decide."""
+        """Flag the rows, of `count`, that all conjuncts select.
+
+        Raises UnsupportedFeature if values do not decide.
+        """
         # Evaluated as one predicate: an unknown outcome does not matter on rows that another conjunct excludes.
         part = And(self.conjuncts) if len(self.conjuncts) > 1 else self.conjuncts[0]
         typed = typed_columns(part)

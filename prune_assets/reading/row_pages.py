@@ -203,7 +203,10 @@ def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[l
 
 
 def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[int]:
-    """Return the number of values per page; empty for lists, whose values are not counted in rows."""
+    """Return the number of values per page.
+
+    Empty for lists, whose values are not counted in rows.
+    """
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 

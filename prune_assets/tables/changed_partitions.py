@@ -85,7 +85,10 @@ def partition_changes(
 
 
 def _columns(table: Path | str) -> dict[str, pa.DataType]:
-    """Return the partition columns with their types; empty if one is not a string, integer or date."""
+    """Return the partition columns with their types.
+
+    Empty if one is not a string, integer or date.
+    """
     import pyarrow as pa
 
     from prune_assets.sql.semantics import SparkSemantics

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def resolve(name: str, table: Sequence[LeafColumn]) -> str:
-    """Return the table's spelling of a top-level column, ignoring case. Raises UnknownColumn with a suggestion."""
+    """Return the table's spelling of a top-level column, ignoring case.
+
+    Raises UnknownColumn with a suggestion.
+    """
     tops = list(dict.fromkeys(column.path[0] for column in table))
     if name in tops:
         return name

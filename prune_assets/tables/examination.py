@@ -55,19 +55,31 @@ class Claims:
     partition_remedy: str
 
     def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the claimed bounds of a column in a file; None if the table claims none."""
+        """Return the claimed bounds of a column in a file.
+
+        None if the table claims none.
+        """
         return None
 
     def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
-        """Return the claimed row count of a file, including deleted rows; None if the table claims none."""
+        """Return the claimed row count of a file, including deleted rows.
+
+        None if the table claims none.
+        """
         return None
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
-        """Return flags of the rows of a file that are not deleted; None if all rows are live."""
+        """Return flags of the rows of a file that are not deleted.
+
+        None if all rows are live.
+        """
         return None
 
     def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the value of a partition column in a file; None if it is not certain."""
+        """Return the value of a partition column in a file.
+
+        None if it is not certain.
+        """
         return None
 
 

@@ -49,7 +49,10 @@ class OpenOptions:
 
 
 def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
-    """Return the time of a version, parsing ISO 8601 strings. Raises WrongUse for other strings."""
+    """Return the time of a version, parsing ISO 8601 strings.
+
+    Raises WrongUse for other strings.
+    """
     if not isinstance(timestamp, str):
         return timestamp
     try:

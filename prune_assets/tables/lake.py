@@ -21,7 +21,10 @@ _WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
 
 
 class FoundTable(NamedTuple):
-    """A table and its address; `name`: its path parts below the searched directory, or its parts in the catalog."""
+    """A table and its address.
+
+    `name`: its path parts below the searched directory, or its parts in the catalog.
+    """
 
     name: tuple[str, ...]
     location: str
@@ -74,7 +77,10 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
 
 
 def _of_catalog(root: str) -> list[FoundTable] | None:
-    """Return the tables of a catalog, which is named after its table format; None for a directory."""
+    """Return the tables of a catalog, which is named after its table format.
+
+    None for a directory.
+    """
     format_name, colon, name = root.partition(":")
     found_in_catalog = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
     if not colon or found_in_catalog is None or os.path.lexists(root):

@@ -37,7 +37,10 @@ class Root(NamedTuple):
 
 
 class LoggedTable(TableDefaults, Protocol):
-    """Members of `Table` for tables with listed files; `last_answers`: the last predicate and its outcomes."""
+    """Members of `Table` for tables with listed files.
+
+    `last_answers`: the last predicate and its outcomes.
+    """
 
     cache: MetadataCache | None
     last_answers: tuple[Predicate, FileAnswers] | None
@@ -47,7 +50,10 @@ class LoggedTable(TableDefaults, Protocol):
         """Directory and counter of bytes read."""
 
     def allowed_place(self, location: str) -> str:
-        """Return the address of a listed file. Raises UnsupportedFeature if the file may not be opened."""
+        """Return the address of a listed file.
+
+        Raises UnsupportedFeature if the file may not be opened.
+        """
 
     def logged(self) -> LoggedFiles:
         """Return the live files as listed, all unopened."""

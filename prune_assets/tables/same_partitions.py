@@ -45,7 +45,10 @@ def _spelled(entry: str) -> str:
 
 
 def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str, *, by: str = "optimize") -> None:
-    """Refuse a layout that partitions differently from a table that must keep its partitions; `by`: the operation."""
+    """Refuse a layout that partitions differently from a table that must keep its partitions.
+
+    `by`: the operation.
+    """
     mine = [name.casefold() for name in layout.partition_by]
     if mine and mine != [name.casefold() for name in theirs]:
         raise LayoutError(

@@ -84,7 +84,10 @@ class TableDefaults(Protocol):
         return None
 
     def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none
-        """Return the bounds of a column per file from the list of files; None if missing."""
+        """Return the bounds of a column per file from the list of files.
+
+        None if missing.
+        """
         return None
 
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
@@ -157,4 +160,7 @@ class Table(TableDefaults, Protocol):
         """Return the table's partitioning, in the form of a layout's `partition_by`."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
-        """Return a file's value of a partition column as text; None if the path is not a partition column."""
+        """Return a file's value of a partition column as text.
+
+        None if the path is not a partition column.
+        """

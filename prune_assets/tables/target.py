@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """Location and format of a table to write; `entry`: its entry in a catalog, None for a path."""
+    """Location and format of a table to write.
+
+    `entry`: its entry in a catalog, None for a path.
+    """
 
     location: str
     format: Format

@@ -67,7 +67,10 @@ class Writing:
 
 
 def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:
-    """Return the columns in the table's order and spelling. Raises WrongUse if the data have other columns."""
+    """Return the columns in the table's order and spelling.
+
+    Raises WrongUse if the data have other columns.
+    """
     case_sensitive = semantics_of(df.sparkSession).case_sensitive
     mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
     columns = []

@@ -97,7 +97,10 @@ class TableAssessment(NamedTuple):
 
 
 def assess(request: OptimizeRequest) -> TableAssessment:
-    """Measure the considered files and pick those to rewrite. Raises if the table cannot be rewritten."""
+    """Measure the considered files and pick those to rewrite.
+
+    Raises if the table cannot be rewritten.
+    """
     return retry_on_stale_listing(lambda: _assess_once(request))
 
 

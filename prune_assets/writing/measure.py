@@ -53,7 +53,10 @@ class Measured:
     key_bounds: Bounds | None
 
     def intervals(self) -> Intervals | None:
-        """Return the intervals of the leading key per file, within partitions; None without a key."""
+        """Return the intervals of the leading key per file, within partitions.
+
+        None without a key.
+        """
         if not self.keys:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])
@@ -61,7 +64,10 @@ class Measured:
         return intervals_of(files.take(self.at), self.numbers.partition)
 
     def depth(self) -> float | None:
-        """Return the overlap depth of the files on the leading key; None without a key."""
+        """Return the overlap depth of the files on the leading key.
+
+        None without a key.
+        """
         found = self.intervals()
         return None if found is None else overlap_depth(found)
 

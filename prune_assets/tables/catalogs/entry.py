@@ -65,7 +65,10 @@ def entry_of(
     text_partitions: bool = False,
     read_only: str | None = None,
 ) -> CatalogEntry:
-    """Return the entry of a Parquet or Delta table of Spark. Raises UnsupportedFeature for another provider."""
+    """Return the entry of a Parquet or Delta table of Spark.
+
+    Raises UnsupportedFeature for another provider.
+    """
     from prune_assets.tables.opening import FORMATS
 
     kind = provider.lower()

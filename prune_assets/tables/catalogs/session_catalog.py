@@ -25,7 +25,10 @@ _HARMLESS_OPTIONS = ("serialization.format", "compression", "parquet.", "path")
 
 
 def described(name: str, spark: SparkSession) -> dict[str, str] | None:
-    """Return the DESCRIBE output of a table or view in a session's catalogs; None if they have no such name."""
+    """Return the DESCRIBE output of a table or view in a session's catalogs.
+
+    None if they have no such name.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
     try:
@@ -42,7 +45,10 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
-    """Return the entry of a described table. Raises UnsupportedFeature if its files alone do not hold its rows."""
+    """Return the entry of a described table.
+
+    Raises UnsupportedFeature if its files alone do not hold its rows.
+    """
     from prune_assets.tables.opening import FORMATS, format_named
 
     provider = said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"]
@@ -91,7 +97,10 @@ def has_database(name: str, spark: SparkSession) -> bool:
 
 
 def databases(spark: SparkSession) -> list[str]:
-    """Return the database names in a session's current catalog; empty if it does not list them."""
+    """Return the database names in a session's current catalog.
+
+    Empty if it does not list them.
+    """
     from pyspark.errors import PySparkException
 
     try:
@@ -117,7 +126,10 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
 
 
 def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
-    """Return the columns of a table in its catalog. Raises if the values of a column are not stored in the files."""
+    """Return the columns of a table in its catalog.
+
+    Raises if the values of a column are not stored in the files.
+    """
     schema = spark.table(entry.name).schema
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
     if odd is not None:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminedLog:
-    """A version of a Delta table as its log describes it; `size`, `partition`: one entry per live file."""
+    """A version of a Delta table as its log describes it.
+
+    `size`, `partition`: one entry per live file.
+    """
 
     name: str
     log: DeltaInspection

@@ -62,7 +62,10 @@ class LogClaims(Claims):
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file from its statistics; None if the column has no statistics."""
+        """Return the bounds of a column in a file from its statistics.
+
+        None if the column has no statistics.
+        """
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 
@@ -74,7 +77,10 @@ class LogClaims(Claims):
         return None if count == ABSENT else count
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:
-        """Return flags of the rows that a file's deletion vector keeps; None without a deletion vector."""
+        """Return flags of the rows that a file's deletion vector keeps.
+
+        None without a deletion vector.
+        """
         from deltalog.log.deletion_vectors import read_vector, vector_of
 
         snapshot = self.table.snapshot

@@ -42,7 +42,10 @@ _FIELD_ID = "parquet.field.id"
 
 
 class ReadableFile(NamedTuple):
-    """A file of a version; `values`: partition values as in the log, in the order of the partition columns."""
+    """A file of a version.
+
+    `values`: partition values as in the log, in the order of the partition columns.
+    """
 
     path: str
     values: tuple[str | None, ...]
@@ -168,7 +171,10 @@ def _open(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files that all have a deletion vector, or all lack one; `options`: of this read only."""
+    """Open files that all have a deletion vector, or all lack one.
+
+    `options`: of this read only.
+    """
     by_values: dict[tuple[str | None, ...], list[ReadableFile]] = defaultdict(list)
     for file in files:
         by_values[file.values].append(file)

@@ -118,7 +118,10 @@ class DeltaTable(LoggedTable):
         return Root(snapshot.table, snapshot.traffic, any_case=not self.semantics.case_sensitive)
 
     def allowed_place(self, location: str) -> str:
-        """Return the address of a file in the log. Raises OutsideTable if the file may not be opened."""
+        """Return the address of a file in the log.
+
+        Raises OutsideTable if the file may not be opened.
+        """
         from deltalog.log.allowed_locations import opened_place
 
         return opened_place(self.snapshot.table, location, self.snapshot.allow)
@@ -151,7 +154,10 @@ class DeltaTable(LoggedTable):
         )
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds of a column per file from the log; None for a partition or unknown column."""
+        """Return the bounds of a column per file from the log.
+
+        None for a partition or unknown column.
+        """
         from deltalog.stats.data_skipping import file_bounds
 
         column = self.snapshot.schema.by_path().get(path)
@@ -220,7 +226,10 @@ class DeltaTable(LoggedTable):
         return partition
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's value of a partition column in the log as text; None for another column."""
+        """Return a file's value of a partition column in the log as text.
+
+        None for another column.
+        """
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None

@@ -70,7 +70,10 @@ DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfu
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A table to write to; `snapshot`: None for a new table. `frame`: the data in the table's columns and spelling."""
+    """A table to write to.
+
+    `snapshot`: None for a new table. `frame`: the data in the table's columns and spelling.
+    """
 
     location: str
     snapshot: Snapshot | None
@@ -139,7 +142,10 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
 
 
 def _opened(location: str) -> Snapshot | None:
-    """Open a table; None if it does not exist, or if another writer has created its log but not its first commit."""
+    """Open a table.
+
+    None if it does not exist, or if another writer has created its log but not its first commit.
+    """
     import deltalog
     from deltalog.errors import NotADeltaTable
 

@@ -62,7 +62,10 @@ def _default(snapshot: IcebergSnapshot, column: IcebergColumn) -> Any:
 
 
 def _scalar(column: IcebergColumn, value: Any) -> pa.Scalar | None:
-    """Return a value as an Arrow scalar; None if the column's type cannot hold it."""
+    """Return a value as an Arrow scalar.
+
+    None if the column's type cannot hold it.
+    """
     if value is None:
         return pa.scalar(None, pa.null())
     (found,) = as_array(column, [number_of(value)])

@@ -43,7 +43,10 @@ class IcebergColumn:
 
 
 def spark_name(kind: str) -> str | None:
-    """Return Spark's name of a type; None if Spark lacks the type or stores it differently."""
+    """Return Spark's name of a type.
+
+    None if Spark lacks the type or stores it differently.
+    """
     return kind if kind.startswith("decimal(") else _SPARK_NAMES.get(kind)
 
 
@@ -143,7 +146,10 @@ def _mapped(names: str) -> dict[Path, int]:
 
 
 def spark_type(kind: Any) -> Any:
-    """Return a type in Spark's JSON. Raises ValueError with a type that Spark's Parquet reader lacks."""
+    """Return a type in Spark's JSON.
+
+    Raises ValueError with a type that Spark's Parquet reader lacks.
+    """
     if kind.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}

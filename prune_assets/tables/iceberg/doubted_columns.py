@@ -60,7 +60,10 @@ def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozense
 
 
 def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
-    """Return the operands of an AND that use no doubted column, as SQL; None if there is no such operand."""
+    """Return the operands of an AND that use no doubted column, as SQL.
+
+    None if there is no such operand.
+    """
     texts = [
         f"({text})"
         for text, tree in conjuncts

@@ -88,7 +88,10 @@ def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCovera
 def planned_snapshot(
     table: IcebergTable, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
 ) -> TableSnapshot | None:
-    """Describe the planned snapshot; None for a table without rows. Deletes are counted in files, not rows."""
+    """Describe the planned snapshot.
+
+    None for a table without rows. Deletes are counted in files, not rows.
+    """
     from prune_assets.report.skip_report import TableSnapshot
 
     snapshot = table.snapshot.snapshot
@@ -140,7 +143,10 @@ class ManifestClaims(Claims):
         self.table.snapshot.open_all()
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file; None if the column has no bounds."""
+        """Return the bounds of a column in a file.
+
+        None if the column has no bounds.
+        """
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 

@@ -53,7 +53,10 @@ class MetadataFiles:
         return _Read(self._at_hand.pop(location))
 
     def found(self, location: str) -> DataFile:
-        """Find a file by its location in the metadata. Raises if it may not be opened or is missing."""
+        """Find a file by its location in the metadata.
+
+        Raises if it may not be opened or is missing.
+        """
         place = allowed_place(self.root, place_of(location), self.allow)
         found = find_file(place)
         if found is None:
@@ -96,7 +99,10 @@ def is_metadata_file(location: str) -> bool:
 
 
 def listed(table: str) -> list[DataFile]:
-    """Return the files in a table's metadata directory that determine the current one; empty without any."""
+    """Return the files in a table's metadata directory that determine the current one.
+
+    Empty without any.
+    """
     try:
         return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
     except UnsupportedFeature:  # the location cannot be listed, such as a web server

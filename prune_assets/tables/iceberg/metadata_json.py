@@ -22,7 +22,10 @@ _NESTED = {"list": ("element",), "map": ("key", "value")}
 
 
 class ParsedMetadata(NamedTuple):
-    """Metadata of a table; `manifests`: locations by snapshot id, for snapshots without a manifest list."""
+    """Metadata of a table.
+
+    `manifests`: locations by snapshot id, for snapshots without a manifest list.
+    """
 
     table: TableMetadata
     manifests: Mapping[int, tuple[str, ...]]

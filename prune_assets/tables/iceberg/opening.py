@@ -58,7 +58,10 @@ def looking_ahead(location: Location) -> Iterator[None]:
 
 
 def metadata_place(location: Location) -> str | None:
-    """Return the address of the metadata file that a location names, or of the table's current one; None if missing."""
+    """Return the address of the metadata file that a location names, or of the table's current one.
+
+    None if missing.
+    """
     if not isinstance(location, str | os.PathLike):
         return None
     place = address(os.fspath(location))

@@ -142,7 +142,10 @@ def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
 
 
 def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
-    """Return the buckets of a leaf's literals; None if the leaf is not an equality or the buckets are unknown."""
+    """Return the buckets of a leaf's literals.
+
+    None if the leaf is not an equality or the buckets are unknown.
+    """
     match leaf:
         case Compare(_, Op.EQ, value):
             values = array_of([value.as_py()], value.type)

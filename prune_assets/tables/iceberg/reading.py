@@ -26,7 +26,10 @@ _REMEDY = "read it with Spark and Iceberg, or compact it first (rewrite_data_fil
 
 
 def declared_schema(table: IcebergTable) -> StructType:
-    """Return the Spark schema of a snapshot. Raises UnsupportedFeature for a type that Spark does not read."""
+    """Return the Spark schema of a snapshot.
+
+    Raises UnsupportedFeature for a type that Spark does not read.
+    """
     from pyspark.sql.types import StructType
 
     try:
@@ -39,7 +42,10 @@ def declared_schema(table: IcebergTable) -> StructType:
 
 
 def declared_type(table: IcebergTable, name: str) -> DeclaredType:
-    """Return the type of a top-level column. Raises UnsupportedFeature if Spark's Parquet reader lacks the type."""
+    """Return the type of a top-level column.
+
+    Raises UnsupportedFeature if Spark's Parquet reader lacks the type.
+    """
     field = next(field for field in table.snapshot.schema.fields if field.name == name)
     try:
         kind = spark_type(field.field_type)
@@ -49,7 +55,10 @@ def declared_type(table: IcebergTable, name: str) -> DeclaredType:
 
 
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
-    """Open files with the table's schema. Raises UnsupportedFeature if Spark would read them unlike Iceberg."""
+    """Open files with the table's schema.
+
+    Raises UnsupportedFeature if Spark would read them unlike Iceberg.
+    """
     schema, numbers = declared_schema(table), wanted.files.tolist()
     if not numbers:
         return spark.createDataFrame([], schema)
@@ -69,7 +78,10 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 
 def _differs(index: MetadataIndex, kind: int) -> str:
-    """Return why Spark would read other columns than Iceberg from files of one schema; "" if it would not."""
+    """Return why Spark would read other columns than Iceberg from files of one schema.
+
+    "" if it would not.
+    """
     called, stored = index.groups.kinds[kind], index.groups.names.kinds[kind]
     if called.is_unnamed:
         return "does not number its columns"

@@ -27,7 +27,10 @@ _STAGED = "SparkStagedScan"
 
 
 def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
-    """Return rows of files or of the snapshot; None if Iceberg cannot be bound to the snapshot and its schema."""
+    """Return rows of files or of the snapshot.
+
+    None if Iceberg cannot be bound to the snapshot and its schema.
+    """
     name, version, snapshot = table.in_session, table.version_number, table.snapshot
     if name is None or version is None:
         return None
@@ -108,7 +111,10 @@ def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str
 
 
 def _table_cache(spark: SparkSession) -> JavaObject | None:
-    """Return the cache of tables being rewritten; None for a runtime of Spark 3.5, which does not expose it."""
+    """Return the cache of tables being rewritten.
+
+    None for a runtime of Spark 3.5, which does not expose it.
+    """
     from py4j.protocol import Py4JError
 
     jvm, gateway = spark._jvm, spark.sparkContext._gateway

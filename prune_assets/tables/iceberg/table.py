@@ -148,7 +148,10 @@ class IcebergTable(LoggedTable):
         return Root(self.snapshot.io.root, self.snapshot.io.traffic)
 
     def allowed_place(self, location: str) -> str:
-        """Return the address of a file in a manifest. Raises UnsupportedFeature if the file may not be opened."""
+        """Return the address of a file in a manifest.
+
+        Raises UnsupportedFeature if the file may not be opened.
+        """
         return allowed_place(self.snapshot.io.root, location, self.snapshot.io.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
@@ -206,7 +209,10 @@ class IcebergTable(LoggedTable):
         return counts
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's partition values of a column as text; None if the column is not in the file's spec."""
+        """Return a file's partition values of a column as text.
+
+        None if the column is not in the file's spec.
+        """
         column, snapshot = self.by_path.get(path), self.snapshot
         positions = [
             field

@@ -132,7 +132,10 @@ class ParquetTable(TableDefaults):
         return [column.name for column in self.partitions]
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's value of a partition column as text; None if its directory has no such column."""
+        """Return a file's value of a partition column as text.
+
+        None if its directory has no such column.
+        """
         values = self.schema.groups.partition_values.get(path)
         if values is None:
             return None

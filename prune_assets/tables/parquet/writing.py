@@ -168,7 +168,10 @@ def _literal(path: str) -> str:
 
 
 def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
-    """Return the columns in the order of the catalog's table. Raises for other columns or partitions."""
+    """Return the columns in the order of the catalog's table.
+
+    Raises for other columns or partitions.
+    """
     session = df.sparkSession
     frame = conformed(df, entry.name, columns_of(entry, session).fields)
     theirs = [column.name for column in session.catalog.listColumns(entry.name) if column.isPartition]

@@ -116,7 +116,10 @@ def _directory_text(name: str) -> Column:
 
 
 def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
-    """Merge the options of a layout and the caller's options. Raises LayoutError for an option in both."""
+    """Merge the options of a layout and the caller's options.
+
+    Raises LayoutError for an option in both.
+    """
     for key in others or {}:
         if key in of_layout:
             raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")

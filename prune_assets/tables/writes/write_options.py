@@ -31,7 +31,10 @@ _GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGH
 
 @dataclass(frozen=True, slots=True)
 class WriteLayout:
-    """A layout in the DataFrame's spelling of columns; `bloom` and `dictionary` are keyed by dotted leaf path."""
+    """A layout in the DataFrame's spelling of columns.
+
+    `bloom` and `dictionary` are keyed by dotted leaf path.
+    """
 
     sort_by: tuple[SortKey, ...]
     bloom: dict[str, float]

@@ -51,7 +51,10 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AvroRows:
-    """The `count` concatenated rows of a file; `schema`: its record type, `metadata`: of the file header."""
+    """The `count` concatenated rows of a file.
+
+    `schema`: its record type, `metadata`: of the file header.
+    """
 
     schema: dict[str, Any]
     metadata: Mapping[str, bytes]

@@ -45,7 +45,10 @@ _UNION: Final = 7
 
 
 class Node:
-    """A type in a schema; `size`: of FIXED. `least`: minimum bytes of a value. `slot`: -1 for none."""
+    """A type in a schema.
+
+    `size`: of FIXED. `least`: minimum bytes of a value. `slot`: -1 for none.
+    """
 
     def __init__(self, kind: int, children: list[Node], size: int, least: int, slot: int) -> None:
         self.kind = kind

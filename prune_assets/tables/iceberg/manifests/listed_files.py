@@ -41,7 +41,10 @@ class Miscounted(Exception):
 
 
 class ListedFiles(Sequence[ListedFile]):
-    """Files by number; `specs`: partition field ids by spec, `miscounted`: the list's counts are wrong, so read all."""
+    """Files by number.
+
+    `specs`: partition field ids by spec, `miscounted`: the list's counts are wrong, so read all.
+    """
 
     def __init__(
         self,
@@ -80,7 +83,10 @@ class ListedFiles(Sequence[ListedFile]):
         return np.repeat(values, np.diff(self.first))
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = (), io: MetadataFiles | None = None) -> None:
-        """Read the wanted manifests, with bounds of some columns. Raises Miscounted if the list's counts are wrong."""
+        """Read the wanted manifests, with bounds of some columns.
+
+        Raises Miscounted if the list's counts are wrong.
+        """
         fields, self._io = list(fields), io or self._io
         for i in np.flatnonzero(wanted & self.opened).tolist():
             with understood(self.listed[i].location):

@@ -123,7 +123,10 @@ class Places(NamedTuple):
 
 
 def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> Places:
-    """Decompress a manifest and find wanted fields and partition fields of its rows; `spec`: partition field ids."""
+    """Decompress a manifest and find wanted fields and partition fields of its rows.
+
+    `spec`: partition field ids.
+    """
     rows = read_avro(packed)
     fields = _number_partition_fields(_partition(rows.schema), spec)
     if fields is None:
@@ -156,7 +159,10 @@ def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[in
 
 
 def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Sequence[int]) -> Manifest:
-    """Read a manifest of data files; `fields`: columns to cache bounds and counts of, `spec`: partition field ids."""
+    """Read a manifest of data files.
+
+    `fields`: columns to cache bounds and counts of, `spec`: partition field ids.
+    """
     fields = list(fields)
     found = places(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
     status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
@@ -179,7 +185,10 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Se
 
 
 def partition_columns(found: Places, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
-    """Return the values of the `width` partition fields in some rows; None for a field that the manifest lacks."""
+    """Return the values of the `width` partition fields in some rows.
+
+    None for a field that the manifest lacks.
+    """
     types = {one["field-id"]: one["type"] for one in _partition(found.rows.schema)}
     ids = [_OF_PARTITION - position for position in range(width)]
     return [

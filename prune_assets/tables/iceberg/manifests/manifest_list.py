@@ -113,7 +113,10 @@ def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> lis
 
 
 def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
-    """Return the trusted part of a manifest's list entry. Raises MalformedFile for an unknown partition spec."""
+    """Return the trusted part of a manifest's list entry.
+
+    Raises MalformedFile for an unknown partition spec.
+    """
     if one.partition_spec_id not in specs:
         raise MalformedFile(f"{place}: {one.manifest_path} is of a partition spec that is not there; it is damaged")
     files = _sum(one.added_files_count, one.existing_files_count, _MOST_FILES)

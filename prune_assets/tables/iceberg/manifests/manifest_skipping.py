@@ -141,7 +141,10 @@ def _absences(
 
 
 def _ordered(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return both bounds of transformed values; None for both if the lower exceeds the upper."""
+    """Return both bounds of transformed values.
+
+    None for both if the lower exceeds the upper.
+    """
     return (None, None) if low is not None and high is not None and low > high else (low, high)
 
 

@@ -31,7 +31,10 @@ def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
 
 
 def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
-    """Return the total bytes of files in unread manifests; None if the bytes or rows are unknown."""
+    """Return the total bytes of files in unread manifests.
+
+    None if the bytes or rows are unknown.
+    """
     files, listed = snapshot.files, snapshot.files.listed
     summary = None if snapshot.snapshot is None else snapshot.snapshot.summary
     text = "" if summary is None else str(summary.get("total-files-size") or "")

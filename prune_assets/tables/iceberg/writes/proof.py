@@ -46,7 +46,10 @@ class SnapshotChange(NamedTuple):
 
 
 def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
-    """Return the changes of the latest snapshot with this write id. Raises StorageFailure if it is missing."""
+    """Return the changes of the latest snapshot with this write id.
+
+    Raises StorageFailure if it is missing.
+    """
     snapshot = snapshot_in_session(name, spark)
     ours = [
         each.snapshot_id

@@ -229,7 +229,10 @@ def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Ite
 
 
 def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
-    """Return a partition value as a SQL literal; None if SQL has none, or if other values may equal it."""
+    """Return a partition value as a SQL literal.
+
+    None if SQL has none, or if other values may equal it.
+    """
     if transform in _INTEGERS:
         return str(int(value))
     if transform == "day":

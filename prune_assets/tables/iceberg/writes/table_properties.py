@@ -113,7 +113,10 @@ def statements(
     keys: Sequence[SortKey],
     removed: Sequence[str],
 ) -> list[str]:
-    """Return the statements that store a layout in a table for all later writers; empty if it is stored already."""
+    """Return the statements that store a layout in a table for all later writers.
+
+    Empty if it is stored already.
+    """
     present, said = snapshot.metadata.properties, []
     if sort_order_of(snapshot) != [str(key) for key in keys]:
         # This statement also sets the distribution mode.
