@@ -21,8 +21,9 @@ TOLERANCE = 0.05
 
 
 def report_after(plan: Plan, df: DataFrame) -> SkipReport:
-    """Return the plan's report with what Spark read for `df`, which must be read with that plan and collected.
+    """Return the plan's report with what Spark read for `df`.
 
+    `df` must be read with that plan and collected.
     `spark` is a SparkSession here:
 
     >>> import tempfile

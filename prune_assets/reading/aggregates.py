@@ -86,8 +86,9 @@ def min_max(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> tuple[Any, Any]:
-    """Return the minimum and maximum of a column over the rows that a predicate selects, without Spark.
+    """Return the minimum and maximum of a column, without Spark.
 
+    Only rows that the predicate selects count.
     Reads only row groups whose bounds exceed the values already found.
 
     >>> import tempfile

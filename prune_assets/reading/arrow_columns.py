@@ -1,4 +1,4 @@
-"""Columns of an Arrow result: types, leaves per file, and values that are constant in a file."""
+"""Columns of an Arrow result: types, leaves and constants per file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def not_read(column: str, why: str) -> ColumnNotRead:
 
 
 class FileColumns(NamedTuple):
-    """Columns of one file: leaves per stored column, values of columns constant in the file, and deleted rows."""
+    """Columns of one file.
+
+    `stored`: leaves per stored column. `constants`: values of columns that are constant in the file.
+    """
 
     stored: Mapping[str, tuple[LeafColumn, ...]]
     constants: Mapping[str, pa.Scalar]
@@ -83,7 +86,10 @@ class ArrowColumns:
         return self.types.keys() - self.leaves.keys()
 
     def as_declared(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Convert a nested column of a file to the table's type, with nulls for missing fields; keep other columns."""
+        """Convert a nested column of a file to the table's type.
+
+        Missing fields become null; other columns are kept.
+        """
         if name not in self.in_files:
             return values
         declared = self.types[name]
@@ -116,8 +122,9 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
 def _in_files_of_kind(
     columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-    """Return the leaves of each column in the files of one schema, and nulls for the columns that these files lack.
+    """Return the leaves of each column in the files of one schema.
 
+    Also returns nulls for the columns that these files lack.
     `file`: number of the first of these files. `given`: columns for which the table has a constant in these files.
     """
     kind, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
@@ -178,7 +185,10 @@ def _is_flat(leaves: Sequence[LeafColumn]) -> bool:
 
 
 def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -> dict[str, str]:
-    """Return the reasons per column that is not read: its type, or with `in_files` also how a file stores it."""
+    """Return the reasons per column that is not read.
+
+    The reason is its type, or with `in_files` also how a file stores it.
+    """
     unread: dict[str, str] = {}
     while True:
         try:
@@ -192,7 +202,10 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 
 
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
-    """Return the type of a nested column, and the same type with the names of files inside lists and maps."""
+    """Return the type of a nested column.
+
+    Also returns the same type with the names of files inside lists and maps.
+    """
     try:
         declared = plan.table.declared_type(name)
     except UnsupportedFeature as error:
@@ -208,8 +221,9 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
 
 
 def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
-    """Return the leaves of a nested column in a file; empty if the file lacks the column.
+    """Return the leaves of a nested column in a file.
 
+    Empty if the file lacks the column.
     Readers match by structure, because writers name list entries differently: `list.item`, `list.element`,
     `bag.array_element`, ..
     """
@@ -227,8 +241,9 @@ def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) ->
 
 
 def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) -> bool:
-    """Return True if Spark reads each value of a stored nested type as the same value of the table's type.
+    """Return True if Spark reads a stored type as the table's type.
 
+    Each value of the nested type must stay the same.
     `is_filled`: fields that a file lacks may have a default.
     """
     if pa.types.is_struct(wanted) and pa.types.is_struct(stored):
@@ -315,8 +330,9 @@ def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
 
 
 def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: bool) -> tuple[LeafColumn, ...]:
-    """Return the leaf of a flat column in a file; empty if all rows of the file are null there.
+    """Return the leaf of a flat column in a file.
 
+    Empty if all rows of the file are null there.
     `any_type`: accept any stored type.
     """
     kind, name, path = index.groups.kinds[int(index.groups.kind[file])], column.path[0], index.groups.files[file].path

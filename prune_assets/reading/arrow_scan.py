@@ -1,4 +1,7 @@
-"""Read the planned rows into Arrow: first the pages of the predicate, then other columns of the selected rows."""
+"""Read the planned rows into Arrow.
+
+The pages of the predicate come first, then other columns of the selected rows.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,9 @@ class ScannedRows(NamedTuple):
 
 @dataclass(slots=True)
 class ArrowScan:
-    """Tables of a planned read, one per row group with selected rows, in the order of `positions`.
+    """Tables of a planned read, one per row group.
 
+    They are in the order of `positions`; row groups without selected rows are left out.
     `sizes`: compressed bytes of the columns to read, per row group. `files`: columns of the files to read, by number.
     """
 
@@ -88,7 +92,10 @@ class ArrowScan:
         return np.flatnonzero(self.access.verdict != Verdict.SKIP)
 
     def expected_bytes(self) -> int:
-        """Estimate the compressed bytes to read: each row group's bytes times the share of rows in the plan."""
+        """Estimate the compressed bytes to read.
+
+        The bytes of each row group are multiplied by the share of rows in the plan.
+        """
         kept = self.kept()
         ranges = [self.access.ranges.of(position) for position in kept.tolist()]
         rows = np.array([int((each[:, 1] - each[:, 0]).sum()) for each in ranges], np.int64)
@@ -111,7 +118,10 @@ class ArrowScan:
             self.index.save()
 
     def first(self, limit: int) -> Iterator[pa.Table]:
-        """Yield the first `limit` selected rows in small windows, so that few other rows are read."""
+        """Yield the first `limit` selected rows.
+
+        Windows are small, so that few other rows are read.
+        """
         for table in self.tables(self.kept(), first_window=_LIMITED_WINDOW) if limit else ():
             yield table.slice(0, limit)
             limit -= len(table)
@@ -125,7 +135,10 @@ class ArrowScan:
         )
 
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
-        """Yield lists of row groups to read together: about `most` bytes at first, then up to WINDOW_BYTES."""
+        """Yield lists of row groups to read together.
+
+        They have about `most` bytes at first, then up to WINDOW_BYTES.
+        """
         some: list[int] = []
         room = most
         for position in positions.tolist():
@@ -161,7 +174,10 @@ class ArrowScan:
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
     def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
-        """Test conditions on the values of all rows first, so that too many values are noticed before the first."""
+        """Test conditions on the values of all rows first.
+
+        Too many distinct values are then noticed before any row is filtered.
+        """
         for part in stage.tested:
             arrays = [self._compared(one, part.column) for one in rows if one.group.total]
             if len(arrays) > 1:
@@ -220,7 +236,7 @@ class ArrowScan:
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 
     def constant(self, position: int, name: str) -> pa.Scalar:
-        """Return the value of a column that is constant in the file of a row group."""
+        """Return a column's constant in the file of a row group."""
         return self.files[int(self.index.groups.file[position])].constants[name]
 
     def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
@@ -257,8 +273,9 @@ class ArrowScan:
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
-    """Prepare a planned read. Raises UnsupportedFeature for a column that is not read or a condition not evaluated.
+    """Prepare a planned read.
 
+    Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
     `session`: evaluates conditions that are not evaluated here, once per distinct value.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)

@@ -35,8 +35,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRead:
-    """One way of reading: the answer, the output of Spark's scans, and the best time of a few rounds.
+    """Measurements of one way of reading.
 
+    They are the answer, the output of Spark's scans, and the best time of a few rounds.
     `read_bytes`: includes footers and page indexes; None if unknown. `seconds`: None if the ways read about the same
     volume, because time differences would be noise.
     """
@@ -67,7 +68,7 @@ class ReadComparison:
 
 
 def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> ReadComparison:
-    """Read the rows of `table` that `where` selects with and without the plan, and compare them.
+    """Read the selected rows with and without the plan, and compare them.
 
     `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row.
     Times are measured if the bytes of a way differ by more than a tenth from the bytes with the plan: after a warm-up,
@@ -90,7 +91,9 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
 
 
 def worth_timing(volumes: Sequence[int]) -> list[int]:
-    """Return the indices of the ways to time: index 1 (with the plan) and the ways with another volume.
+    """Return the indices of the ways to time.
+
+    These are index 1 (with the plan) and the ways with another volume.
 
     >>> worth_timing([1000, 950]), worth_timing([1000, 300]), worth_timing([300, 299, 9000])
     ([], [0, 1], [1, 2])
@@ -104,7 +107,10 @@ def _volume(reading: MeasuredRead) -> int:
 
 
 def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
-    """Return the best time per way, read in alternating order after a warm-up round in the same setting."""
+    """Return the best time per way.
+
+    The ways are read in alternating order, after a warm-up round in the same setting.
+    """
     best = dict.fromkeys(ways, float("inf"))
     for turn in range(ROUNDS + 1):
         for way in sorted(ways, reverse=turn % 2 == 1):
@@ -115,7 +121,10 @@ def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
 
 
 def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataFrame:
-    """Open a table without a plan, with Spark's own file listing if it has one, else all files of a version."""
+    """Open a table without a plan.
+
+    Spark lists the files if it can, else all files of a version are opened.
+    """
     from prune_assets.reading.reader import read
 
     if recognize(table, spark)[0].spark_lists_files:
@@ -139,7 +148,10 @@ def _read_once(way: Callable[[], DataFrame]) -> tuple[MeasuredRead, float]:
 
 
 def fingerprint(df: DataFrame) -> DataFrame:
-    """Reduce rows to one row: their count and the sum of the hashes of all columns."""
+    """Reduce rows to their count and the sum of their hashes.
+
+    Each hash includes all columns.
+    """
     from pyspark.sql import functions as fn
 
     hashed = fn.xxhash64(*(column_of(name, nested=False) for name in df.columns)).cast("decimal(38,0)")

@@ -81,8 +81,9 @@ def counting_bytes(spark: SparkSession) -> Iterator[None]:
 
 
 def bytes_read(df: DataFrame) -> int | None:
-    """Return the bytes that the tasks of a collected `df` read, including footers and page indexes; None if unknown.
+    """Return the bytes that the tasks of a collected `df` read.
 
+    They include footers and page indexes. None if unknown.
     They are unknown if `counts_bytes` is False for the session, or if it has run a thousand other queries since.
     """
     session = df.sparkSession
@@ -121,7 +122,10 @@ def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
 
 
 def _was_run(scan: Any) -> bool:
-    """Return True if `filesSize` was ever set, even to 0, or if the source has no such metric."""
+    """Return True if a scan was executed.
+
+    Then `filesSize` was set, even to 0. A source without this metric also counts as executed.
+    """
     size = dict(_entries(scan.metrics())).get("filesSize")
     return size is None or not size.isZero()
 
@@ -161,7 +165,10 @@ def _elements(collection: Any) -> Iterator[Any]:
 
 
 def _operators(plan: Any) -> Iterator[Any]:
-    """Yield the operators of the final plan, including those inside query stages, cached tables and commands."""
+    """Yield the operators of the final plan.
+
+    They include operators inside query stages, cached tables and commands.
+    """
     kind = plan.getClass().getSimpleName()
     if kind == "AdaptiveSparkPlanExec":
         yield from _operators(plan.executedPlan())

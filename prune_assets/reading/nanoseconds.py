@@ -73,7 +73,10 @@ def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
 
 
 def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
-    """Convert columns that were read as integers to timestamps, rounded down to microseconds; keep the others."""
+    """Convert integer columns to timestamps, rounded down to microseconds.
+
+    Other columns are kept.
+    """
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     instants = {name.casefold(): instant for name, instant in columns.items()}
     for name, kind in kinds.items():

@@ -1,4 +1,7 @@
-"""Read the first rows in an order: row groups in order of their bounds, until no other group can hold one of them."""
+"""Read the first rows in an order.
+
+Row groups are read in the order of their bounds, until no other group can hold one of the rows.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
 
 
 def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
-    """Read row groups in the order of their bounds, then the other columns of the rows to return."""
+    """Read row groups in the order of their bounds.
+
+    The other columns are read only for the rows to return.
+    """
     positions = scan.kept()
     if not len(positions):
         return scan.no_rows()
@@ -95,7 +101,10 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
 
 
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
-    """Yield row groups to read together: enough to hold `limit` rows, then twice the number each time."""
+    """Yield row groups to read together.
+
+    The first have about `limit` rows, and each time the number of row groups doubles.
+    """
     many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
     at = 0
     while at < len(order):
@@ -113,7 +122,10 @@ def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]
 
 
 def _may_hold_better(bounds: Ranks, group: int, best: pa.Table, keys: Sequence[SortKey]) -> bool:
-    """Return True if a row group may hold a row that comes before the last of the best."""
+    """Return True if a row group may hold a better row.
+
+    A better row comes before the last of the best.
+    """
     if not len(best):
         return False
     (last,) = _ranks_of_rows(best.slice(len(best) - 1), keys[:1])
@@ -156,14 +168,20 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Sort positions of rows, or of the first rows of row groups, by one key: by level, then in level 0 by value."""
+    """Sort positions of rows, or of first rows of row groups, by one key.
+
+    They compare by level, and in level 0 by value.
+    """
 
     key: SortKey
     level: NDArray[np.int8]
     value: pa.Array
 
     def compare(self, i: int, other: Ranks, j: int) -> int:
-        """Return a number below, at or above 0 if entry i comes before, with or after entry j of `other`."""
+        """Compare entry i with entry j of `other`.
+
+        Returns a number below, at or above 0.
+        """
         levels = int(self.level[i]) - int(other.level[j])
         if levels or self.level[i]:
             return levels
@@ -173,7 +191,7 @@ class Ranks:
 
 
 def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
-    """Return the ranks of values of the key's column, given in the type of its bounds."""
+    """Return the ranks of values in the type of the key's bounds."""
     values = _comparable(values)
     level = np.where(flags_from(values.is_valid()), _VALUE, _null_level(key)).astype(np.int8)
     if pa.types.is_floating(values.type):
@@ -182,7 +200,10 @@ def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
 
 
 def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
-    """Return a lower limit of the ranks in each container; containers without known bounds come first."""
+    """Return a lower limit of the ranks in each container.
+
+    Containers without known bounds come first.
+    """
     null, nan, number = presence_of(bounds)
     value = _comparable(bounds.upper if key.descending else bounds.lower)
     level = np.full(len(bounds), _EMPTY, np.int8)

@@ -40,7 +40,7 @@ def read_arrow(
     allow: Sequence[str] = (),
     skip_unsupported: bool = False,
 ) -> pa.Table:
-    """Return the rows of a table that a predicate selects as an Arrow table, read page by page without Spark.
+    """Return the selected rows of a table as an Arrow table, without Spark.
 
     Pages of the predicate's columns are read first, if they may hold a selected row. Other columns are read only in
     pages with selected rows.
@@ -98,7 +98,9 @@ def read_batches(
     allow: Sequence[str] = (),
     skip_unsupported: bool = False,
 ) -> pa.RecordBatchReader:
-    """Return the rows that a predicate selects as a stream of batches, also if they exceed the memory.
+    """Return the selected rows of a table as a stream of batches.
+
+    The rows may exceed the memory.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Count the bytes and requests of reads without Spark, next to what their plans expected."""
+"""Count the bytes and requests of reads without Spark."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ class ReadStats:
 
     @property
     def bytes_expected(self) -> int:
-        """Compressed bytes of the read columns in the planned rows, as if all rows had the same size.
+        """Expected compressed bytes: the read columns in the planned rows.
 
+        All rows are assumed to have the same size.
         A read fetches more if pages have other rows too, and less if the predicate selects few of these rows.
         """
         return sum(scan.expected_bytes() for scan in self._scans)
@@ -73,7 +74,10 @@ class ReadStats:
         return sum(scan.index.groups.traffic.requests for scan in self._scans)
 
     def note(self, scan: ArrowScan) -> None:
-        """Add a read; a second read of the same plan shares its index and counters, so it is added only once."""
+        """Add a read.
+
+        A second read of the same plan shares its index and counters, so it is added only once.
+        """
         if all(scan.index is not noted.index for noted in self._scans):
             self._scans.append(scan)
 

@@ -1,4 +1,7 @@
-"""Read the surviving files of a plan through Spark, with the user's filter and derived filters."""
+"""Read the surviving files of a plan through Spark.
+
+The user's filter and the derived filters apply.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +58,9 @@ def read(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> DataFrame:
-    """Return the rows of a table that a predicate selects, read only from files that may hold such rows.
+    """Return the rows of a table that a predicate selects.
 
+    Only files that may hold such rows are read.
     Rows and schema equal `spark.read.parquet(table).where(where)`. A Delta table is read at the requested version and
     needs no package except Spark. `spark` is a SparkSession here:
 
@@ -121,8 +125,9 @@ def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> boo
 def _plan_and_open(
     spark: SparkSession, where: str | Column, plan_now: Callable[[], PlannedRead]
 ) -> tuple[SparkRead, DataFrame, bool]:
-    """Plan and open; plan again if files change before Spark lists them, as Spark might see part of a write.
+    """Plan and open a table.
 
+    Plans again if files change before Spark lists them, because Spark might see part of a write.
     Returns the plan, the DataFrame, and True if Spark reads only planned files.
     """
 
@@ -135,7 +140,10 @@ def _plan_and_open(
 
 
 def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
-    """Add the derived filters to a DataFrame, if Spark accepts them; they must hold for every file it may read."""
+    """Add the derived filters to a DataFrame, if Spark accepts them.
+
+    They must hold for every file that Spark may read.
+    """
     from pyspark.errors import AnalysisException
 
     if not spark_read.derived_filters:
@@ -150,8 +158,9 @@ def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
 
 
 def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
-    """Return True if Spark reads exactly the planned files: a later file may hold rows outside the bounds.
+    """Return True if Spark reads exactly the planned files.
 
+    A later file may hold rows outside the bounds.
     A classic DataFrame keeps its list of files; Spark Connect lists files on every execution.
     """
     plan = spark_read.plan

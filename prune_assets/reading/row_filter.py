@@ -1,4 +1,7 @@
-"""Evaluate a predicate in stages: conjuncts grouped by their columns, each stage on the remaining rows."""
+"""Evaluate a predicate in stages.
+
+Conjuncts are grouped by their columns. Each stage is evaluated on the remaining rows.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,10 @@ def _is_partly_unknown(conjunct: Predicate) -> bool:
 
 
 def adapted(stages: Sequence[Stage]) -> list[Stage]:
-    """Join each stage that kept most of its rows with the next one, which saves requests."""
+    """Join each stage that kept most of its rows with the next one.
+
+    This saves requests.
+    """
     found: list[Stage] = []
     for stage in stages:
         before = found[-1] if found else None
@@ -101,7 +107,10 @@ def typed_columns(predicate: Predicate) -> set[Path]:
 
 
 def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn | None) -> pa.Array:
-    """Return the values of a column in the type that predicates compare; without `column`, in their own type."""
+    """Return the values of a column in the type that predicates compare.
+
+    Without `column`, they keep their own type.
+    """
     found = values[path[0]]
     for name in path[1:]:
         found = pc.struct_field(found, [found.type.get_field_index(name)])

@@ -1,4 +1,7 @@
-"""Read selected rows of row groups page by page, with joint requests, and decode them with Arrow."""
+"""Read selected rows of row groups page by page.
+
+Requests are joint; Arrow decodes the pages.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ class GroupRows(NamedTuple):
 
 
 class _RowPart(NamedTuple):
-    """Columns of a row group with the same covered rows, and the ranges of their bytes in the file."""
+    """Columns of a row group with the same covered rows.
+
+    `bytes`: byte ranges of each chunk in the file.
+    """
 
     file: DataFile
     kind: int
@@ -192,7 +198,10 @@ def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
-    """Fetch the bytes of parts, one joint read per file; yield per part and chunk its pieces."""
+    """Fetch the bytes of parts with one joint read per file.
+
+    Yields the pieces by part and chunk.
+    """
     by_file: defaultdict[DataFile, list[tuple[int, int]]] = defaultdict(list)
     for part in parts:
         by_file[part.file] += [piece for pieces in part.bytes for piece in pieces]

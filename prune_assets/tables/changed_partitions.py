@@ -1,4 +1,7 @@
-"""Detect changed partitions by a fingerprint of each partition's files, from the Delta log or the directories."""
+"""Detect changed partitions by a fingerprint of each partition's files.
+
+The files come from the Delta log, from manifests or from the directories.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,9 @@ _MOST_LISTED = 200
 
 
 def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_Values, str]:
-    """Return the fingerprint of each partition, keyed by the values of `columns` as strings (None if null).
+    """Return the fingerprint of each partition.
+
+    Keys are the values of `columns` as strings, None if null.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -54,8 +59,9 @@ class PartitionChanges(NamedTuple):
 
 
 def partition_state(table: Path | str) -> dict[str, str] | None:
-    """Return the fingerprint of each partition, keyed by its values as JSON; None without partition columns.
+    """Return the fingerprint of each partition, keyed by its values as JSON.
 
+    None for a table without partition columns.
     Also None if a partition value has no plain type (a transform or a time), or above MOST_PARTITIONS partitions.
     """
     try:

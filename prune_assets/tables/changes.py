@@ -1,4 +1,7 @@
-"""Detect changes of a table; the sensors of Dagster and Airflow keep its state between two polls."""
+"""Detect changes of a table.
+
+The sensors of Dagster and Airflow keep the state of a table between two polls.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +56,9 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 
 
 def table_fingerprint(table: Path | str) -> str:
-    """Return the fingerprint of a table: its version, or a hash of the names, sizes and times of its files.
+    """Return the fingerprint of a table.
 
+    It is the version, or a hash of the names, sizes and times of the files.
     Raises TableNotFound if the location has no table.
     """
     return fingerprint_text(_fingerprint(table))
@@ -75,7 +79,9 @@ def _fingerprint(table: Path | str) -> int | str:
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:
-    """Return the last known state per table from a cursor: a JSON object of pairs, keyed by table name.
+    """Return the last known state per table from a cursor.
+
+    The cursor is a JSON object of pairs, keyed by table name.
 
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
     {'lake/a': Seen(fingerprint='version 3', changes=2, version=None)}

@@ -1,4 +1,4 @@
-"""Arrow types that a table declares for its columns, also with the field names used in files."""
+"""Arrow types of declared columns, with the names of the table and of files."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ _TIME = re.compile(r"time\(\d\)")
 
 
 class DeclaredType(NamedTuple):
-    """Declared type of a column: `declared` with the table's names, `stored` with file names inside lists and maps.
+    """Declared type of a column.
 
+    `declared` has the table's names, `stored` the names of files inside lists and maps.
     Outside lists and maps, both have the table's names.
     """
 
@@ -112,7 +113,7 @@ def _unknown(described: object) -> UnsupportedFeature:
 
 
 def _outside_lists(declared: pa.DataType, stored: pa.DataType) -> pa.DataType:
-    """Return `stored` with the declared names for fields that are not inside a list or map."""
+    """Return `stored` with declared names for fields outside lists and maps."""
     if not pa.types.is_struct(declared):
         return stored
     fields = zip(declared, stored, strict=True)

@@ -1,4 +1,7 @@
-"""Count deleted rows that readers still read, per file, from the log or the manifests."""
+"""Count deleted rows that readers still read, per file.
+
+The counts come from the log or the manifests.
+"""
 
 from __future__ import annotations
 
@@ -49,16 +52,25 @@ class DeleteDebt:
 
     @property
     def share(self) -> float:
-        """Deleted share of the table's written rows (0 to 1); 0 if the row counts are unknown."""
+        """Deleted share of the table's written rows.
+
+        0 if the row counts are unknown.
+        """
         return min(self.deleted_rows / self.all_rows, 1.0) if self.all_rows else 0.0
 
     def shares(self) -> NDArray[np.float64]:
-        """Return the deleted share of rows per file; 0 if the file's row count is unknown."""
+        """Return the deleted share of rows per file.
+
+        0 if the file's row count is unknown.
+        """
         known = np.maximum(self.rows, 0)
         return np.minimum(self.deleted / np.maximum(known, 1), 1.0) * (known > 0)
 
     def needs_rewrite(self) -> NDArray[np.bool_]:
-        """Flag files with equality deletes or many delete files, regardless of how many rows they delete."""
+        """Flag files with equality deletes or with many delete files.
+
+        The number of deleted rows does not matter.
+        """
         return (self.equality_files > 0) | (self.all_delete_files >= MANY_DELETE_FILES)
 
     def figures(self) -> dict[str, int | float]:

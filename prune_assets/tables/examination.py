@@ -85,8 +85,9 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """Functions of a format for commands and checks; each takes a table of the format as its first argument.
+    """Functions of a format for commands and checks.
 
+    Each function takes a table of the format as its first argument.
     `inspect`: describes a table. `claims`: returns its claims about its files. `read_partitioned`: reads the footers of
     all files, or of some files as a table of their own, and numbers the partition of each. `deleted_rows`: number of
     rows per file that are deleted without a rewrite of the file. `log_findings`: findings about its log or manifests,

@@ -1,4 +1,7 @@
-"""Interface of a table format: an entry of `FORMATS` recognizes and opens tables, and describes what readers expect."""
+"""Interface of a table format.
+
+An entry of `FORMATS` recognizes and opens tables, and describes what readers expect.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,9 @@ Location: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOptions:
-    """Options to open a table; fields that are not listed here are as in `plan`.
+    """Options to open a table.
 
+    Fields that are not listed here are as in `plan`.
     `cache`: the metadata cache. `whole_below`: as in `read_for_schema`. `entry`: the table's entry in a catalog.
     """
 
@@ -126,8 +130,9 @@ class Format:
     not_inspected: Mapping[str, str] = field(default_factory=dict)
 
     def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
-        """Return the functions that write a table; `by_path`: True if a path names the table, not a catalog.
+        """Return the functions that write a table.
 
+        `by_path`: True if a path names the table, not a catalog.
         Raises UnsupportedFeature for a read-only table.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):

@@ -32,7 +32,9 @@ class FoundTable(NamedTuple):
 
 
 def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
-    """Find the tables in a directory tree or in a catalog, sorted by name; no file is opened.
+    """Find the tables in a directory tree or in a catalog.
+
+    They are sorted by name; no file is opened.
 
     >>> import os, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

@@ -106,7 +106,10 @@ class LoggedTable(TableDefaults, Protocol):
         return LoggedPart(self.root.directory, paths, some, self.root.any_case)
 
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of their own; also number the partition of each."""
+        """Read the footers of all files, and number the partition of each.
+
+        `numbers`: read only these files, as a table of their own.
+        """
         partition = self.rewrite_scope()
         return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
 

@@ -39,8 +39,9 @@ def open_table(
     cache: MetadataCache | None = None,
     whole_below: int | None = None,
 ) -> Table:
-    """Open a table, at one of its versions if it has versions. Arguments as in `plan`.
+    """Open a table, at one of its versions if it has any.
 
+    Arguments as in `plan`.
     `session`: resolves names in its catalogs. `whole_below`: as in `read_for_schema`.
     """
     entry = catalog_entry(table, session)
@@ -85,7 +86,10 @@ def recognize(table: Location, session: SparkSession | None = None) -> tuple[For
 
 
 def format_at(location: Location) -> Format:
-    """Return the format of the table at a path or address; plain Parquet if it has no log or metadata."""
+    """Return the format of the table at a path or address.
+
+    Plain Parquet if it has no log or metadata.
+    """
     return next(each for each in FORMATS if each.is_at(location))
 
 
@@ -99,8 +103,9 @@ _ATTEMPTS = 3
 
 
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
-    """Return the result of an attempt; retry after StaleListing and for a result that is not steady.
+    """Return the result of an attempt, after up to two retries.
 
+    Retries after StaleListing, and for a result that is not steady.
     The third attempt is the last. Its result is returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])

@@ -64,7 +64,7 @@ class Rewrite:
 
 
 class Rewritten(NamedTuple):
-    """Paths and bytes of the new files, and the paths of the files that they replace."""
+    """Paths and bytes of new files, and paths of the replaced files."""
 
     added: dict[str, int]
     removed: frozenset[str]
@@ -82,8 +82,9 @@ def write_groups(
     *,
     stored: Callable[[DataFrame, Mapping[str, str]], tuple[DataFrame, dict[str, str]]] | None = None,
 ) -> dict[str, int]:
-    """Write rows with their group column. Returns the paths and bytes of the new files.
+    """Write rows with their group column.
 
+    Returns the paths and bytes of the new files.
     `stored`: converts rows and options to the column names in files, if they differ. Raises MalformedFile if Spark read
     another number of rows than the files hold.
     """
@@ -100,6 +101,9 @@ def write_groups(
 
 
 def name_in_group(name: str, group: int | str) -> str:
-    """Return a file name unique to a group: one task uses the same name in the directory of each group."""
+    """Return a file name that is unique to a group.
+
+    One task uses the same name in the directory of each group.
+    """
     stem, _, rest = name.partition(".")
     return f"{stem}-g{group}.{rest}"

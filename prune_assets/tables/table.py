@@ -1,4 +1,7 @@
-"""Interface of a table for plans, reads and checks; each format implements it in its own package."""
+"""Interface of a table for plans, reads and checks.
+
+Each format implements it in its own package.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 
 
 class Opening(Enum):
-    """How a table is named to Spark, if Spark lists the files itself: not at all, by paths, file names or directory."""
+    """Ways to name files to Spark, if it lists the files of a table itself.
+
+    Either no files, or paths of files, names of files, or the whole table.
+    """
 
     NOTHING = auto()
     PATHS = auto()
@@ -52,7 +58,10 @@ class FilesToRead:
 
 
 class DeletedRows(Protocol):
-    """Rows of a file that are deleted without a rewrite of the file; can be pickled."""
+    """Rows that are deleted without a rewrite of their file.
+
+    Objects can be pickled.
+    """
 
     def read(self) -> NDArray[np.int64]:
         """Return the row numbers in the file, ascending."""
@@ -70,7 +79,10 @@ class TablePart(Protocol):
     """Some files of a table; can be pickled."""
 
     def read_all(self) -> MetadataIndex:
-        """Read the footers; the files of this part are the last ones of the index."""
+        """Read the footers.
+
+        The files of this part are the last ones of the index.
+        """
 
 
 class TableDefaults(Protocol):
@@ -104,7 +116,10 @@ class Table(TableDefaults, Protocol):
 
     @property
     def given(self) -> Location:
-        """Location that opens it; for a table in a catalog, the location in its entry."""
+        """Location that opens the table.
+
+        It is the location in the entry of a table in a catalog.
+        """
 
     @property
     def semantics(self) -> SparkSemantics:
@@ -145,8 +160,9 @@ class Table(TableDefaults, Protocol):
         """
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the constants of some files; `files`: ascending index numbers, `names`: the columns to read.
+        """Return the constants of some files.
 
+        `files`: ascending index numbers. `names`: the columns to read.
         Constants are partition columns, and columns that a file lacks although the table has a value for them.
         """
 

@@ -34,13 +34,17 @@ class Target(NamedTuple):
 
     @property
     def opened_by(self) -> str:
-        """Name or location that opens its current version; the name if only its catalog has the version."""
+        """Name or location that opens its current version.
+
+        The name if only its catalog has the version.
+        """
         return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
 
 
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
-    """Resolve a path or a name in a catalog to a write target; `name`: the format, default: the table's format.
+    """Resolve a path or a name in a catalog to a write target.
 
+    `name`: the format, default: the table's format.
     Refuses a table whose catalog would not see the written files, or would read them differently.
     """
     _check_name(name)
@@ -65,8 +69,9 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
 
 
 def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:
-    """Raise if a table cannot be written to a path in a format (default: the existing format); starts no Spark.
+    """Raise if a table cannot be written to a path; starts no Spark.
 
+    `name`: the format, default: the existing format.
     Does not check what requires a session: a name without a slash that is not a path may be a table of its catalogs,
     and the session may have the credentials of a store.
     """

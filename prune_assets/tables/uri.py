@@ -9,7 +9,9 @@ from prune_assets.tables.catalogs.names import is_name
 
 
 def table_uri(table: str | Path) -> str:
-    """Return the address of a table without secrets; a name in a catalog is returned unchanged.
+    """Return the address of a table without secrets.
+
+    A name in a catalog is returned unchanged.
 
     >>> from prune_assets.tables.uri import table_uri
     >>> table_uri("/lake/ids")

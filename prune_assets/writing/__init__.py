@@ -1,1 +1,4 @@
-"""Select the files of a table to rewrite, from metadata alone: without reading rows, and without Spark."""
+"""Select the files of a table to rewrite, from metadata alone.
+
+Nothing here reads rows or needs Spark.
+"""

@@ -51,8 +51,9 @@ class OptimizeRequest:
 
 
 class TableAssessment(NamedTuple):
-    """Measurements of a table at one moment, and the files picked for a rewrite to files of `target` bytes.
+    """Measurements of a table at one moment, and the picked files.
 
+    `target`: bytes per new file.
     `rows_read`: True if the order of rows inside files was read, or if the layout has no sort key; False if only bounds
     were compared. `left_out`: number of files that need a rewrite but exceed the budget.
     """
@@ -142,7 +143,10 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
-    """Read the sort key of files whose bounds leave their order open, once per file and request."""
+    """Read the sort key of files whose bounds leave their order open.
+
+    Each file is read once per request.
+    """
     index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
     open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
     unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]

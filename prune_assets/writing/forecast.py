@@ -1,5 +1,6 @@
-"""Predict how many bytes a predicate keeps after the picked files are sorted by the key.
+"""Predict the bytes that a predicate keeps after a rewrite.
 
+The picked files are assumed to be sorted by the key.
 Rows are sampled from the bounds of the current row groups, as for the hints of a plan. Conditions on the leading key
 and on partition values are evaluated for the predicted pages. Conditions on other columns are assumed to be as
 selective as today. The kept bytes are rounded up to whole pages.
@@ -38,7 +39,11 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Pages that a rewrite would make: group, one file of the group, share of the group's bytes, bounds of the key."""
+    """Pages that a rewrite would make.
+
+    `group`, `file`: the group, and one of its files. `share`: share of the group's bytes. `bounds`: bounds of the
+    key.
+    """
 
     group: Numbers
     file: Numbers
@@ -47,7 +52,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
-    """Divide the picked files into row groups of the layout's size, and the row groups into pages."""
+    """Divide the picked files into row groups, and these into pages."""
     drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
     found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
     bounds = [it.bounds for it in found if it.bounds is not None]
@@ -76,7 +81,10 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
 
 
 def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
-    """Return the bounds of the key in the predicted pages; unknown if a current row group has unknown bounds."""
+    """Return the bounds of the key in the predicted pages.
+
+    Unknown if a current row group has unknown bounds.
+    """
     column = drawn.of(here)
     if column is None:
         return unknown_bounds(drawn.column.column, np.full(count, rows.sum() // count))
@@ -116,7 +124,10 @@ def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
 
 
 def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
-    """Return the overlap depth of the files after the rewrite, if new files of one group never overlap."""
+    """Return the overlap depth of the files after the rewrite.
+
+    New files of one group are assumed not to overlap.
+    """
     intervals = measured.intervals()
     if intervals is None or not groups:
         return measured.depth()

@@ -1,5 +1,6 @@
-"""Read a layout from `layout.yaml`, so that a check in CI and a write use the same one.
+"""Read a layout from `layout.yaml`.
 
+A check in CI and a write can use the same file.
 `python -m prune_assets.writing.layout_file` prints the JSON Schema that is checked in next to this file.
 """
 
@@ -43,7 +44,7 @@ _IN_YAML = {
 
 
 def load_layout(layout: LayoutSource) -> LayoutSpec:
-    r"""Return a layout from the path of a `layout.yaml`, a mapping of its keys, or a LayoutSpec.
+    r"""Return a layout from a path, a mapping of keys, or a LayoutSpec.
 
     Every `layout=` parameter accepts all three, so one file serves a write, its check, Dagster, Airflow and CI:
 
@@ -80,7 +81,10 @@ def load_layout(layout: LayoutSource) -> LayoutSpec:
 
 @contextmanager
 def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
-    """Prefix the message of a LayoutError with the path of the layout, if it was given by path."""
+    """Prefix the message of a LayoutError with the layout's path.
+
+    The message is kept if the layout was not given by path.
+    """
     try:
         yield
     except LayoutError as error:
@@ -237,7 +241,7 @@ def _is_number(text: str) -> bool:
 
 
 def _file_meant(path: Path) -> str:
-    """Return a hint that names the most similar YAML file in the directory of a missing path."""
+    """Return a hint that names a similar YAML file nearby."""
     beside: list[str] = []
     with suppress(OSError):  # the directory is missing or cannot be listed
         beside = [file.name for file in path.parent.iterdir() if file.suffix in {".yaml", ".yml"}]

@@ -1,4 +1,7 @@
-"""Measure the files of a table against a layout: ranks of the sort key's bounds, sizes, and faults of each file."""
+"""Measure the files of a table against a layout.
+
+The result has ranks of the sort key's bounds, sizes, and faults of each file.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +41,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Input of `pick`: entry i describes file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
+    """Measurements of files, as input of `pick`.
 
+    Entry i describes file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
     `keys` lacks partition columns, because every file holds one value of them. `key_bounds`: bounds of the leading key
     per row group, unknown if truncated; None without a key.
     """
@@ -128,7 +132,10 @@ def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
 
 
 def _ranks(bounds: Bounds, groups: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the bounds of row groups as ranks from 1 on; 0 for a row group of nulls only, as nulls sort first."""
+    """Return the bounds of row groups as ranks from 1 on.
+
+    0 for a row group of nulls only, because nulls sort first.
+    """
     low, high = np.full(len(bounds), UNKNOWN), np.full(len(bounds), UNKNOWN)
     nulls = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~nulls
@@ -152,7 +159,10 @@ def _cut(exact: pa.Array) -> pa.Array:
 
 
 def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:
-    """Return the lowest or highest rank of each file's row groups; UNKNOWN if a row group's rank is unknown."""
+    """Return the lowest or highest rank of each file's row groups.
+
+    UNKNOWN if the rank of a row group is unknown.
+    """
     most = np.iinfo(np.int64).max
     folded = np.full(len(index.groups.files), most if lowest else UNKNOWN)
     (np.minimum if lowest else np.maximum).at(folded, index.groups.file[groups], side[groups])
@@ -169,7 +179,10 @@ def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
 
 
 def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
-    """Flag files where a row group has values of a column but no bloom filter for it."""
+    """Flag files where a column has values but no bloom filter.
+
+    One row group without a filter is enough.
+    """
     lacking = np.zeros(len(index.groups.files), np.bool_)
     for column in columns:
         if column.physical is Physical.BOOLEAN:

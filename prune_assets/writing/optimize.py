@@ -44,7 +44,7 @@ def optimize(
     budget: int | None = None,
     full: bool = False,
 ) -> OptimizeResult:
-    """Rewrite files of a table that do not match its layout, are small, or have many deleted rows.
+    """Rewrite files that do not match the layout of their table.
 
     `spark` is a SparkSession here. Four small files that overlap become one; a second run finds nothing to do:
 

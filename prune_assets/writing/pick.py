@@ -149,7 +149,9 @@ def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> P
 
 
 def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
-    """Return the number of files to write for `live` bytes; `of`: live bytes of all files.
+    """Return the number of files to write.
+
+    `live`: live bytes to write. `of`: live bytes of all files.
 
     >>> _outputs(90, of=90, target=40, wanted=None), _outputs(90, of=90, target=40, wanted=2)
     (3, 2)
@@ -164,7 +166,9 @@ def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
 
 
 def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Picked, int]:
-    """Return the groups that fit the budget, largest first, and the number of files left out.
+    """Return the groups that fit the budget, largest first.
+
+    Also returns the number of files left out.
 
     >>> sizes = {"size": np.array([50, 90, 30]), "deleted": np.zeros(3), "faults": {}}
     >>> files = FileNumbers(partition=np.zeros(3), low=np.zeros(3), high=np.zeros(3), **sizes)
@@ -234,7 +238,10 @@ def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) 
 
 
 def _doubling(size: NDArray[np.float64], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield subranges whose largest unit has at most half the size, so that each unit at least doubles."""
+    """Yield subranges in which each unit at least doubles.
+
+    The largest unit has at most half the size of a subrange.
+    """
     # The units on each side of the largest total less than half of the run, so the recursion depth is logarithmic.
     if stop - start < 2:
         return

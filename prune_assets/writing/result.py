@@ -31,8 +31,9 @@ class PickedFile:
 
 @dataclass(frozen=True, slots=True)
 class PredicateBytes:
-    """The bytes of the table that a predicate keeps, as in the report of a plan.
+    """The bytes of a table that a predicate keeps.
 
+    The numbers are as in the report of a plan.
     `predicted`: None if the predicate is not on the leading sort key. `after`: None if nothing was rewritten.
     """
 
@@ -44,7 +45,9 @@ class PredicateBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeResult:
-    """Files that `optimize` picked, out of `considered` files, and the result of rewriting them; `print` shows it.
+    """Files that `optimize` picked, and the result of rewriting them.
+
+    `considered`: number of files that were measured. `print` shows the result.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Entries of tables in catalogs, and checks that the files at a location match the entry."""
+"""Entries of tables in catalogs, and checks of their files."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 def is_name(table: str | os.PathLike[str]) -> bool:
-    """Return True if a string is a table name in a catalog, not a path.
+    """Return True if a string is a table name, not a path.
 
     >>> is_name("lake.db.orders"), is_name("glue:db.orders"), is_name("lake/orders"), is_name("orders.parquet")
     (True, True, False, False)
@@ -29,7 +29,9 @@ def is_name(table: str | os.PathLike[str]) -> bool:
 
 
 def may_be_of_session(table: str) -> bool:
-    """Return True for a name in the catalogs of a Spark session. Iceberg tables are written only by such names.
+    """Return True for a name in the catalogs of a Spark session.
+
+    Iceberg tables are written only by such names.
 
     >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
     (True, False)

@@ -1,4 +1,7 @@
-"""Resolve a path or a name to an entry of a catalog. All functions that open tables call this module."""
+"""Resolve a path or a name to an entry of a catalog.
+
+All functions that open tables call this module.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def catalog_entry(
     to_write: bool = False,
     may_be_new: bool = False,
 ) -> CatalogEntry | None:
-    """Return the catalog entry of a table that is given by name; None for a path.
+    """Return the catalog entry of a named table; None for a path.
 
     A path is a string with a slash, a `Path`, or a name that no catalog of the session has; a path takes precedence
     over a view. Without a session, a name of three parts is an Iceberg table if pyiceberg has a catalog configured with
@@ -138,7 +141,7 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
 
 
 def _near_names(path: str) -> list[str]:
-    """Return the name in the current directory most similar to a path, as a list of at most one."""
+    """Return the most similar name in the current directory, as a list of at most one."""
     try:
         return get_close_matches(path, os.listdir(), n=1, cutoff=0.8)  # noqa: PTH208
     except OSError:
@@ -146,7 +149,10 @@ def _near_names(path: str) -> list[str]:
 
 
 def _check_new(table: str, session: SparkSession) -> None:
-    """Refuse a new name `database.table`: the user probably expects a table in the catalog, not a directory."""
+    """Refuse a new name `database.table`.
+
+    The user probably expects a table in the catalog, not a directory.
+    """
     database, dot, last = table.rpartition(".")
     if not dot or last.lower() in SUFFIXES:
         return

@@ -1,4 +1,7 @@
-"""Tables in the catalogs of a Spark session, such as a Hive metastore: names of one to three parts."""
+"""Tables in the catalogs of a Spark session, such as a Hive metastore.
+
+Names have one to three parts: `table`, `schema.table`, `catalog.schema.table`.
+"""
 
 from __future__ import annotations
 
@@ -80,12 +83,18 @@ def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> Ca
 
 
 def full_name(said: Mapping[str, str]) -> str:
-    """Return the full name of a described table, with catalog and database if the catalog reports them."""
+    """Return the full name of a described table.
+
+    It includes the catalog and the database if the catalog reports them.
+    """
     return said.get("Name") or ".".join(said[key] for key in ("Catalog", "Database", "Table") if key in said)
 
 
 def has_database(name: str, spark: SparkSession) -> bool:
-    """Return True if a session's catalogs have the database of a name; False for a name without a database."""
+    """Return True if a session's catalogs have the database of a name.
+
+    False for a name without a database.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
     database = name.rpartition(".")[0]
@@ -110,7 +119,7 @@ def databases(spark: SparkSession) -> list[str]:
 
 
 def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> None:
-    """Refuse a table whose columns in the files differ from the columns in the catalog."""
+    """Refuse a table whose columns differ between its files and its catalog."""
     schema = columns_of(entry, spark)
     here = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
     there = [(field.name, field.dataType.simpleString()) for field in schema.fields]
@@ -154,7 +163,7 @@ def _keys(listed: str) -> list[str]:
 
 
 def tell_catalog(entry: CatalogEntry, session: SparkSession) -> None:
-    """Register new partitions of a plain table in a session's catalog, and refresh its cached file list."""
+    """Register new partitions of a plain table, and refresh the session's file list."""
     if entry.registers_partitions:
         session.sql(f"MSCK REPAIR TABLE {entry.name}")
     session.catalog.refreshTable(entry.name)

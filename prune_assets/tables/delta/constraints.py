@@ -1,4 +1,4 @@
-"""Check the constraints of a Delta table on the rows of a write, in the same pass.
+"""Check the constraints of a Delta table while its rows are written.
 
 A row satisfies a CHECK constraint if its condition is true, not if it is null; and a generated column if the value
 equals its expression, null included. One violating row aborts the write.

@@ -1,4 +1,7 @@
-"""Check the health of a Delta log: findings about slow reads and about files that cannot be skipped."""
+"""Check the health of a Delta log.
+
+Findings name what makes reads slow, and files that cannot be skipped.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def inspect_version(table: DeltaTable, options: InspectOptions) -> Inspection:
-    """Describe a version from its log alone, for all columns or for the chosen columns and structs."""
+    """Describe a version from its log alone.
+
+    All columns, or the chosen columns and structs.
+    """
     from prune_assets.report.inspection.delta import print_delta
 
     inspection = inspect_snapshot(table.snapshot, _chosen(table.snapshot, options.names))

@@ -136,7 +136,10 @@ def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield per live file its partition values in the log, and a string of its path and deletion vector."""
+    """Yield the partition values and an identity of each live file.
+
+    The identity is a string of the path and the deletion vector.
+    """
     import deltalog
     from deltalog.log.file_block import empty_codes
 

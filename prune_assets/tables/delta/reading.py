@@ -1,4 +1,4 @@
-"""Read files of a Delta version with Spark's own Parquet reader, and return constants of files.
+"""Read files of a Delta version with Spark's own Parquet reader.
 
 Information that is only in the log is added here: values of partition columns (never taken from directory names),
 deleted rows, and the logical names of columns.
@@ -197,7 +197,10 @@ def _stored(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files with their physical column names, and add the file and row number of each row."""
+    """Open files with their physical column names.
+
+    Adds the file and the row number of each row.
+    """
     from pyspark.sql.types import StructType
 
     mapping = table.snapshot.schema.mapping
@@ -292,7 +295,10 @@ def logical_schema(schema: StructType) -> StructType:
 
 
 def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
-    """Return a column under its physical name; column mapping gives the name, and with `ids` the field id."""
+    """Return a column under its physical name.
+
+    Column mapping gives the name, and with `ids` also the field id.
+    """
     from pyspark.sql.types import StructType
 
     def stored(field: StructField) -> tuple[str, dict[str, Any]]:
@@ -310,7 +316,10 @@ def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
-    """Replace the name and metadata of each field of a type, and make all fields nullable, as Spark reads files."""
+    """Replace the name and the metadata of each field of a type.
+
+    All fields become nullable, as Spark reads files.
+    """
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match kind:

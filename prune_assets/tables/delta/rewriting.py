@@ -1,5 +1,6 @@
-"""Rewrite some files of a Delta table: which versions allow it, and how the new files are clustered.
+"""Rewrite some files of a Delta table.
 
+Decides which versions allow it, and how the new files are clustered.
 New files are moved to partition directories, from which some readers take partition values.
 """
 
@@ -78,7 +79,7 @@ def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) ->
 
 
 def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns of the table, and the group of each row."""
+    """Open the picked files with the table's columns and the group of each row."""
     from prune_assets.tables.delta.reading import open_live
 
     return open_live(spark, table, live, labels=rewrite.groups, label=GROUP)
@@ -87,8 +88,9 @@ def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], 
 def _put_into_partitions(
     written: Iterable[str], directory: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]
 ) -> dict[str, NewFile]:
-    """Move new files from group directories to partition directories; return them by their old path.
+    """Move new files from group directories to partition directories.
 
+    Returns the moved files by their old path.
     New files have the partition values of the files that they replace.
     """
     import deltalog
@@ -113,7 +115,7 @@ def _put_into_partitions(
 
 
 def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
-    """Add the tags by which OPTIMIZE of delta-spark recognizes clustered files, and leaves them alone.
+    """Tag files as clustered, so that OPTIMIZE of delta-spark leaves them alone.
 
     It leaves them alone if all files of a table are in one ZCube. The tag therefore identifies the table and its
     clustering columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.

@@ -1,4 +1,4 @@
-"""A version of a Delta table: columns, outcomes of predicates from the log, and files to read."""
+"""A Delta table at one version."""
 
 from __future__ import annotations
 
@@ -170,7 +170,10 @@ class DeltaTable(LoggedTable):
         return self._bounds[path]
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Fill in row counts of unopened files from the log (reports only; plans do not need them)."""
+        """Fill in row counts of unopened files, from the log.
+
+        Only reports need them; plans do not.
+        """
         from deltalog.stats.file_bounds import ABSENT, record_counts
 
         if self.counted or index.groups.opened is None or index.groups.opened.all():

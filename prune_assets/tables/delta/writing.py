@@ -1,5 +1,6 @@
-"""Write a DataFrame to a Delta table: Spark writes the files, a log commit publishes them.
+"""Write a DataFrame to a Delta table.
 
+Spark writes the files, and a commit to the log publishes them.
 Each write has its own directory inside the table, `write-<32 hexadecimal digits>`, which no reader sees before a commit
 names its files. An interrupted write leaves the directory; `vacuum` removes it after the retention period, like all
 files that are in no version.
@@ -158,7 +159,10 @@ def _opened(location: str) -> Snapshot | None:
 
 
 def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Target:
-    """Open the table or describe a new one; refuse data that do not fit, before anything is written."""
+    """Open the table, or describe a new one.
+
+    Refuses data that do not fit, before anything is written.
+    """
     import deltalog
 
     snapshot = _opened(location)
@@ -197,7 +201,7 @@ def _check_new(location: str) -> None:
 
 
 def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:
-    """Return a DataFrame, and its column options, with the physical column names of a table.
+    """Return a DataFrame and its options with physical column names.
 
     Columns that do not belong to the table are kept.
     """
@@ -215,7 +219,10 @@ def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema)
 
 
 def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
-    """Return a column under its physical name. Only nested types are cast; partition columns keep directory names."""
+    """Return a column under its physical name.
+
+    Only nested types are cast; partition columns keep directory names.
+    """
     column = column_of(name, nested=False)
     if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
         column = column.cast(stored.dataType)
@@ -223,7 +230,10 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 
 
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
-    """Lower the condition on rows to replace; only partition columns are allowed, because whole files are replaced."""
+    """Lower the condition on rows to replace.
+
+    Only partition columns are allowed, because whole files are replaced.
+    """
     from prune_assets.spark.lower_predicate import lower_predicate
 
     assert target.snapshot is not None  # the caller created a missing table
@@ -245,7 +255,10 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
 
 @contextmanager
 def own_directory(location: str) -> Iterator[str]:
-    """Yield the path of a new directory inside a table; remove the directory if the block raises."""
+    """Yield the path of a new directory inside a table.
+
+    The directory is removed if the block raises.
+    """
     from deltalog.errors import UncertainCommit
 
     directory = f"{location.rstrip('/')}/write-{uuid4().hex}"
@@ -263,7 +276,10 @@ def own_directory(location: str) -> Iterator[str]:
 
 
 def _remove(directory: str) -> int:
-    """Remove a directory and its contents; return the number of files in a store that could not be deleted."""
+    """Remove a directory and its contents.
+
+    Returns the number of files in a store that could not be deleted.
+    """
     from parquet_core.storage import delete_files
 
     if not is_remote(directory):
@@ -339,7 +355,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table whose format in the catalog differs from the format at its location."""
+    """Refuse a table whose catalog lists another format than its location has."""
     if entry.format == "delta" and not has_log(entry.location):
         raise TableNotFound(
             f"{entry.name}: the catalog has it as Delta, and there is no log at {entry.location}; create it first with "

@@ -1,5 +1,6 @@
-"""Values of columns that a data file lacks: the partition value, else the initial default, else null.
+"""Values of columns that a data file lacks.
 
+The value is the partition value, else the initial default, else null.
 Source: "Column Projection" in Iceberg's specification. Files migrated from Hive lack partition columns.
 """
 
@@ -27,8 +28,9 @@ _DIGITS = Context(prec=38)
 def absent_values(
     snapshot: IcebergSnapshot, columns: Iterable[IcebergColumn], index: MetadataIndex, file: int
 ) -> Mapping[str, pa.Scalar]:
-    """Return the values of flat columns that a file lacks, by name; columns of unknown value are left out.
+    """Return the values of flat columns that a file lacks, by name.
 
+    Columns of unknown value are left out.
     Columns that are null in every file that lacks them are left out too; the reader fills in the nulls.
     """
     kind = index.groups.kinds[int(index.groups.kind[file])]

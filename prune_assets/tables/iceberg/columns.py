@@ -1,4 +1,7 @@
-"""Columns of an Iceberg table: its leaves, and the field ids by which files identify them under any name."""
+"""Columns of an Iceberg table.
+
+Files identify the leaves by field ids, under any name.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,9 @@ def spark_name(kind: str) -> str | None:
 
 
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
-    """Return the leaves of a schema; `filled`: ids of columns that may have values in files that lack them.
+    """Return the leaves of a schema.
 
+    `filled`: ids of columns that may have values in files that lack them.
     Raises ValueError if two leaves have one id, because their values in files could be mixed up.
     """
     found = list(_leaves(schema.fields, (), filled))
@@ -98,8 +102,9 @@ def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
 
 
 def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable[Schema], names: str) -> Numbered:
-    """Return columns by the field ids of their leaves; `names`: the table's name mapping, "" if missing.
+    """Return columns by the field ids of their leaves.
 
+    `names`: the table's name mapping, "" if missing.
     `schemas`: all schemas of the table. Lists and maps whose parts were renamed are marked as `renamed`.
     """
     called = defaultdict(set)

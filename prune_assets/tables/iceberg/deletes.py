@@ -1,4 +1,4 @@
-"""Rows that are deleted without a rewrite of their file: delete files per data file, and their contents.
+"""Delete files per data file, and the rows that they delete.
 
 A delete file applies to older data files of its partition. An equality delete file with an unpartitioned spec applies
 to the whole table. A position delete file whose bounds name a single data file applies only to that file.
@@ -39,7 +39,10 @@ class FileDeletes(NamedTuple):
 
 
 def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
-    """Return the deletes per file number, for files that have deletes and whose manifests were read."""
+    """Return the deletes per file number.
+
+    Only files that have deletes and whose manifests were read are included.
+    """
     if not snapshot.deletes:
         return {}
     known = np.flatnonzero(snapshot.files.known).tolist()
@@ -75,13 +78,16 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
 
 
 def _may_be_one(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Return True if two partitions of a spec may be the same: a field that a manifest lacks may have any value."""
+    """Return True if two partitions of a spec may be the same.
+
+    A field that a manifest lacks may have any value.
+    """
     pairs = zip(one, other, strict=True)
     return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
 
 
 def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
-    """Return the delete debt of data files from the counts in their manifests; nothing else is read."""
+    """Return the delete debt of data files from their manifests alone."""
     rows = files.numbers("records", 0)
     deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
     shared: dict[tuple[str, int | None], int] = {}
@@ -111,7 +117,10 @@ def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
 
 
 def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> int:
-    """Count the rows of a file that position deletes delete; reads delete files that cover several data files."""
+    """Count the rows of a file that position deletes delete.
+
+    Reads delete files that cover several data files.
+    """
     applied = applied_positions(deletes)
     if all(only_file(each) is not None for each in applied):
         return sum(each.record_count for each in applied)

@@ -1,4 +1,6 @@
-"""Columns whose filters must not be pushed to Iceberg, because it would skip rows that Spark selects.
+"""Columns whose filters must not be pushed to Iceberg.
+
+Iceberg would skip rows that Spark selects:
 
 - Floats: in Spark, NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds exclude NaN, and it orders
   -0.0 before 0.0.
@@ -45,7 +47,7 @@ _LEAST = 1e-30
 
 
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
-    """Return the columns of a predicate by which Iceberg may skip rows that the predicate selects.
+    """Return the columns by which Iceberg may skip rows of a predicate.
 
     `x > 5` on a float column returns `x`, because it selects NaN; `x < 5` does not. An unsupported condition may refer
     to any column.
@@ -86,7 +88,10 @@ def _is_doubted(
 
 
 def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
-    """True if the bounds of a converted table, as written, may exclude a file that the widened ones keep."""
+    """Return True if bounds of a converted table may exclude matching files.
+
+    Compares the bounds as written with the widened ones.
+    """
     asked = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
     if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in asked):
         return True
@@ -99,7 +104,10 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Return True if a leaf tests for null or NaN, or compares only with numbers that are not close to zero."""
+    """Return True if a leaf is safe for a float column.
+
+    It tests for null or NaN, or compares only with numbers that are not close to zero.
+    """
     match leaf:
         case Compare(_, _, value):
             values = [value]

@@ -1,4 +1,4 @@
-"""Bounds of columns per file, from the manifests, for the columns of a predicate only.
+"""Bounds of a predicate's columns per file, from the manifests.
 
 Bounds of strings may be truncated, but still enclose the values. Missing or contradictory claims are unknown.
 
@@ -42,7 +42,10 @@ def is_converted(snapshot: IcebergSnapshot) -> bool:
 
 
 def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds:
-    """Return the bounds of a column per file, widened if they were converted from a Delta log."""
+    """Return the bounds of a column per file.
+
+    They are widened if they were converted from a Delta log.
+    """
     bounds = bounds_of(column, snapshot.files)
     if not is_converted(snapshot):
         return bounds
@@ -85,12 +88,18 @@ def _nan_flags(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def rows_of(files: ListedFiles) -> NDArray[np.int64]:
-    """Return the row count per file, including deleted rows; at least 1, because 0 would skip the file."""
+    """Return the row count per file, including deleted rows.
+
+    At least 1, because 0 would skip the file.
+    """
     return np.maximum(files.numbers("records", 1), 1)
 
 
 def enclosing(values: pa.Array, zero: float) -> pa.Array:
-    """Replace NaN in float bounds with null, as it bounds nothing, and both zeros with `zero`."""
+    """Normalize float bounds.
+
+    NaN bounds nothing and becomes null; both zeros become `zero`.
+    """
     if not pa.types.is_floating(values.type):
         return values
     values = pc.if_else(pc.is_nan(values), pa.nulls(1, values.type)[0], values)

@@ -132,7 +132,10 @@ def clustered_by(table: IcebergTable) -> list[str]:
 
 @dataclass(slots=True)
 class ManifestClaims(Claims):
-    """Claims of manifests: bounds, counts and rows, all for the rows as written, including deleted rows."""
+    """Claims of manifests: bounds, counts and rows.
+
+    They describe the rows as written, including deleted rows.
+    """
 
     table: IcebergTable
     name = "the manifest"

@@ -1,5 +1,6 @@
-"""Prepare the JSON of a metadata file for pyiceberg, which requires more than Iceberg's specification.
+"""Prepare the JSON of a metadata file for pyiceberg.
 
+pyiceberg requires more than Iceberg's specification.
 Version 1 of the format: partition fields without ids get the ids 1000, 1001, .., and a snapshot may list its manifests
 itself. Types that pyiceberg lacks, such as `variant`, become an `OtherType`, so that the other columns can be read.
 """
@@ -51,7 +52,7 @@ def parse_metadata(known: dict[str, Any]) -> ParsedMetadata:
 
 
 def _make_texts(parent: dict[str, Any], name: str) -> None:
-    """Convert numbers and booleans in properties to strings, and drop nulls: properties must be strings."""
+    """Convert properties to strings, which they must be, and drop nulls."""
     if isinstance(parent.get(name), dict):
         parent[name] = {key: _text(value) for key, value in parent[name].items() if value is not None}
 

@@ -44,7 +44,10 @@ _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHE
 
 @contextmanager
 def looking_ahead(location: Location) -> Iterator[None]:
-    """List the metadata directory in a store while other formats check the location, because a listing is slow."""
+    """List the metadata directory of a store in the background.
+
+    A listing is slow, so it runs while other formats check the location.
+    """
     place = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(place) or is_metadata_file(place):
         yield
@@ -58,8 +61,9 @@ def looking_ahead(location: Location) -> Iterator[None]:
 
 
 def metadata_place(location: Location) -> str | None:
-    """Return the address of the metadata file that a location names, or of the table's current one.
+    """Return the address of a table's metadata file.
 
+    The location is the metadata file itself, or a table whose current file is returned.
     None if missing.
     """
     if not isinstance(location, str | os.PathLike):
@@ -88,7 +92,10 @@ def is_iceberg(location: Location) -> bool:
 
 
 def _directory_of(location: str) -> str:
-    """Return the directory of a table, given the directory or a file in its metadata directory."""
+    """Return the directory of a table.
+
+    The location may be a file in its metadata directory.
+    """
     return location.rsplit("/", 2)[0] if is_metadata_file(location) else location
 
 
@@ -205,8 +212,9 @@ def _described(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield per file the values of partition columns in the current spec, and a string of its path and deletes.
+    """Yield the partition values and an identity of each file.
 
+    The values belong to columns in the current spec. The identity is a string of the path and the delete files.
     For year, month, day and hour transforms the value is the start of the interval.
     """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file

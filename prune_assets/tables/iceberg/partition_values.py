@@ -48,7 +48,7 @@ _UNKNOWN = _Ends(None, None)
 
 
 def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return the outcomes of a leaf that partition values leave possible, per file of each spec."""
+    """Return the outcomes of a leaf per file, from partition values."""
     outcomes = unknown(len(snapshot.files))
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
@@ -75,7 +75,7 @@ def _outcomes(
 
 
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
-    """Return bounds of the column for each transformed value, as for a file with a single row."""
+    """Return bounds of the column per transformed value, as for one row."""
     null = np.array([value is None for value in values], np.bool_)
     numbers = [None if value is None else number_of(value) for value in values]
     if transform == "identity":

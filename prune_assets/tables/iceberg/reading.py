@@ -1,4 +1,7 @@
-"""Read files of a snapshot with Spark's own Parquet reader, which matches by name, if the result equals Iceberg's."""
+"""Read files of a snapshot with Spark's own Parquet reader.
+
+It matches columns by name, so it is used only if the result equals Iceberg's.
+"""
 
 from __future__ import annotations
 

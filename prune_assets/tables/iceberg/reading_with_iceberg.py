@@ -1,5 +1,6 @@
-"""Read a table in a session's catalog with Iceberg itself, which handles deletes, evolution and defaults.
+"""Read a table in a session's catalog with Iceberg itself.
 
+Iceberg handles deletes, evolution and defaults.
 If the plan keeps fewer files than manifests alone would, exactly these files are staged as a set of scan tasks, like
 Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the filters it is given. In both cases no filter
 uses a column by which Iceberg skips rows that Spark selects.
@@ -136,7 +137,10 @@ def _scans(frame: DataFrame) -> set[str]:
 
 
 def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
-    """Add the conditions that Iceberg can express to a scan; its reader skips row groups by them."""
+    """Add the conditions that Iceberg can express to a scan.
+
+    Iceberg's reader skips row groups by them.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -27,7 +27,10 @@ _SELECTORS = (
 
 
 class NameInSession(NamedTuple):
-    """A name in SQL: `catalog`, and `table` with catalog and database, each part in backquotes."""
+    """A name in SQL, each part in backquotes.
+
+    `table` includes the catalog and the database.
+    """
 
     catalog: str
     table: str
@@ -74,7 +77,10 @@ def snapshot_in_session(name: str, spark: SparkSession, version: int | None = No
 
 
 def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
-    """Raise UnsupportedFeature for a table name that ends with a snapshot selector, before Spark resolves it."""
+    """Raise UnsupportedFeature for a table name with a snapshot selector.
+
+    Called before Spark resolves the name.
+    """
     table, _, last = name.rpartition(".")
     for pattern, instead in _SELECTORS:
         found = pattern.fullmatch(last.strip("`"))

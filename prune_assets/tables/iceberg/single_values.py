@@ -1,5 +1,6 @@
-"""Convert Iceberg's single values, as encoded in manifests or as Python objects, to comparable Arrow arrays.
+"""Convert Iceberg's single values to comparable Arrow arrays.
 
+The values are encoded as in manifests, or Python objects.
 Source: "Binary single-value serialization" in Iceberg's specification. Invalid encodings become null.
 """
 
@@ -72,7 +73,10 @@ def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[An
 
 
 class _Bytes(NamedTuple):
-    """Buffers of a binary array in numpy: data, start and length (0 if null) of each value."""
+    """Buffers of a binary array in numpy.
+
+    `starts` and `lengths` have one entry per value; the length of null is 0.
+    """
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -128,7 +132,10 @@ def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
 
 
 def number_of(value: Any) -> Any:
-    """Convert a Python value to a number, string or bytes: days, microseconds, or an unscaled decimal."""
+    """Convert a Python value to a number, string or bytes.
+
+    Times become days or microseconds, decimals their unscaled number.
+    """
     if isinstance(value, dt.datetime):
         return (value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)  # noqa: DTZ001
     if isinstance(value, dt.date):
@@ -140,7 +147,10 @@ def number_of(value: Any) -> Any:
 
 
 def as_array(column: IcebergColumn, values: Sequence[Any]) -> pa.Array:
-    """Convert numbers, strings or bytes to an array of the column's bounds type; null if a value does not fit."""
+    """Convert numbers, strings or bytes to the column's bounds type.
+
+    A value that does not fit becomes null.
+    """
     kind = bounds_type(column.leaf)
     if pa.types.is_binary(kind):
         return bytes_array([value.encode() if isinstance(value, str) else value for value in values])

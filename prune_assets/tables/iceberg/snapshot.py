@@ -52,7 +52,10 @@ _FORMATS = (1, 2, 3)
 
 
 class PartitionField(NamedTuple):
-    """A field of a partition spec: the value at `position` of the spec's files is derived from column `source`."""
+    """A field of a partition spec.
+
+    The value at `position` in files of the spec is derived from the column `source`.
+    """
 
     spec: int
     position: int
@@ -63,8 +66,9 @@ class PartitionField(NamedTuple):
 
 @dataclass
 class IcebergSnapshot:
-    """A snapshot of a table; `snapshot`: None for a table without rows. `files`: live files, in manifest order.
+    """A snapshot of a table.
 
+    `snapshot`: None for a table without rows. `files`: live files, in manifest order.
     `summaries`: per manifest, the partition field summaries in the manifest list. `deletes`: delete files.
     """
 
@@ -107,7 +111,10 @@ class IcebergSnapshot:
         return _partition_ids(self.metadata)
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = ()) -> NDArray[np.bool_]:
-        """Read the wanted manifests; return flags of the manifests read: all if the list's file counts are wrong."""
+        """Read the wanted manifests; return flags of the manifests read.
+
+        All manifests are read if the list's file counts are wrong.
+        """
         try:
             self.files.open(wanted, fields, self.io)
         except Miscounted:
@@ -133,8 +140,9 @@ def partition_key(spec: int, partition: Sequence[Any]) -> str:
 def open_iceberg(
     place: str, *, version: int | None, timestamp: dt.datetime | int | str | None, allow: Sequence[str]
 ) -> IcebergSnapshot:
-    """Open a snapshot by the address of a metadata file; `version`: its id, by default the current one.
+    """Open a snapshot by the address of a metadata file.
 
+    `version`: its id, by default the current one.
     Metadata files never change, so the last opened snapshots are cached in memory.
     """
     io = MetadataFiles(place.rpartition("/")[0].rpartition("/")[0], allow)

@@ -1,4 +1,4 @@
-"""An Iceberg table at one snapshot: columns, outcomes of predicates from metadata, and files to read."""
+"""An Iceberg table at one snapshot."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class IcebergTable(LoggedTable):
-    """A snapshot of an Iceberg table; `given`: its location, `name`: its name as the user gave it.
+    """A snapshot of an Iceberg table.
 
+    `given`: its location. `name`: its name as the user gave it.
     `in_session`: its name in the catalogs of a Spark session, None if it was opened differently. `is_older`: True if a
     version or time was requested.
     """
@@ -101,7 +102,10 @@ class IcebergTable(LoggedTable):
         return spark.createDataFrame([], declared_schema(self))
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open files with Iceberg if a catalog of the session has the table, else with Spark's own Parquet reader."""
+        """Open files with Iceberg, or with Spark's own Parquet reader.
+
+        Iceberg is used if a catalog of the session has the table.
+        """
         from prune_assets.tables.iceberg.reading import open_files
         from prune_assets.tables.iceberg.reading_with_iceberg import open_with_iceberg
 
@@ -109,12 +113,16 @@ class IcebergTable(LoggedTable):
         return open_files(spark, self, wanted) if frame is None else frame
 
     def kept_by_manifests(self) -> int:
-        """Return the number of files kept by the last predicate: about the files that Iceberg would read itself."""
+        """Return the number of files that the last predicate kept.
+
+        Iceberg would read about the same number itself.
+        """
         return len(self.snapshot.files) if self.last_answers is None else int(self.last_answers[1].kept.sum())
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds of a column from the manifests already read; None for an unsupported column.
+        """Return the bounds of a column from the manifests already read.
 
+        None for an unsupported column.
         Also None for a column that the name mapping lacks: files without field ids read as null there, whatever their
         bounds claim.
         """
@@ -181,8 +189,9 @@ class IcebergTable(LoggedTable):
         )
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Fill in row counts of unopened files from the metadata (reports only; plans do not need them).
+        """Fill in row counts of unopened files, from the metadata.
 
+        Only reports need them; plans do not.
         For unread manifests, the manifest list has the row counts, and the snapshot summary the total bytes.
         """
         if index.groups.opened is None or index.groups.opened.all():
@@ -197,8 +206,9 @@ class IcebergTable(LoggedTable):
         index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
-        """Count the rows per file that position deletes delete; reads delete files without a count in manifests.
+        """Count the rows per file that position deletes delete.
 
+        Reads delete files that have no count per data file in the manifests.
         Rows deleted by equality deletes are unknown without the data, and are not counted.
         """
         from prune_assets.tables.iceberg.deletes import count_positions

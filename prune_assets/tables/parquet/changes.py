@@ -22,7 +22,10 @@ def files_fingerprint(table: str) -> str:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield per file its partition values from directory names, and a string of its path, size and time."""
+    """Yield the partition values and an identity of each file.
+
+    Values come from directory names. The identity is a string of the path, size and time.
+    """
     from parquet_core.dataset.opening import list_dataset
 
     listed = list_dataset(table)

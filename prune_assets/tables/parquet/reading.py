@@ -69,13 +69,19 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
 
 
 def _is_staged_in_partition(path: str) -> bool:
-    """Return True if Spark would take a file for one of another table: it is in a partition of a staging directory."""
+    """Return True for a file in a partition of a staging directory.
+
+    Spark would take it for a file of another table.
+    """
     _, staging, below = path.rpartition("/_staging-")
     return bool(staging) and below.count("/") > 1
 
 
 def _refuse_unfinished(table: ParquetTable) -> None:
-    """Raise if a write is unfinished, before Spark lists directories that do not match the journal."""
+    """Raise UnfinishedWrite if a write is unfinished.
+
+    Called before Spark lists directories, because it ignores the journal.
+    """
     if table.listed.is_unfinished:
         raise UnfinishedWrite(
             f"{table.name}: a write is running or was interrupted, and only Spark knows the partition columns of "

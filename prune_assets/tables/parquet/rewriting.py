@@ -64,7 +64,10 @@ def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) ->
 
 
 def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns stored in them, ignoring directory names, and add their group."""
+    """Open the picked files with the columns stored in them, and their group.
+
+    Directory names are ignored.
+    """
     import pyarrow as pa
     from pyspark.sql import functions as fn
 
@@ -113,7 +116,10 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
 
 
 def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
-    """Move the new files of each group to the directory of the files that they replace, inside the stage."""
+    """Move new files to the directories of the files that they replace.
+
+    Directories are created inside the stage.
+    """
     places = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
     for group, target_directory in places.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):

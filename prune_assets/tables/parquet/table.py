@@ -1,4 +1,7 @@
-"""A table of plain Parquet files: a directory, a file, a glob, or a list of files."""
+"""A table of plain Parquet files.
+
+It is a directory, a file, a glob, or a list of files.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ class ParquetTable(TableDefaults):
         return self.read(np.ones(len(self.listed.files), np.bool_))
 
     def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of their own; also number the partition of each."""
+        """Read the footers of all files, and number the partition of each.
+
+        `files`: read only these files, as a table of their own.
+        """
         from parquet_core.layout.places import partition_of_files
 
         index = self.read_all() if files is None else self.listed.of_files(files).read_all()
@@ -143,8 +149,9 @@ class ParquetTable(TableDefaults):
 
 
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
-    """Return the columns that a predicate may refer to; directory names take precedence over columns in files.
+    """Return the columns that a predicate may refer to.
 
+    Columns in directory names take precedence over columns in files.
     If the names differ in case, the session determines which column is meant. Then the column in files represents both,
     and is marked so that it does not prune.
     """
@@ -191,7 +198,7 @@ def _open(location: Location, options: OpenOptions) -> ParquetTable:
 
 
 def _check_columns(table: ParquetTable, spark: SparkSession) -> None:
-    """Refuse a table whose columns in the files differ from the columns in its catalog."""
+    """Refuse a table whose columns differ between its files and its catalog."""
     if table.entry is not None:
         from prune_assets.tables.catalogs.session_catalog import check_columns
 

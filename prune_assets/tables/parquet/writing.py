@@ -83,7 +83,7 @@ def write_files(
     only_by_rows: bool = False,
     lock_timeout: float | None = None,
 ) -> WriteResult:
-    """Add the Parquet files that `fill` writes to a directory, or replace its files with them, atomically.
+    """Add the Parquet files that `fill` writes, or replace files with them, atomically.
 
     `fill`: takes a directory to create and the files of the table; returns the number of rows written. `replaced`:
     takes the filled directory and returns the files to remove; None to decide by `mode`. `only_by_rows`: as in
@@ -163,7 +163,7 @@ def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Seque
 
 
 def _literal(path: str) -> str:
-    """Escape the path of a local file for a reader that would treat `[` or `*` as a pattern."""
+    """Escape the path of a local file for a reader of patterns."""
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
@@ -217,8 +217,9 @@ WRITING = Writing(
 def partitions_replaced(
     table: Path, stage: Path, where: str | Column, df: DataFrame, partition_by: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the files in partitions that a condition selects. Raises WrongUse if `stage` has files of others.
+    """Return the files in partitions that a condition selects.
 
+    Raises WrongUse if `stage` has files of other partitions.
     `table`, `stage`: directories of files by partition. Spark evaluates the condition on the directory values, cast to
     the types of `df`: with inferred types, `01` and `1` would be the same number.
     """

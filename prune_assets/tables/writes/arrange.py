@@ -1,4 +1,4 @@
-"""Order a DataFrame by a layout, and write it with Spark to a directory that no reader uses yet."""
+"""Order a DataFrame by a layout, and write it to a new directory."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
-    """Return the data in the order of the layout, and the writer options, after one pass over the data.
+    """Return the data in the order of the layout, and writer options.
 
+    Takes one pass over the data.
     Strings to partition by are replaced by their directory names. Otherwise Spark would compute the names of a column
     with nulls itself and sort again by them, which loses the order inside partitions.
     """
@@ -127,7 +128,10 @@ def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) 
 
 
 def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
-    """Write files to a directory that does not exist yet; return the number of rows that Spark observed."""
+    """Write files to a directory that does not exist yet.
+
+    Returns the number of rows that Spark observed.
+    """
     from pyspark.sql import functions as fn
 
     passed = observation(df)
@@ -144,8 +148,9 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
 def along_curve(
     df: DataFrame, layout: LayoutSpec, bound: WriteLayout, measured: MeasuredData, codes: Sequence[Codes]
 ) -> tuple[DataFrame, Codes]:
-    """Return the data with each row's position on the curve as a column, and the positions of the sample.
+    """Add each row's position on the curve.
 
+    Returns the data with the position as a column, and the positions of the sample.
     `codes`: order of the sample's rows by each column of the key, partition columns first.
     """
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))

@@ -1,5 +1,6 @@
-"""Commit staged files to a plain directory, and remove the replaced files, atomically by a journal.
+"""Commit staged files to a plain directory, atomically by a journal.
 
+The same commit removes the replaced files.
 Steps of a commit, while the writer holds the directory's lock:
 
 1. The staged files are synced to disk.
@@ -53,8 +54,9 @@ class Recovered:
 
 
 def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
-    """Move staged files into the table that contains `stage`, and remove the replaced ones; return the new paths.
+    """Move staged files into their table, and remove the replaced files.
 
+    The table is the directory that contains `stage`. Returns the new paths.
     An error before the first removal leaves the table unchanged. Raises WrongUse if the table, or a directory of
     replaced files, has become a Delta, Iceberg or Hudi table meanwhile.
     """
@@ -114,7 +116,10 @@ def leftovers(table: Path) -> list[str]:
 
 
 def finish(table: Path) -> Recovered:
-    """Recover like `recover`, for a writer that holds the lock: every staging directory is of a finished writer."""
+    """Recover like `recover`, for a writer that holds the lock.
+
+    All staging directories belong to finished writers then.
+    """
     left = leftovers(table)
     journal = read_journal(str(table / JOURNAL)) if JOURNAL in left else None
     if journal is not None:
@@ -154,7 +159,10 @@ def _carry_out(journal: Journal, table: Path) -> None:
 
 
 def _publish(journal: Journal, table: Path) -> None:
-    """Publish the write: rename the journal to its final name after syncing it and all files that it names."""
+    """Publish the write by renaming the journal to its final name.
+
+    The journal and all files that it names are synced before.
+    """
     stage = table / journal.staging
     (stage / JOURNAL).write_bytes(journal.encode())
     for name in (*journal.added, JOURNAL, *_places(journal.added), ""):
@@ -183,7 +191,10 @@ def _places(names: Iterable[str]) -> list[str]:
 
 
 def _undo(journal: Journal, table: Path) -> None:
-    """Move the files back, then remove the journal: as long as it exists, its files count as committed."""
+    """Move the files back, then remove the journal.
+
+    As long as the journal exists, its files count as committed.
+    """
     if not (table / JOURNAL).exists():
         return
     try:

@@ -23,7 +23,9 @@ def bits_per_column(columns: int) -> int:
 
 @cache
 def curve_positions(columns: int, *, hilbert: bool) -> Cells:
-    """Return the curve position of each cell; a cell number concatenates the ranks, first column in the high bits.
+    """Return the curve position of each cell.
+
+    A cell number concatenates the ranks, the first column in the high bits.
 
     >>> curve_positions(2, hilbert=True).shape
     (16384,)

@@ -1,5 +1,6 @@
-"""Measure data before a write in one pass: rows, bytes, and a sample of limited size.
+"""Measure data in one pass before they are written.
 
+Counts rows and bytes, and draws a sample of limited size.
 Each row has a random score, and one score per bloom column: the hash of its value. The sample consists of the rows with
 the smallest scores. Let `rate` be the largest score in the sample. Then the sample has every row with the same
 probability `rate`, and in addition *all* rows of that share of each bloom column's values. The random rows determine
@@ -65,7 +66,10 @@ class MeasuredData:
 
 
 def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, files: int | None) -> MeasuredData:
-    """Count rows and plain bytes and draw a sample, in one Spark job with one stage."""
+    """Count rows and plain bytes, and draw a sample.
+
+    Takes one Spark job with one stage.
+    """
     from pyspark.sql import functions as fn
 
     seen, blooms = observation(df), [column_of(name) for name in bound.bloom]
@@ -96,7 +100,10 @@ def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, fil
 
 
 def _score(leaf: Column) -> Column:
-    """Return the hash of a value scaled to [0, 1); 1 for null, which bloom filters do not hold."""
+    """Return the hash of a value scaled to [0, 1).
+
+    The score of null is 1, because bloom filters do not hold null.
+    """
     from pyspark.sql import functions as fn
 
     high_bits = fn.shiftrightunsigned(fn.xxhash64(leaf), 11)

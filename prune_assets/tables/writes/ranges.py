@@ -1,4 +1,4 @@
-"""Evaluate a sample: starts of files, starts of curve cells, and distinct values per row group."""
+"""Derive file starts, curve cells and distinct values from a sample."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def places_of(codes: Sequence[Codes], rows: int) -> Codes:
 
 
 def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
-    """Return the starts of `parts` ranges of equal size, ascending: (first row in the sample, number of the range).
+    """Return the starts of `parts` ranges of equal size.
 
+    One entry per range, ascending: (first row in the sample, number of the range).
     Rows with equal keys are never split, so there may be fewer ranges; the number counts as if they were split.
     """
     rows = np.flatnonzero(drawn)
@@ -55,8 +56,9 @@ def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int,
 def at_partitions(
     starts: Sequence[int], places: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
 ) -> list[tuple[int, bool]]:
-    """Move starts of files to starts of partitions that are at most half a file away.
+    """Move starts of files to starts of partitions nearby.
 
+    A start moves by at most half a file.
     Returns (first row in the sample, True if a partition starts there) per file. Otherwise, a partition with only a few
     rows beyond a start would get a small file for them. `starts`: the rows of `cuts`.
 

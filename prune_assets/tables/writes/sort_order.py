@@ -56,7 +56,10 @@ def sort_expression(key: SortKey) -> Column:
 
 
 def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
-    """Return integers in the order of the key, equal for equal values; NaN sorts above all values."""
+    """Return integers in the order of the key.
+
+    Equal values have equal integers; NaN sorts above all values.
+    """
     if len(values) == 0:
         return np.zeros(0, np.int64)
     array = values.combine_chunks()
@@ -68,8 +71,9 @@ def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
 
 
 def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], ranks: Sequence[int]) -> Column:
-    """Return the rank of a row as a search tree: `ranks[i]` if `i` bounds sort before or equal to the row.
+    """Return the rank of a row as a search tree.
 
+    It is `ranks[i]` if `i` bounds sort before or equal to the row.
     `bounds`: values of the keys, or of the first keys, ascending. `ranks`: one more entry than `bounds`.
     """
     from pyspark.sql import functions as fn

@@ -38,7 +38,7 @@ class StagedFile:
 
 @contextmanager
 def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iterator[Path]:
-    """Yield the path of a hidden directory inside the table, for one writer at a time.
+    """Yield a hidden directory inside the table, for one writer at a time.
 
     Interrupted writes are completed or removed first. Afterwards the directory is deleted, and also a table directory
     that was created but stayed empty; only a commit that could not be completed stays, for the next writer. Raises
@@ -75,8 +75,9 @@ def _remove_empty(directories: list[Path]) -> None:
 
 
 def prove(stage: Path, *, rows: int) -> list[StagedFile]:
-    """Read back the footers of the staged files, sorted by name, which is the order of the sort key.
+    """Read back the footers of the staged files.
 
+    They are sorted by name, which is the order of the sort key.
     Raises MalformedFile if a footer cannot be read, or if the files do not hold `rows` rows in total.
     """
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]

@@ -61,8 +61,9 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unread(table: object) -> None:
-    """Raise UnsupportedFeature for a local Hudi or Iceberg directory, and for one inside a table of any format.
+    """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
+    It is a local Hudi or Iceberg directory, or inside a table of any format.
     Such directories also hold rows of old versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
@@ -89,7 +90,10 @@ def refuse_unread(table: object) -> None:
 
 
 def _refuse_pattern(table: object, pattern: Path) -> None:
-    """Refuse a file pattern below the directory of a table: only its log lists which files are current."""
+    """Refuse a file pattern below the directory of a table.
+
+    Only the table's log lists which files are current.
+    """
     for above in (each for each in pattern.parents if not has_magic(str(each))):
         for name, mark_of in FORMATS.items():
             if mark_of(above) is not None:
@@ -100,7 +104,10 @@ def _refuse_pattern(table: object, pattern: Path) -> None:
 
 
 def table_inside(table: object) -> tuple[str, Path] | None:
-    """Return the format and the path of the first Delta, Iceberg or Hudi table below a local directory."""
+    """Return the first Delta, Iceberg or Hudi table below a directory.
+
+    Returns its format and its path; None without one or for a remote location.
+    """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
     above = local_path(os.fspath(table))
@@ -115,8 +122,9 @@ def table_inside(table: object) -> tuple[str, Path] | None:
 
 
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:
-    """Raise WrongUse if a directory, or a parent, is a table of one of `formats` (Delta, Iceberg, Hudi).
+    """Raise WrongUse if a directory or a parent belongs to a table.
 
+    `formats`: names of the formats to check.
     Checks each directory as given and with symbolic links resolved.
     """
     seen: set[Path] = set()

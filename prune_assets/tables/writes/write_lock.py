@@ -66,7 +66,10 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
 
 
 def _sign(lock: int) -> None:
-    """Write the owner into the lock file, for messages of waiting writers; the lock also holds if the disk is full."""
+    """Write the owner into the lock file, for messages of waiting writers.
+
+    The lock also holds if the disk is full.
+    """
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with suppress(OSError):
         os.ftruncate(lock, 0)
@@ -93,7 +96,10 @@ def _take(path: Path, timeout: float | None) -> int:
 
 
 def _open(path: Path) -> int:
-    """Open the lock file; recreate the table directory if another writer removed it because it stayed empty."""
+    """Open the lock file.
+
+    Recreates the table directory if another writer removed it because it stayed empty.
+    """
     while True:
         try:
             with suppress(FileNotFoundError):

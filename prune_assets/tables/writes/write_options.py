@@ -86,8 +86,9 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
 
 
 def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
-    """Raise LayoutError for a layout column that the data lack, ignoring case; `names`: their top-level columns.
+    """Raise LayoutError for a layout column that the data lack.
 
+    Ignores case. `names`: top-level columns of the data.
     `bind_layout` checks the rest of a layout, because it has the types.
     """
     known = {name.casefold() for name in names}
@@ -150,7 +151,10 @@ def _optional(layout: LayoutSpec) -> dict[str, object]:
 
 
 def _first_size_check(layout: LayoutSpec) -> int:
-    """Return the rows before the first size check: 100 by default, which is too late for small or wide pages."""
+    """Return the rows before the first size check.
+
+    The default, 100, is too late for small or wide pages.
+    """
     return max(1, min(100, layout.page_rows, layout.page_bytes >> 13))
 
 

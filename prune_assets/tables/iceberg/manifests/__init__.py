@@ -1,1 +1,1 @@
-"""Manifest lists and manifests: reading, numbering of files, and skipping of manifests by partition summaries."""
+"""Manifest lists and manifests, and skipping of manifests by partition summaries."""

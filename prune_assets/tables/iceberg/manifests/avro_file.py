@@ -1,4 +1,4 @@
-"""Read Avro files, the format of manifests: the writer schema, and the rows as bytes to walk.
+"""Read Avro files, the format of manifests.
 
 Source: "Object Container Files" in Avro's specification. Invalid content raises ValueError or IndexError; the caller
 adds the name of the file.
@@ -219,7 +219,10 @@ def _size(schema: Mapping[str, Any]) -> int:
 
 
 def value_at(schema: Any, data: bytes, at: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
-    """Return the value at a position, and the next position; records become dicts by field id, maps become dicts."""
+    """Return the value at a position, and the next position.
+
+    Records become dicts by field id, maps become dicts.
+    """
     if isinstance(schema, list):
         branch, at = long_at(data, at)
         return value_at(schema[branch], data, at)

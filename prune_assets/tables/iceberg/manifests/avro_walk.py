@@ -1,4 +1,4 @@
-"""Find the wanted fields in the rows of an Avro file, such as a manifest, and the values of a key in its maps.
+"""Find wanted fields and map values in the rows of an Avro file.
 
 An Avro file has no index of its rows. So each row is walked from start to end, by the `Node`s of the schema that wrote
 it. A node with a slot notes the position of its value; a null notes nothing. The bytes are not trusted: a count or a
@@ -64,7 +64,10 @@ def is_compiled() -> bool:
 
 
 def walk(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> None:
-    """Walk `count` rows, which must fill the buffer; write field positions to `table`, `width` cells per row."""
+    """Walk `count` rows, which must fill the buffer.
+
+    Writes the positions of fields to `table`, `width` cells per row.
+    """
     _rows(buffer, node, count, width, table)
 
 
@@ -77,7 +80,10 @@ def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> 
 
 
 def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Read the number at each position into `found`; entries whose position is -1 are kept."""
+    """Read the number at each position into `found`.
+
+    Entries whose position is -1 are kept.
+    """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -86,7 +92,10 @@ def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
 
 
 def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Write the position after the varint at each position to `found`; entries whose position is -1 are kept."""
+    """Write the position after each varint to `found`.
+
+    Entries whose position is -1 are kept.
+    """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -94,8 +103,9 @@ def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
 
 
 def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, found: Numbers) -> None:  # noqa: FBT001
-    """Write the position of a key's value in each array of pairs to `found`; -1 if the key is missing.
+    """Find the value of a key in each array of pairs.
 
+    Writes its position to `found`, -1 if the key is missing.
     `of_bytes`: True if the values are length-prefixed bytes, False if they are numbers.
     """
     data, size = buffer, len(buffer)
@@ -184,7 +194,10 @@ def _after_bytes(data: bytes, position: int, size: int) -> int:
 
 
 def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
-    """Walk an array or map: blocks of a count and values; a negative count is followed by the block's bytes."""
+    """Walk an array or a map.
+
+    It consists of blocks of a count and values; a negative count is followed by the block's bytes.
+    """
     while True:
         stop = _after(data, position, size)
         count = _number(data, position, stop)

@@ -1,4 +1,7 @@
-"""Delete files as listed in manifests; each manifest is read whole, as there are few delete files."""
+"""Delete files as listed in manifests.
+
+Each manifest is read whole, because there are few delete files.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ def _delete(listed: Listed, file: Mapping[int, Any], sequence: int | None, parti
 
 
 def only_file(delete: DeleteFile) -> str | None:
-    """Return the only data file that position deletes apply to, if their manifest entry states it; else None."""
+    """Return the only data file that position deletes apply to.
+
+    None if their manifest entry does not state one.
+    """
     if delete.referenced is not None:
         return delete.referenced
     low, high = delete.lower_bounds.get(_FILE_PATH), delete.upper_bounds.get(_FILE_PATH)

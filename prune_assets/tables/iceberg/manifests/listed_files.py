@@ -1,5 +1,6 @@
-"""Live files of a snapshot, numbered in manifest order; a manifest is read when one of its files is needed.
+"""Live files of a snapshot, numbered in manifest order.
 
+A manifest is read when one of its files is needed.
 The manifest list has the file count of each manifest, so files of unread manifests have numbers too.
 """
 
@@ -131,7 +132,10 @@ class ListedFiles(Sequence[ListedFile]):
             return self._manifest(of).paths()[i]
 
     def name(self, index: int) -> str:
-        """Return a file's location; if its manifest is unread, the manifest and the file's position: `m0.avro#3`."""
+        """Return a file's location.
+
+        If its manifest is unread, return the manifest's location and the file's position in it: `m0.avro#3`.
+        """
         of, i = self._place(index % len(self))
         return self.path(index) if of in self._opened else f"{self.listed[of].location}#{i}"
 
@@ -157,7 +161,10 @@ class ListedFiles(Sequence[ListedFile]):
         return self.by_file(np.array([one.spec for one in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the numbers of a spec's files in read manifests, and their values of a partition field."""
+        """Return the values of a partition field in read manifests of a spec.
+
+        First the file numbers, then the value per file.
+        """
         numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
@@ -174,7 +181,10 @@ class ListedFiles(Sequence[ListedFile]):
                 yield int(self.first[i]) + k, manifest.listed.spec, manifest.partition_of(k)
 
     def of_column(self, of: int, field_id: int) -> Any:
-        """Return bounds or counts of a column per file; unknown bounds are null, unknown counts -1."""
+        """Return bounds or counts of a column per file.
+
+        Unknown bounds are null, unknown counts -1.
+        """
         found: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)
         for i in range(len(self.listed)):

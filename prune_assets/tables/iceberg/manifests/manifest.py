@@ -1,5 +1,6 @@
-"""A manifest: path, size and partition of each live file, and bounds of the columns of a predicate.
+"""A manifest: path, size, partition and bounds of each live file.
 
+Bounds are read for the columns of a predicate only.
 A manifest is decompressed to read some columns, and only these are cached. `packed` keeps the compressed bytes, to read
 other columns later. Field ids are those in "Manifests" of Iceberg's specification.
 """
@@ -59,8 +60,9 @@ ABSENT: Final = Absent()
 
 
 class Listed(NamedTuple):
-    """A manifest's entry in the manifest list: location, and the spec and sequence number that its files inherit.
+    """Entry of a manifest in the manifest list.
 
+    Its files inherit the spec and the sequence number.
     `files`, `rows`: counts of live files and their rows; None if unknown.
     """
 
@@ -73,8 +75,9 @@ class Listed(NamedTuple):
 
 @dataclass(slots=True)
 class Manifest:
-    """Live files of a manifest in columns; `partition`: by field position, the value of each file.
+    """Live files of a manifest, in columns.
 
+    `partition`: by field position, the value of each file.
     `spec`: ids of its partition fields; a field that the manifest lacks is None in `partition`. `kept`: cached entries
     of the files' maps (`LOWER`, ..), by map and column id, one per file.
     """
@@ -109,7 +112,10 @@ class Manifest:
 
 
 class Places(NamedTuple):
-    """Rows, and the positions of wanted fields by field id; partition fields as `_OF_PARTITION` minus position."""
+    """Rows, and the positions of wanted fields by field id.
+
+    Partition fields have the ids `_OF_PARTITION` minus position.
+    """
 
     rows: AvroRows
     node: Node
@@ -142,8 +148,9 @@ def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[
 
 
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
-    """Number each partition field by its position in the spec; return the numbers, None if field ids are missing.
+    """Number each partition field by its position in the spec.
 
+    Returns the numbers, None if field ids are missing.
     A manifest may lack fields, such as fields of a dropped column. Writers that use other numbers write all fields.
     """
     ids: list[int | None] = [one.get("field-id") for one in fields]
@@ -202,7 +209,10 @@ def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _type_of(record: Mapping[str, Any], field_id: int) -> Any:
-    """Return the type of a record field without the null branch, which some writers add to every field."""
+    """Return the type of a record field without its null branch.
+
+    Some writers add a null branch to every field.
+    """
     kind = next((one["type"] for one in record["fields"] if one.get("field-id") == field_id), None)
     branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
     return branches[0] if len(branches) == 1 else None

@@ -102,7 +102,10 @@ def _named(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str,
 
 
 def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> list[ListedManifest]:
-    """Return the manifests that a version 1 snapshot lists itself; each header has the partition spec."""
+    """Return the manifests that a version 1 snapshot lists itself.
+
+    The header of each manifest has its partition spec.
+    """
     io.fetch(list(locations))
     found = []
     for location in locations:

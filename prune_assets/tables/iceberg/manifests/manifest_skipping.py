@@ -1,5 +1,6 @@
-"""The manifest list as evidence: the range of partition values in each manifest, before a manifest is read.
+"""The manifest list as evidence, before a manifest is read.
 
+It has the range of partition values in each manifest.
 Bounds [19700, 19702] of `day(ts)` imply that `ts` is in those three days, like single values in `partition_values.py`.
 """
 
@@ -34,7 +35,7 @@ _CUT_AT = 16
 
 
 def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return the outcomes of a leaf that the manifest list leaves possible in the files of each manifest."""
+    """Return the outcomes of a leaf per manifest, from the manifest list."""
     outcomes = unknown(len(snapshot.summaries))
     for field in snapshot.partition_fields:
         if field.source != column.field_id or field.transform == "void":
@@ -82,7 +83,7 @@ def _bounds(
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
-    """Return bounds of the column in each manifest, as if each manifest were a file of one row."""
+    """Return bounds of the column per manifest, as for a file of one row."""
     lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
     no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)
@@ -116,8 +117,9 @@ def _last(column: IcebergColumn, value: Any) -> Any:
 
 
 def _beyond_cut(upper: bytes | None) -> bytes | None:
-    """Return an upper bound that also holds if the given one was truncated to 16 bytes or characters without rounding.
+    """Return an upper bound that also holds if it was truncated.
 
+    Some writers truncate to 16 bytes or characters without rounding up.
     DuckDB truncates strings without rounding up (duckdb/duckdb-iceberg#1047).
     """
     if upper is None or _CUT_AT not in {len(upper), len(upper.decode(errors="replace"))}:

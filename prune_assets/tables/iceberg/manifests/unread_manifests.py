@@ -1,4 +1,7 @@
-"""Estimate rows and bytes of files in unread manifests, for reports: known totals are spread over the files."""
+"""Estimate rows and bytes of files in unread manifests, for reports.
+
+Known totals are spread over the files.
+"""
 
 from __future__ import annotations
 

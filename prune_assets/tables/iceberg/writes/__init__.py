@@ -1,1 +1,1 @@
-"""Write and rewrite Iceberg tables: layout as table properties, conditions of rewrites, checks of snapshots."""
+"""Write and rewrite Iceberg tables."""

@@ -50,7 +50,9 @@ def spark_name(transform: str) -> str:
 
 
 def parse_transform(text: str) -> PartitionTransform:
-    """Parse a `partition_by` entry; an entry that is not a function call is a column name.
+    """Parse a `partition_by` entry.
+
+    An entry that is not a function call is a column name.
 
     >>> parse_transform("bucket(16, id)"), parse_transform("day(ts)").transform, parse_transform("day").column
     (PartitionTransform(column='id', transform='bucket', width=16), 'days', 'day')
@@ -85,8 +87,9 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
 def transforms_kept(
     layout: LayoutSpec, snapshot: IcebergSnapshot | None, name: str, *, by: str = "optimize"
 ) -> list[PartitionTransform]:
-    """Return the fields of the current spec. Raises LayoutError for a layout with other fields; `by`: the operation.
+    """Return the fields of the current spec.
 
+    Raises LayoutError for a layout with other fields; `by`: the operation.
     Returns the fields of the layout for a new table (`snapshot` is None).
     """
     mine = list(map(parse_transform, layout.partition_by))
@@ -103,7 +106,7 @@ def transforms_kept(
 
 
 def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTransform]) -> bool:
-    """Return True if two specs partition the rows the same way, ignoring the case of names."""
+    """Return True if two specs partition rows equally, ignoring case."""
     return [each._replace(column=each.column.casefold()) for each in mine] == [
         each._replace(column=each.column.casefold()) for each in theirs
     ]
@@ -112,7 +115,7 @@ def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTrans
 def with_partition_values(
     frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
 ) -> tuple[DataFrame, list[str]]:
-    """Return a frame with one more column per partition field, and the names of these columns.
+    """Add one column per partition field; return their names too.
 
     Rows are arranged by these columns. Strings get a prefix, so that an empty string is not treated as null.
     """

@@ -1,4 +1,4 @@
-"""Files that a commit to an Iceberg table added and removed, and the check that added files have the layout."""
+"""Check the files that a commit to an Iceberg table added."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ WRITE_ID = "prune-assets.write"
 
 
 class SnapshotChange(NamedTuple):
-    """A snapshot, and the locations of files that its commit added and removed, as in the metadata."""
+    """A snapshot, and the files that its commit added and removed.
+
+    Files are given by their locations in the metadata.
+    """
 
     snapshot: IcebergSnapshot
     added: tuple[str, ...]
@@ -81,8 +84,9 @@ def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
 def prove(
     name: NameInSession, change: SnapshotChange, layout: LayoutSpec, *, rows: int | None = None
 ) -> MetadataIndex | None:
-    """Check the files that a commit added; return their metadata, None if it added no files.
+    """Check the files that a commit added.
 
+    Returns their metadata, None if it added no files.
     Raises UnprovenWrite, with the rollback statement, if they do not match the layout or `rows`.
     """
     from parquet_core.layout import check_index

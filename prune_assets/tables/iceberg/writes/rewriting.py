@@ -77,7 +77,10 @@ def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewri
 
 
 def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -> list[str]:
-    """Return the calls that rewrite the groups, each with the conditions of groups in different partitions."""
+    """Return the calls that rewrite the groups.
+
+    Each call has the conditions of groups in different partitions.
+    """
     by_partition: dict[str, list[int]] = defaultdict(list)
     files: dict[int, list[int]] = defaultdict(list)
     for number, group in sorted(rewrite.group_of.items()):
@@ -141,7 +144,10 @@ def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
 
 
 def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) -> Rewritten:
-    """Store the layout in the table, run Iceberg's rewrites of the groups, and check the result."""
+    """Rewrite the groups with Iceberg's procedures, and check the result.
+
+    The layout is stored in the table first.
+    """
     named, layout = name_in_session(table.name, spark), rewrite.layout
     present = table.snapshot.metadata.properties
     options = _bloom_options(spark, named, rewrite, present)
@@ -155,7 +161,10 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
 
 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
-    """Return bloom filter options; counts distinct values of columns for which the table has no such property."""
+    """Return bloom filter options.
+
+    Counts the distinct values of columns for which the table has no such property.
+    """
     from pyspark.sql import functions as fn
 
     layout = rewrite.layout
@@ -193,8 +202,9 @@ def _proven(spark: SparkSession, table: IcebergTable, named: NameInSession, layo
 def conditions_of(
     table: IcebergTable, rewrite: Rewrite, named: NameInSession, groups: Sequence[list[int]]
 ) -> Iterator[str]:
-    """Yield the condition that selects each group, given by file numbers; `TRUE` if nothing restricts it.
+    """Yield the condition that selects each group of files.
 
+    Files are given by their numbers. `TRUE` if nothing restricts the group.
     Iceberg's procedures do not accept file names. A condition consists of the partition and a range of the leading sort
     key that contains no other file; Iceberg selects all files that may hold such rows.
     """
@@ -246,7 +256,10 @@ def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
 
 
 def _of_key(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
-    """Yield a condition that is true for the leading key's values in some files, if their bounds are known."""
+    """Yield a condition on the leading key that all rows of files satisfy.
+
+    Yields nothing if the bounds are unknown.
+    """
     rows = from_numpy(bounds.row_count)
     has_values = filled(pc.less(bounds.null_count, rows), value=True)
     lower, upper = bounds.lower.filter(has_values), bounds.upper.filter(has_values)

@@ -1,4 +1,7 @@
-"""Express a layout as Iceberg table properties, which its Parquet writer reads, and as the table's sort order."""
+"""Express a layout as Iceberg table properties and sort order.
+
+Iceberg's Parquet writer reads the properties.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,10 @@ def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) ->
 
 
 def _filter_bytes(distinct: int, probability: float) -> int:
-    """Return the bytes of parquet-java's filter: a power of two, with 8 bits per value in a block."""
+    """Return the bytes of parquet-java's bloom filter.
+
+    They are a power of two, with 8 bits per value in a block.
+    """
     bits = -8 * distinct / math.log1p(-(probability ** (1 / 8)))
     return 1 << math.ceil(math.log2(max(256, bits) / 8))
 
@@ -140,7 +146,10 @@ def creation(
 
 
 def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
-    """Return the keys of the table's sort order as SQL; a transform, which no layout has, as its text."""
+    """Return the keys of the table's sort order as SQL.
+
+    A transform, which no layout has, is returned as its text.
+    """
     metadata = snapshot.metadata
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     keys = []

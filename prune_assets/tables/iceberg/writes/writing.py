@@ -1,5 +1,6 @@
-"""Write a DataFrame to an Iceberg table: store the layout in its catalog; Iceberg writes and commits the files.
+"""Write a DataFrame to an Iceberg table.
 
+The layout is stored in the table; Iceberg writes and commits the files.
 Rows are passed to Iceberg in the order of the layout, as for other formats, so Iceberg's own distribution is disabled
 for the write. The table stores the layout as properties and sort order for later writers.
 """
@@ -64,7 +65,10 @@ _OUTSIDE = "prune-assets: a row outside of where"
 
 @dataclass(frozen=True, slots=True)
 class _Arranged:
-    """Rows in the order of the layout `bound`, and table properties to set and to remove."""
+    """Rows in the order of the layout `bound`.
+
+    `properties`, `removed`: table properties to set and to remove.
+    """
 
     frame: DataFrame
     bound: WriteLayout
@@ -170,7 +174,10 @@ def _give_layout(
     arranged: _Arranged,
     before: IcebergSnapshot | None,
 ) -> IcebergSnapshot:
-    """Create the table, or update its properties and sort order where they differ; return its new state."""
+    """Create the table, or update its properties and sort order.
+
+    Returns its new state.
+    """
     spark = frame.sparkSession
     if before is None:
         spark.sql(creation(named.table, column_definitions(frame.schema), transforms, arranged.properties))
@@ -182,7 +189,10 @@ def _give_layout(
 
 
 def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table: IcebergSnapshot) -> tuple[int, str]:
-    """Write and commit the rows; return the number of rows and the write id of the snapshot."""
+    """Write and commit the rows.
+
+    Returns the number of rows and the write id of the snapshot.
+    """
     from pyspark.sql import functions as fn
 
     write_id, version = uuid4().hex, _version(table)
