@@ -88,8 +88,7 @@ def min_max(
 ) -> tuple[Any, Any]:
     """Return the minimum and maximum of a column, without Spark.
 
-    Only rows that the predicate selects count.
-    Reads only row groups whose bounds exceed the values already found.
+    Only rows that the predicate selects count. Reads only row groups whose bounds exceed the values already found.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

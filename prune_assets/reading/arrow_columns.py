@@ -223,9 +223,8 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
 def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
     """Return the leaves of a nested column in a file.
 
-    Empty if the file lacks the column.
-    Readers match by structure, because writers name list entries differently: `list.item`, `list.element`,
-    `bag.array_element`, ..
+    Empty if the file lacks the column. Readers match by structure, because writers name list entries differently:
+    `list.item`, `list.element`, `bag.array_element`, ..
     """
     found = tuple(leaf for leaf in kind.by_any_case.get(in_any_case(name), ()) if leaf.path[0] == name)
     if not found and name not in columns.filled and lacks_column(name, kind):

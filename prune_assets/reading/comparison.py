@@ -37,7 +37,7 @@ class Answer:
 class MeasuredRead:
     """Measurements of one way of reading.
 
-    They are the answer, the output of Spark's scans, and the best time of a few rounds.
+    They consist of the answer, the output of Spark's scans, and the best time of a few rounds.
     `read_bytes`: includes footers and page indexes; None if unknown. `seconds`: None if the ways read about the same
     volume, because time differences would be noise.
     """

@@ -83,8 +83,8 @@ def counting_bytes(spark: SparkSession) -> Iterator[None]:
 def bytes_read(df: DataFrame) -> int | None:
     """Return the bytes that the tasks of a collected `df` read.
 
-    They include footers and page indexes. None if unknown.
-    They are unknown if `counts_bytes` is False for the session, or if it has run a thousand other queries since.
+    They include footers and page indexes. None if unknown. They are unknown if `counts_bytes` is False for the session,
+    or if it has run a thousand other queries since.
     """
     session = df.sparkSession
     if not counts_bytes(session):

@@ -53,8 +53,8 @@ class ReadStats:
     def bytes_expected(self) -> int:
         """Expected compressed bytes: the read columns in the planned rows.
 
-        All rows are assumed to have the same size.
-        A read fetches more if pages have other rows too, and less if the predicate selects few of these rows.
+        All rows are assumed to have the same size. A read fetches more if pages have other rows too, and less if the
+        predicate selects few of these rows.
         """
         return sum(scan.expected_bytes() for scan in self._scans)
 

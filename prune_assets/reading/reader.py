@@ -60,9 +60,8 @@ def read(
 ) -> DataFrame:
     """Return the rows of a table that a predicate selects.
 
-    Only files that may hold such rows are read.
-    Rows and schema equal `spark.read.parquet(table).where(where)`. A Delta table is read at the requested version and
-    needs no package except Spark. `spark` is a SparkSession here:
+    Only files that may hold such rows are read. Rows and schema equal `spark.read.parquet(table).where(where)`. A Delta
+    table is read at the requested version and needs no package except Spark. `spark` is a SparkSession here:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -127,8 +126,8 @@ def _plan_and_open(
 ) -> tuple[SparkRead, DataFrame, bool]:
     """Plan and open a table.
 
-    Plans again if files change before Spark lists them, because Spark might see part of a write.
-    Returns the plan, the DataFrame, and True if Spark reads only planned files.
+    Plans again if files change before Spark lists them, because Spark might see part of a write. Returns the plan, the
+    DataFrame, and True if Spark reads only planned files.
     """
 
     def attempt() -> tuple[SparkRead, DataFrame, bool]:
@@ -160,8 +159,8 @@ def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
 def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
     """Return True if Spark reads exactly the planned files.
 
-    A later file may hold rows outside the bounds.
-    A classic DataFrame keeps its list of files; Spark Connect lists files on every execution.
+    A later file may hold rows outside the bounds. A classic DataFrame keeps its list of files; Spark Connect lists
+    files on every execution.
     """
     plan = spark_read.plan
     if not plan.table.format.spark_lists_files:

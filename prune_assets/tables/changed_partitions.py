@@ -61,8 +61,8 @@ class PartitionChanges(NamedTuple):
 def partition_state(table: Path | str) -> dict[str, str] | None:
     """Return the fingerprint of each partition, keyed by its values as JSON.
 
-    None for a table without partition columns.
-    Also None if a partition value has no plain type (a transform or a time), or above MOST_PARTITIONS partitions.
+    None for a table without partition columns. Also None if a partition value has no plain type (a transform or a
+    time), or above MOST_PARTITIONS partitions.
     """
     try:
         columns = _columns(table)

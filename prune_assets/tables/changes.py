@@ -58,8 +58,8 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 def table_fingerprint(table: Path | str) -> str:
     """Return the fingerprint of a table.
 
-    It is the version, or a hash of the names, sizes and times of the files.
-    Raises TableNotFound if the location has no table.
+    It is the version, or a hash of the names, sizes and times of the files. Raises TableNotFound if the location has no
+    table.
     """
     return fingerprint_text(_fingerprint(table))
 

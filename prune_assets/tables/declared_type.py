@@ -39,8 +39,8 @@ _TIME = re.compile(r"time\(\d\)")
 class DeclaredType(NamedTuple):
     """Declared type of a column.
 
-    `declared` has the table's names, `stored` the names of files inside lists and maps.
-    Outside lists and maps, both have the table's names.
+    `declared` has the table's names, `stored` the names of files inside lists and maps. Outside lists and maps, both
+    have the table's names.
     """
 
     declared: pa.DataType

@@ -132,8 +132,7 @@ class Format:
     def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
         """Return the functions that write a table.
 
-        `by_path`: True if a path names the table, not a catalog.
-        Raises UnsupportedFeature for a read-only table.
+        `by_path`: True if a path names the table, not a catalog. Raises UnsupportedFeature for a read-only table.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):
             why = self.read_only or f"tables of {self.name} are read only; write to another place"

@@ -105,8 +105,8 @@ _ATTEMPTS = 3
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
     """Return the result of an attempt, after up to two retries.
 
-    Retries after StaleListing, and for a result that is not steady.
-    The third attempt is the last. Its result is returned, or its error raised, in any case.
+    Retries after StaleListing, and for a result that is not steady. The third attempt is the last. Its result is
+    returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])
     >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)

@@ -162,8 +162,8 @@ class Table(TableDefaults, Protocol):
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return the constants of some files.
 
-        `files`: ascending index numbers. `names`: the columns to read.
-        Constants are partition columns, and columns that a file lacks although the table has a value for them.
+        `files`: ascending index numbers. `names`: the columns to read. Constants are partition columns, and columns
+        that a file lacks although the table has a value for them.
         """
 
     def unread(self) -> NDArray[np.bool_]:

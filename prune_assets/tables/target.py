@@ -44,8 +44,8 @@ class Target(NamedTuple):
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
     """Resolve a path or a name in a catalog to a write target.
 
-    `name`: the format, default: the table's format.
-    Refuses a table whose catalog would not see the written files, or would read them differently.
+    `name`: the format, default: the table's format. Refuses a table whose catalog would not see the written files, or
+    would read them differently.
     """
     _check_name(name)
     if session is not None:
@@ -71,9 +71,8 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
 def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:
     """Raise if a table cannot be written to a path; starts no Spark.
 
-    `name`: the format, default: the existing format.
-    Does not check what requires a session: a name without a slash that is not a path may be a table of its catalogs,
-    and the session may have the credentials of a store.
+    `name`: the format, default: the existing format. Does not check what requires a session: a name without a slash
+    that is not a path may be a table of its catalogs, and the session may have the credentials of a store.
     """
     _check_name(name)
     path = os.fspath(table)

@@ -1,9 +1,8 @@
 """Predict the bytes that a predicate keeps after a rewrite.
 
-The picked files are assumed to be sorted by the key.
-Rows are sampled from the bounds of the current row groups, as for the hints of a plan. Conditions on the leading key
-and on partition values are evaluated for the predicted pages. Conditions on other columns are assumed to be as
-selective as today. The kept bytes are rounded up to whole pages.
+The picked files are assumed to be sorted by the key. Rows are sampled from the bounds of the current row groups, as for
+the hints of a plan. Conditions on the leading key and on partition values are evaluated for the predicted pages.
+Conditions on other columns are assumed to be as selective as today. The kept bytes are rounded up to whole pages.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
 class Pieces(NamedTuple):
     """Pages that a rewrite would make.
 
-    `group`, `file`: the group, and one of its files. `share`: share of the group's bytes. `bounds`: bounds of the
-    key.
+    `group`, `file`: the group, and one of its files. `share`: share of the group's bytes. `bounds`: bounds of the key.
     """
 
     group: Numbers

@@ -1,7 +1,7 @@
 """Rewrite some files of a Delta table.
 
-Decides which versions allow it, and how the new files are clustered.
-New files are moved to partition directories, from which some readers take partition values.
+Decides which versions allow it, and how the new files are clustered. New files are moved to partition directories, from
+which some readers take partition values.
 """
 
 from __future__ import annotations
@@ -90,8 +90,7 @@ def _put_into_partitions(
 ) -> dict[str, NewFile]:
     """Move new files from group directories to partition directories.
 
-    Returns the moved files by their old path.
-    New files have the partition values of the files that they replace.
+    Returns the moved files by their old path. New files have the partition values of the files that they replace.
     """
     import deltalog
     from deltalog.table.data_paths import data_directory

@@ -1,9 +1,8 @@
 """Write a DataFrame to a Delta table.
 
-Spark writes the files, and a commit to the log publishes them.
-Each write has its own directory inside the table, `write-<32 hexadecimal digits>`, which no reader sees before a commit
-names its files. An interrupted write leaves the directory; `vacuum` removes it after the retention period, like all
-files that are in no version.
+Spark writes the files, and a commit to the log publishes them. Each write has its own directory inside the table,
+`write-<32 hexadecimal digits>`, which no reader sees before a commit names its files. An interrupted write leaves the
+directory; `vacuum` removes it after the retention period, like all files that are in no version.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of columns that a data file lacks.
 
-The value is the partition value, else the initial default, else null.
-Source: "Column Projection" in Iceberg's specification. Files migrated from Hive lack partition columns.
+The value is the partition value, else the initial default, else null. Files migrated from Hive lack partition columns.
+Source: "Column Projection" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def absent_values(
 ) -> Mapping[str, pa.Scalar]:
     """Return the values of flat columns that a file lacks, by name.
 
-    Columns of unknown value are left out.
-    Columns that are null in every file that lacks them are left out too; the reader fills in the nulls.
+    Columns of unknown value are left out. Columns that are null in every file that lacks them are left out too; the
+    reader fills in the nulls.
     """
     kind = index.groups.kinds[int(index.groups.kind[file])]
     values = {}

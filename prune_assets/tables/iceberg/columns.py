@@ -56,8 +56,8 @@ def spark_name(kind: str) -> str | None:
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
     """Return the leaves of a schema.
 
-    `filled`: ids of columns that may have values in files that lack them.
-    Raises ValueError if two leaves have one id, because their values in files could be mixed up.
+    `filled`: ids of columns that may have values in files that lack them. Raises ValueError if two leaves have one id,
+    because their values in files could be mixed up.
     """
     found = list(_leaves(schema.fields, (), filled))
     if len({column.field_id for column in found}) < len(found):

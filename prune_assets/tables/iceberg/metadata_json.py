@@ -1,8 +1,8 @@
 """Prepare the JSON of a metadata file for pyiceberg.
 
-pyiceberg requires more than Iceberg's specification.
-Version 1 of the format: partition fields without ids get the ids 1000, 1001, .., and a snapshot may list its manifests
-itself. Types that pyiceberg lacks, such as `variant`, become an `OtherType`, so that the other columns can be read.
+pyiceberg requires more than Iceberg's specification. In version 1 of the format, partition fields without ids get the
+ids 1000, 1001, .., and a snapshot may list its manifests itself. Types that pyiceberg lacks, such as `variant`, become
+an `OtherType`, so that the other columns can be read.
 """
 
 from __future__ import annotations

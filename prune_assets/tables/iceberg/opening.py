@@ -63,8 +63,7 @@ def looking_ahead(location: Location) -> Iterator[None]:
 def metadata_place(location: Location) -> str | None:
     """Return the address of a table's metadata file.
 
-    The location is the metadata file itself, or a table whose current file is returned.
-    None if missing.
+    The location is the metadata file itself, or a table whose current file is returned. None if missing.
     """
     if not isinstance(location, str | os.PathLike):
         return None
@@ -214,8 +213,8 @@ def _described(snapshot: Snapshot) -> dict[str, Any]:
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
     """Yield the partition values and an identity of each file.
 
-    The values belong to columns in the current spec. The identity is a string of the path and the delete files.
-    For year, month, day and hour transforms the value is the start of the interval.
+    The values belong to columns in the current spec. The identity is a string of the path and the delete files. For
+    year, month, day and hour transforms the value is the start of the interval.
     """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 

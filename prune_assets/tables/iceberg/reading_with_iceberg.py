@@ -1,9 +1,8 @@
 """Read a table in a session's catalog with Iceberg itself.
 
-Iceberg handles deletes, evolution and defaults.
-If the plan keeps fewer files than manifests alone would, exactly these files are staged as a set of scan tasks, like
-Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the filters it is given. In both cases no filter
-uses a column by which Iceberg skips rows that Spark selects.
+Iceberg handles deletes, evolution and defaults. If the plan keeps fewer files than manifests alone would, exactly these
+files are staged as a set of scan tasks, like Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the
+filters it is given. In both cases no filter uses a column by which Iceberg skips rows that Spark selects.
 """
 
 from __future__ import annotations

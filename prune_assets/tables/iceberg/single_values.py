@@ -1,7 +1,7 @@
 """Convert Iceberg's single values to comparable Arrow arrays.
 
-The values are encoded as in manifests, or Python objects.
-Source: "Binary single-value serialization" in Iceberg's specification. Invalid encodings become null.
+The values are encoded as in manifests, or Python objects. Source: "Binary single-value serialization" in Iceberg's
+specification. Invalid encodings become null.
 """
 
 from __future__ import annotations

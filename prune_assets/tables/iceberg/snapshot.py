@@ -142,8 +142,8 @@ def open_iceberg(
 ) -> IcebergSnapshot:
     """Open a snapshot by the address of a metadata file.
 
-    `version`: its id, by default the current one.
-    Metadata files never change, so the last opened snapshots are cached in memory.
+    `version`: its id, by default the current one. Metadata files never change, so the last opened snapshots are cached
+    in memory.
     """
     io = MetadataFiles(place.rpartition("/")[0].rpartition("/")[0], allow)
     asked = io.found(place), version, timestamp, tuple(allow), os.environ.get(ALLOW)

@@ -122,9 +122,8 @@ class IcebergTable(LoggedTable):
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
         """Return the bounds of a column from the manifests already read.
 
-        None for an unsupported column.
-        Also None for a column that the name mapping lacks: files without field ids read as null there, whatever their
-        bounds claim.
+        None for an unsupported column. Also None for a column that the name mapping lacks: files without field ids read
+        as null there, whatever their bounds claim.
         """
         from prune_assets.tables.iceberg.file_bounds import enclosing_bounds
 
@@ -191,8 +190,8 @@ class IcebergTable(LoggedTable):
     def count_rows(self, index: MetadataIndex) -> None:
         """Fill in row counts of unopened files, from the metadata.
 
-        Only reports need them; plans do not.
-        For unread manifests, the manifest list has the row counts, and the snapshot summary the total bytes.
+        Only reports need them; plans do not. For unread manifests, the manifest list has the row counts, and the
+        snapshot summary the total bytes.
         """
         if index.groups.opened is None or index.groups.opened.all():
             return
@@ -208,8 +207,8 @@ class IcebergTable(LoggedTable):
     def deleted_rows(self) -> NDArray[np.int64]:
         """Count the rows per file that position deletes delete.
 
-        Reads delete files that have no count per data file in the manifests.
-        Rows deleted by equality deletes are unknown without the data, and are not counted.
+        Reads delete files that have no count per data file in the manifests. Rows deleted by equality deletes are
+        unknown without the data, and are not counted.
         """
         from prune_assets.tables.iceberg.deletes import count_positions
 

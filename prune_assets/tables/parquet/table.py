@@ -151,9 +151,8 @@ class ParquetTable(TableDefaults):
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may refer to.
 
-    Columns in directory names take precedence over columns in files.
-    If the names differ in case, the session determines which column is meant. Then the column in files represents both,
-    and is marked so that it does not prune.
+    Columns in directory names take precedence over columns in files. If the names differ in case, the session
+    determines which column is meant. Then the column in files represents both, and is marked so that it does not prune.
     """
     in_directories = {column.path[0] for column in index.groups.partitions}
     in_files = {column.path[0] for column in index.groups.columns}

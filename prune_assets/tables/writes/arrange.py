@@ -45,9 +45,8 @@ _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
     """Return the data in the order of the layout, and writer options.
 
-    Takes one pass over the data.
-    Strings to partition by are replaced by their directory names. Otherwise Spark would compute the names of a column
-    with nulls itself and sort again by them, which loses the order inside partitions.
+    Takes one pass over the data. Strings to partition by are replaced by their directory names. Otherwise Spark would
+    compute the names of a column with nulls itself and sort again by them, which loses the order inside partitions.
     """
     check_row_group_rows(df.sparkSession, layout.row_group_rows)
     keys = (*bound.keys, *map(SortKey, bound.curve_by))

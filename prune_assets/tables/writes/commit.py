@@ -1,7 +1,6 @@
 """Commit staged files to a plain directory, atomically by a journal.
 
-The same commit removes the replaced files.
-Steps of a commit, while the writer holds the directory's lock:
+The same commit removes the replaced files. Steps of a commit, while the writer holds the directory's lock:
 
 1. The staged files are synced to disk.
 2. The journal, which names all files to add and remove, is renamed to its final name. From here on the write counts.
@@ -56,9 +55,9 @@ class Recovered:
 def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
     """Move staged files into their table, and remove the replaced files.
 
-    The table is the directory that contains `stage`. Returns the new paths.
-    An error before the first removal leaves the table unchanged. Raises WrongUse if the table, or a directory of
-    replaced files, has become a Delta, Iceberg or Hudi table meanwhile.
+    The table is the directory that contains `stage`. Returns the new paths. An error before the first removal leaves
+    the table unchanged. Raises WrongUse if the table, or a directory of replaced files, has become a Delta, Iceberg or
+    Hudi table meanwhile.
     """
     if not staged and not replaced:
         return ()

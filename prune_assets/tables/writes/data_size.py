@@ -34,9 +34,9 @@ def file_count(size: DataSize, layout: LayoutSpec) -> int:
 def row_group_rows(size: DataSize, layout: LayoutSpec, *, is_limited: bool = True) -> int:
     """Return the rows per row group.
 
-    The layout's number, or the smaller of its limits by rows and by bytes.
-    The result is set as a limit if bloom filters are written, so that no row group holds more distinct values than its
-    filter was sized for. `is_limited`: True if the writer supports a row limit.
+    The layout's number, or the smaller of its limits by rows and by bytes. The result is set as a limit if bloom
+    filters are written, so that no row group holds more distinct values than its filter was sized for. `is_limited`:
+    True if the writer supports a row limit.
     """
     if layout.row_group_rows is not None:
         return layout.row_group_rows

@@ -39,8 +39,8 @@ def places_of(codes: Sequence[Codes], rows: int) -> Codes:
 def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
     """Return the starts of `parts` ranges of equal size.
 
-    One entry per range, ascending: (first row in the sample, number of the range).
-    Rows with equal keys are never split, so there may be fewer ranges; the number counts as if they were split.
+    One entry per range, ascending: (first row in the sample, number of the range). Rows with equal keys are never
+    split, so there may be fewer ranges; the number counts as if they were split.
     """
     rows = np.flatnonzero(drawn)
     rows = rows[np.argsort(places[rows], kind="stable")]
@@ -58,9 +58,9 @@ def at_partitions(
 ) -> list[tuple[int, bool]]:
     """Move starts of files to starts of partitions nearby.
 
-    A start moves by at most half a file.
-    Returns (first row in the sample, True if a partition starts there) per file. Otherwise, a partition with only a few
-    rows beyond a start would get a small file for them. `starts`: the rows of `cuts`.
+    A start moves by at most half a file. Returns (first row in the sample, True if a partition starts there) per file.
+    Otherwise, a partition with only a few rows beyond a start would get a small file for them. `starts`: the rows of
+    `cuts`.
 
     >>> rows = np.arange(30)
     >>> at_partitions([10, 20], rows, np.ones(30, np.bool_), rows // 13, 3)

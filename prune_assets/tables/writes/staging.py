@@ -77,8 +77,8 @@ def _remove_empty(directories: list[Path]) -> None:
 def prove(stage: Path, *, rows: int) -> list[StagedFile]:
     """Read back the footers of the staged files.
 
-    They are sorted by name, which is the order of the sort key.
-    Raises MalformedFile if a footer cannot be read, or if the files do not hold `rows` rows in total.
+    They are sorted by name, which is the order of the sort key. Raises MalformedFile if a footer cannot be read, or if
+    the files do not hold `rows` rows in total.
     """
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
     counted = sum(file.rows for file in staged)

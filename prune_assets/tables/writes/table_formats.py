@@ -63,8 +63,8 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 def refuse_unread(table: object) -> None:
     """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    It is a local Hudi or Iceberg directory, or inside a table of any format.
-    Such directories also hold rows of old versions, which a plain Parquet read would return.
+    It is a local Hudi or Iceberg directory, or inside a table of any format. Such directories also hold rows of old
+    versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
@@ -124,8 +124,7 @@ def table_inside(table: object) -> tuple[str, Path] | None:
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:
     """Raise WrongUse if a directory or a parent belongs to a table.
 
-    `formats`: names of the formats to check.
-    Checks each directory as given and with symbolic links resolved.
+    `formats`: names of the formats to check. Checks each directory as given and with symbolic links resolved.
     """
     seen: set[Path] = set()
     for directory in directories:

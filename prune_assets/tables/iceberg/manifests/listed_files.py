@@ -1,7 +1,7 @@
 """Live files of a snapshot, numbered in manifest order.
 
-A manifest is read when one of its files is needed.
-The manifest list has the file count of each manifest, so files of unread manifests have numbers too.
+A manifest is read when one of its files is needed. The manifest list has the file count of each manifest, so files of
+unread manifests have numbers too.
 """
 
 from __future__ import annotations

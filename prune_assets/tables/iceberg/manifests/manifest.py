@@ -1,8 +1,8 @@
 """A manifest: path, size, partition and bounds of each live file.
 
-Bounds are read for the columns of a predicate only.
-A manifest is decompressed to read some columns, and only these are cached. `packed` keeps the compressed bytes, to read
-other columns later. Field ids are those in "Manifests" of Iceberg's specification.
+Bounds are read for the columns of a predicate only. A manifest is decompressed to read some columns, and only these are
+cached. `packed` keeps the compressed bytes, to read other columns later. Field ids are those in "Manifests" of
+Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
     """Number each partition field by its position in the spec.
 
-    Returns the numbers, None if field ids are missing.
-    A manifest may lack fields, such as fields of a dropped column. Writers that use other numbers write all fields.
+    Returns the numbers, None if field ids are missing. A manifest may lack fields, such as fields of a dropped column.
+    Writers that use other numbers write all fields.
     """
     ids: list[int | None] = [one.get("field-id") for one in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}

@@ -1,7 +1,7 @@
 """The manifest list as evidence, before a manifest is read.
 
-It has the range of partition values in each manifest.
-Bounds [19700, 19702] of `day(ts)` imply that `ts` is in those three days, like single values in `partition_values.py`.
+It has the range of partition values in each manifest. Bounds [19700, 19702] of `day(ts)` imply that `ts` is in those
+three days, like single values in `partition_values.py`.
 """
 
 from __future__ import annotations
@@ -119,8 +119,7 @@ def _last(column: IcebergColumn, value: Any) -> Any:
 def _beyond_cut(upper: bytes | None) -> bytes | None:
     """Return an upper bound that also holds if it was truncated.
 
-    Some writers truncate to 16 bytes or characters without rounding up.
-    DuckDB truncates strings without rounding up (duckdb/duckdb-iceberg#1047).
+    DuckDB truncates strings to 16 bytes or characters without rounding up (duckdb/duckdb-iceberg#1047).
     """
     if upper is None or _CUT_AT not in {len(upper), len(upper.decode(errors="replace"))}:
         return upper

@@ -89,8 +89,8 @@ def transforms_kept(
 ) -> list[PartitionTransform]:
     """Return the fields of the current spec.
 
-    Raises LayoutError for a layout with other fields; `by`: the operation.
-    Returns the fields of the layout for a new table (`snapshot` is None).
+    Raises LayoutError for a layout with other fields; `by`: the operation. Returns the fields of the layout for a new
+    table (`snapshot` is None).
     """
     mine = list(map(parse_transform, layout.partition_by))
     if snapshot is None:

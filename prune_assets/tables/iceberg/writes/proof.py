@@ -86,8 +86,8 @@ def prove(
 ) -> MetadataIndex | None:
     """Check the files that a commit added.
 
-    Returns their metadata, None if it added no files.
-    Raises UnprovenWrite, with the rollback statement, if they do not match the layout or `rows`.
+    Returns their metadata, None if it added no files. Raises UnprovenWrite, with the rollback statement, if they do not
+    match the layout or `rows`.
     """
     from parquet_core.layout import check_index
     from prune_assets.sql.semantics import SparkSemantics

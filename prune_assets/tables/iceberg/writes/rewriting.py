@@ -204,9 +204,9 @@ def conditions_of(
 ) -> Iterator[str]:
     """Yield the condition that selects each group of files.
 
-    Files are given by their numbers. `TRUE` if nothing restricts the group.
-    Iceberg's procedures do not accept file names. A condition consists of the partition and a range of the leading sort
-    key that contains no other file; Iceberg selects all files that may hold such rows.
+    Files are given by their numbers. `TRUE` if nothing restricts the group. Iceberg's procedures do not accept file
+    names. A condition consists of the partition and a range of the leading sort key that contains no other file;
+    Iceberg selects all files that may hold such rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None

@@ -1,8 +1,8 @@
 """Write a DataFrame to an Iceberg table.
 
-The layout is stored in the table; Iceberg writes and commits the files.
-Rows are passed to Iceberg in the order of the layout, as for other formats, so Iceberg's own distribution is disabled
-for the write. The table stores the layout as properties and sort order for later writers.
+The layout is stored in the table; Iceberg writes and commits the files. Rows are passed to Iceberg in the order of the
+layout, as for other formats, so Iceberg's own distribution is disabled for the write. The table stores the layout as
+properties and sort order for later writers.
 """
 
 from __future__ import annotations
