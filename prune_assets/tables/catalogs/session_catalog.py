@@ -137,7 +137,7 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
 def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
     """Return the columns of a table in its catalog.
 
-    Raises if the values of a column are not stored in the files.
+    Raises UnsupportedFeature if the values of a column are not stored in the files.
     """
     schema = spark.table(entry.name).schema
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)

@@ -41,7 +41,7 @@ class FileDeletes(NamedTuple):
 def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
     """Return the deletes per file number.
 
-    Only files that have deletes and whose manifests were read are included.
+    Includes only files that have deletes, and whose manifests were read.
     """
     if not snapshot.deletes:
         return {}

@@ -104,9 +104,9 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Return True if a leaf is safe for a float column.
+    """Return True if a leaf compares with no number close to zero.
 
-    It tests for null or NaN, or compares only with numbers that are not close to zero.
+    It tests for null or NaN, or compares only with other numbers.
     """
     match leaf:
         case Compare(_, _, value):

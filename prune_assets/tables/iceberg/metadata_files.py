@@ -55,7 +55,7 @@ class MetadataFiles:
     def found(self, location: str) -> DataFile:
         """Find a file by its location in the metadata.
 
-        Raises if it may not be opened or is missing.
+        Raises UnsupportedFeature if it may not be opened, and MalformedFile if it is missing.
         """
         place = allowed_place(self.root, place_of(location), self.allow)
         found = find_file(place)

@@ -60,7 +60,7 @@ def declared_type(table: IcebergTable, name: str) -> DeclaredType:
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
     """Open files with the table's schema.
 
-    Raises UnsupportedFeature if Spark would read them unlike Iceberg.
+    Raises UnsupportedFeature if Spark would read them differently from Iceberg.
     """
     schema, numbers = declared_schema(table), wanted.files.tolist()
     if not numbers:
@@ -83,7 +83,7 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 def _differs(index: MetadataIndex, kind: int) -> str:
     """Return why Spark would read other columns than Iceberg from files of one schema.
 
-    "" if it would not.
+    Return "" if the columns are the same.
     """
     called, stored = index.groups.kinds[kind], index.groups.names.kinds[kind]
     if called.is_unnamed:

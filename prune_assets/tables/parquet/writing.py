@@ -170,7 +170,7 @@ def _literal(path: str) -> str:
 def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
     """Return the columns in the order of the catalog's table.
 
-    Raises for other columns or partitions.
+    Raises WrongUse for other columns, and LayoutError for other partitions.
     """
     session = df.sparkSession
     frame = conformed(df, entry.name, columns_of(entry, session).fields)

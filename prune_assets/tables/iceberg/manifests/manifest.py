@@ -62,7 +62,7 @@ ABSENT: Final = Absent()
 class Listed(NamedTuple):
     """Entry of a manifest in the manifest list.
 
-    Its files inherit the spec and the sequence number.
+    Files of the manifest inherit its spec and its sequence number.
     `files`, `rows`: counts of live files and their rows; None if unknown.
     """
 
