@@ -1,1 +1,1 @@
-"""Tables read through Spark as a plan has it, and what their scans really read."""
+"""Read tables with a plan, through Spark or into Arrow, and measure the scans."""

@@ -1,4 +1,4 @@
-"""What Spark read of a table, put beside what its plan predicted."""
+"""Compare what Spark read of a table with the prediction of its plan."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
 
 READ = "Spark, as it ran"
-# A larger share of rows than this more or fewer is worth a word.
+# Relative difference in rows or files above which a note names it.
 TOLERANCE = 0.05
 
 
 def report_after(plan: Plan, df: DataFrame) -> SkipReport:
-    """Return the report of a plan with what Spark really read for `df`, which was read by that plan and collected.
+    """Return the plan's report with what Spark read for `df`.
 
-    With `spark` a SparkSession:
+    `df` must be read with that plan and collected.
+    `spark` is a SparkSession here:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -38,14 +39,14 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     >>> actual.name, actual.kept.files, actual.kept.rows
     ('Spark, as it ran', 1, 200)
 
-    The rows are those that came out of the scans; the bytes are all that tasks read, of footers and page indexes too.
-    Spark does not count these in vectored reads (its default) and on Spark Connect. Then they are the predicted bytes,
-    if rows and files came out as predicted. Otherwise they are the bytes of whole files: the report says so and shows
-    no share. A note names rows or files that differ by more than 5% from the prediction, or exceed it by so much where
-    it is an upper limit: the data changed, an action stopped early, or the prediction is wrong.
-    `df` may be followed by more operations, such as an aggregate, as long as this table alone is scanned in it.
+    The rows are the output rows of the scans. The bytes are all bytes that tasks read, including footers and page
+    indexes. Spark does not count bytes in vectored reads (its default) and on Spark Connect. The report then has the
+    predicted bytes if rows and files match the prediction, else the bytes of whole files without a share, and says so.
+    A note names rows or files that differ from the prediction by more than 5%, or exceed it by more
+    than 5% if it is an upper limit: the data changed, an action stopped early, or the prediction is wrong.
+    `df` may have further operations, such as an aggregate, if it scans no other table.
 
-    Raises WrongUse where nothing was collected on this object: `count()` and `write` run another plan.
+    Raises WrongUse if nothing was collected on this object: `count()` and `write` execute another plan.
     """
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
@@ -79,7 +80,10 @@ def _uncounted(df: DataFrame) -> str:
 
 
 def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:
-    """Put a difference into words; of a prediction that is an upper limit, only what is more."""
+    """Describe a difference.
+
+    "" within the tolerance, or if an upper limit was not reached.
+    """
     if predicted is None or abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""
     share = f"{(actual - predicted) / predicted:+.0%}" if predicted else "none predicted"

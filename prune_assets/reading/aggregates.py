@@ -1,4 +1,4 @@
-"""How many rows a predicate selects, whether it selects any, and the least and greatest value among them."""
+"""Aggregates of the rows that a predicate selects: count, existence, minimum and maximum."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def count(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> int:
-    """Return how many rows of a table a predicate selects, without Spark.
+    """Count the rows of a table that a predicate selects, without Spark.
 
-    Of row groups and pages that are proven to match wholly no value is read.
+    Row groups and pages whose rows are all proven to match are not read.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -40,7 +40,7 @@ def count(
     >>> pr.count(table, where="id < 150")
     150
 
-    Arguments and errors are those of `read_arrow`.
+    Takes the arguments and raises the errors of `read_arrow`.
     """
     planned = plan_rows(
         table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
@@ -58,7 +58,7 @@ def exists(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> bool:
-    """Tell whether a predicate selects at least one row of a table, without Spark.
+    """Return True if a predicate selects at least one row of a table, without Spark.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -68,7 +68,7 @@ def exists(
     >>> pr.exists(table, where="id = 150"), pr.exists(table, where="id = 1500")
     (True, False)
 
-    Arguments and errors are those of `read_arrow`.
+    Takes the arguments and raises the errors of `read_arrow`.
     """
     planned = plan_rows(
         table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
@@ -86,9 +86,9 @@ def min_max(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> tuple[Any, Any]:
-    """Return the least and the greatest value of a column among the rows that a predicate selects, without Spark.
+    """Return the minimum and maximum of a column, without Spark.
 
-    Only row groups whose bounds reach further than what was found are read.
+    Only rows that the predicate selects count. Reads only row groups whose bounds exceed the values already found.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -98,8 +98,8 @@ def min_max(
     >>> pr.min_max(table, "id", where="id > 42")
     (43, 999)
 
-    Both are None where no row has a value. NaN is greater than every number, as in Spark. Arguments and errors are
-    those of `read_arrow`.
+    Both are None if no row has a value. NaN is greater than every number, as in Spark. Takes the arguments and raises
+    the errors of `read_arrow`.
     """
     planned = plan_rows(
         table, where=where, columns=[column], session=session, version=version, timestamp=timestamp, allow=allow

@@ -1,4 +1,4 @@
-"""The columns of an Arrow result: their types, where each file has them, and values that a file has for all rows."""
+"""Columns of an Arrow result: types, leaves and constants per file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.table import DeletedRows
 
-# As Spark reads them; types that are not here stay as they are, or are refused.
+# Types as Spark reads them. Other types are kept, or refused in `as_spark`.
 _AS_SPARK = {
     pa.uint8(): pa.int16(),
     pa.uint16(): pa.int32(),
@@ -35,25 +35,28 @@ _AS_SPARK = {
 
 
 class ColumnNotRead(UnsupportedFeature):
-    """A column that is not read into Arrow, and why."""
+    """Raised for a column that is not read into Arrow; `why`: the reason."""
 
     def __init__(self, message: str, column: str = "", why: str = "") -> None:
-        """Keep the column and the reason with the message."""
+        """Store the column and the reason next to the message."""
         super().__init__(message)
         self.column, self.why = column, why
 
     def __reduce__(self) -> tuple[type[ColumnNotRead], tuple[str, str, str]]:
-        """Return how to unpickle the error: other processes raise it too."""
+        """Support pickling, because other processes raise this error too."""
         return ColumnNotRead, (str(self), self.column, self.why)
 
 
 def not_read(column: str, why: str) -> ColumnNotRead:
-    """Return the error that names a column that is not read."""
+    """Build the error for a column that is not read."""
     return ColumnNotRead(f"column {column!r}: {why}; name other columns, or let Spark read it", column, why)
 
 
 class FileColumns(NamedTuple):
-    """Of one file: the leaves that hold each column, the value of columns that it has for all rows, deleted rows."""
+    """Columns of one file.
+
+    `stored`: leaves per stored column. `constants`: values of columns that are constant in the file.
+    """
 
     stored: Mapping[str, tuple[LeafColumn, ...]]
     constants: Mapping[str, pa.Scalar]
@@ -64,10 +67,10 @@ class FileColumns(NamedTuple):
 class ArrowColumns:
     """Top-level columns of a planned table; can be pickled.
 
-    `types`: by name that in the result; `leaves`: by name what is read of files, nothing for partition columns.
-    `compared`: by path every column that a predicate may name. `in_files`: the types of nested columns with the names
-    that files use inside lists and maps. `filled`: columns that may have values where a file lacks them.
-    `null_tested`: columns of which only nulls matter, whatever type files store.
+    `types`: type in the result, by name. `leaves`: leaves to read, by name; partition columns have no entry.
+    `compared`: every column that a predicate may refer to, by path. `in_files`: types of nested columns with the names
+    that files use inside lists and maps. `filled`: columns that may have values in files that lack them.
+    `null_tested`: columns that are only tested for null, so that any stored type is accepted.
     """
 
     types: Mapping[str, pa.DataType]
@@ -79,11 +82,14 @@ class ArrowColumns:
 
     @property
     def constant_names(self) -> set[str]:
-        """The columns that files do not store."""
+        """Columns that files do not store."""
         return self.types.keys() - self.leaves.keys()
 
     def as_declared(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return values of a file in the table's type, if the column is nested: fields that the file lacks are null."""
+        """Convert a nested column of a file to the table's type.
+
+        Missing fields become null; other columns are kept.
+        """
         if name not in self.in_files:
             return values
         declared = self.types[name]
@@ -94,7 +100,10 @@ class ArrowColumns:
 
 
 def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, FileColumns]:
-    """Return the columns in files that are read, by their numbers in the index; UnsupportedFeature names one."""
+    """Return the columns of the files to read, by file number.
+
+    Raises UnsupportedFeature for an unreadable column.
+    """
     index, numbers = plan.index, plan.surviving_numbers.tolist()
     kinds: dict[tuple[int, frozenset[str]], tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
     found = {}
@@ -113,9 +122,10 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
 def _in_files_of_kind(
     columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-    """Return the leaves of each column in the files of one schema, and null for columns that they lack.
+    """Return the leaves of each column in the files of one schema.
 
-    `file`: the number of the first of these files. `given`: columns that the table gives values of for all rows.
+    Also returns nulls for the columns that these files lack.
+    `file`: number of the first of these files. `given`: columns for which the table has a constant in these files.
     """
     kind, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
@@ -137,7 +147,10 @@ def _in_files_of_kind(
 
 
 def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
-    """Return columns of a planned table by their names; ColumnNotRead for one whose type is not read."""
+    """Return columns of a planned table by name.
+
+    Raises ColumnNotRead for a type that is not read.
+    """
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
         _by_name(plan.index.groups.columns),
@@ -172,7 +185,10 @@ def _is_flat(leaves: Sequence[LeafColumn]) -> bool:
 
 
 def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -> dict[str, str]:
-    """Return why columns are not read, by column: for their types, or with `in_files` for a file that is read too."""
+    """Return the reasons per column that is not read.
+
+    The reason is its type, or with `in_files` also how a file stores it.
+    """
     unread: dict[str, str] = {}
     while True:
         try:
@@ -186,7 +202,10 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 
 
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
-    """Return the type of a nested column, and its type with the names of files inside lists and maps."""
+    """Return the type of a nested column.
+
+    Also returns the same type with the names of files inside lists and maps.
+    """
     try:
         declared = plan.table.declared_type(name)
     except UnsupportedFeature as error:
@@ -202,9 +221,10 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
 
 
 def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
-    """Return the leaves of a nested column in a file, none if the file lacks the column.
+    """Return the leaves of a nested column in a file.
 
-    Readers go by structure: writers name the entries of lists `list.item`, `list.element`, `bag.array_element`, ..
+    Empty if the file lacks the column. Readers match by structure, because writers name list entries differently:
+    `list.item`, `list.element`, `bag.array_element`, ..
     """
     found = tuple(leaf for leaf in kind.by_any_case.get(in_any_case(name), ()) if leaf.path[0] == name)
     if not found and name not in columns.filled and lacks_column(name, kind):
@@ -220,15 +240,16 @@ def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) ->
 
 
 def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) -> bool:
-    """Return True if Spark reads each value of a stored nested type as the same value of the table's type.
+    """Return True if Spark reads a stored type as the table's type.
 
+    Each value of the nested type must stay the same.
     `is_filled`: fields that a file lacks may have a default.
     """
     if pa.types.is_struct(wanted) and pa.types.is_struct(stored):
         types = {field.name: field.type for field in stored}
         spelled = {in_any_case(name) for name in types}
         missing = [field.name for field in wanted if field.name not in types]
-        # Versions of Spark differ on a struct without any of the fields: null, or a struct of nulls.
+        # Spark versions differ on a struct whose fields are all missing: null, or a struct of nulls.
         if len(missing) == wanted.num_fields or (missing and is_filled) or spelled & set(map(in_any_case, missing)):
             return False
         return all(_is_read_as(types[f.name], f.type, is_filled=is_filled) for f in wanted if f.name in types)
@@ -241,7 +262,7 @@ def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) ->
 
 
 def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:
-    """Return top-level columns of a planned table as it spells them, by default all; UnknownColumn for another."""
+    """Return top-level columns in the spelling of the table, by default all. Raises UnknownColumn."""
     every = [*plan.table.columns, *plan.table.partitions]
     if columns is None:
         return list(dict.fromkeys(column.path[0] for column in every))
@@ -264,13 +285,13 @@ def _flat_type(column: LeafColumn, plan: PlannedRead) -> pa.DataType:
     if column.type is None and _is_void(name, plan):
         return pa.null()
     if column.type is None or column.unsupported:
-        # Annotated bytes among them, of which Spark makes strings.
+        # Annotated binary columns are refused here too: Spark reads them as strings.
         raise not_read(name, column.unsupported or "its type is not known")
     return as_spark(name, column.type, is_int96=column.physical is Physical.INT96)
 
 
 def _is_void(name: str, plan: PlannedRead) -> bool:
-    """Return True if the table declares a column of the type VOID, which files need not store."""
+    """Return True if the table declares a VOID column, which files need not store."""
     try:
         declared = plan.table.declared_type(name)
     except UnsupportedFeature:
@@ -279,7 +300,10 @@ def _is_void(name: str, plan: PlannedRead) -> bool:
 
 
 def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
-    """Return the Arrow type of the values that Spark reads from a stored type; ColumnNotRead if it reads none."""
+    """Return the Arrow type of the values that Spark reads from a stored type.
+
+    Raises ColumnNotRead for others.
+    """
     if pa.types.is_struct(kind):
         return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in kind])
     if pa.types.is_map(kind):
@@ -300,14 +324,15 @@ def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.Data
 
 
 def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
-    """Return a field of a nested column with the type that Spark reads."""
+    """Return a field of a nested column, nullable, with the type that Spark reads."""
     return pa.field(child.name, as_spark(name, child.type, is_int96=is_int96), nullable=True)
 
 
 def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: bool) -> tuple[LeafColumn, ...]:
-    """Return the leaf of a column in a file, none if every row of the file is null there.
+    """Return the leaf of a flat column in a file.
 
-    `any_type`: any type of the file will do.
+    Empty if all rows of the file are null there.
+    `any_type`: accept any stored type.
     """
     kind, name, path = index.groups.kinds[int(index.groups.kind[file])], column.path[0], index.groups.files[file].path
     found = kind.by_path.get(column.path) if any_type else leaf_as_read(column, kind)

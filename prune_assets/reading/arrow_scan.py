@@ -1,4 +1,7 @@
-"""Read the rows that a plan kept into Arrow: the predicate's pages first, other columns for the rows it selects."""
+"""Read the planned rows into Arrow.
+
+The pages of the predicate come first, then other columns of the selected rows.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +41,19 @@ if TYPE_CHECKING:
     from prune_assets.reading.row_filter import Stage
     from prune_assets.sql.semantics import SparkSemantics
 
-# Plans a read whose rows are read here, by their pages.
+# Plan a read without Spark, whose rows are read page by page.
 plan_rows = partial(plan_read, for_rows=True)
-# Compressed bytes of the row groups that are read together: what one of them needs is fetched with the others.
+# Compressed bytes of the row groups read together: their requests are sent together.
 WINDOW_BYTES = 64 << 20
 _WINDOW_GROUPS = 256
-# Different values of a column that a part of the predicate is tested on.
+# Maximum distinct values of a column on which a condition is tested.
 _MOST_TESTED = 50_000
-# Of a read that ends early.
+# First window of a read with a limit, in bytes: it may end early.
 _LIMITED_WINDOW = 1 << 20
 
 
 class ScannedRows(NamedTuple):
-    """Rows of one row group on their way: which are left, and the columns that were read of them."""
+    """Remaining rows of one row group during a scan, and the columns already read."""
 
     group: GroupRows
     file: FileColumns
@@ -60,9 +63,10 @@ class ScannedRows(NamedTuple):
 
 @dataclass(slots=True)
 class ArrowScan:
-    """A planned read as tables, one for each row group with selected rows, in the order of `positions`.
+    """Tables of a planned read, one per row group.
 
-    `sizes`: the compressed bytes of the columns that are read, by row group; `files`: by number those that are read.
+    They are in the order of `positions`; row groups without selected rows are left out.
+    `sizes`: compressed bytes of the columns to read, per row group. `files`: columns of the files to read, by number.
     """
 
     index: MetadataIndex
@@ -76,29 +80,32 @@ class ArrowScan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the result."""
+        """Schema of the result."""
         return pa.schema([pa.field(name, self.columns.types[name]) for name in self.names])
 
     def no_rows(self) -> pa.Table:
-        """Return the result of no rows; `Schema.empty_table` would load pandas."""
+        """Return an empty result. `Schema.empty_table` would import pandas."""
         return pa.Table.from_batches([], self.schema)
 
     def kept(self) -> NDArray[np.int64]:
-        """Return the row groups that are read, by their numbers in the index."""
+        """Return the index numbers of the row groups to read."""
         return np.flatnonzero(self.access.verdict != Verdict.SKIP)
 
     def expected_bytes(self) -> int:
-        """Return the compressed bytes of the columns in what the plan kept, by its share of each row group's rows."""
+        """Estimate the compressed bytes to read.
+
+        The bytes of each row group are multiplied by the share of rows in the plan.
+        """
         kept = self.kept()
         ranges = [self.access.ranges.of(position) for position in kept.tolist()]
         rows = np.array([int((each[:, 1] - each[:, 0]).sum()) for each in ranges], np.int64)
         return int((self.sizes[kept] * rows / np.maximum(self.index.groups.row_count[kept], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
-        """Yield the selected rows of row groups, a table for each that has some.
+        """Yield the selected rows, one table per row group that has some.
 
-        `first_window`: the compressed bytes of the row groups that are read together at first; each window is twice
-        the one before, up to WINDOW_BYTES.
+        `first_window`: compressed bytes of the row groups in the first window. Each window is twice the one before, up
+        to WINDOW_BYTES.
         """
         stored = [name for name in self.names if name not in self.columns.constant_names]
         try:
@@ -107,11 +114,14 @@ class ArrowScan:
                     if one.group.total:
                         yield self.table(one)
         finally:
-            # What was learned of the columns beyond the plan.
+            # Keep metadata that was read in addition to the plan.
             self.index.save()
 
     def first(self, limit: int) -> Iterator[pa.Table]:
-        """Yield the first `limit` selected rows, as `tables` does; reads little more than what has them."""
+        """Yield the first `limit` selected rows.
+
+        Windows are small, so that few other rows are read.
+        """
         for table in self.tables(self.kept(), first_window=_LIMITED_WINDOW) if limit else ():
             yield table.slice(0, limit)
             limit -= len(table)
@@ -119,13 +129,16 @@ class ArrowScan:
                 return
 
     def count(self, positions: NDArray[np.int64]) -> int:
-        """Return the number of selected rows; those that are proven to match are not read."""
+        """Count the selected rows; rows proven to match are not read."""
         return sum(
             sum(one.group.total for one in self.selected(some)) for some in self.windows(positions, WINDOW_BYTES)
         )
 
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
-        """Yield row groups that are read together: of about `most` bytes at first, then of more each time."""
+        """Yield lists of row groups to read together.
+
+        They have about `most` bytes at first, then up to WINDOW_BYTES.
+        """
         some: list[int] = []
         room = most
         for position in positions.tolist():
@@ -139,9 +152,9 @@ class ArrowScan:
             yield some
 
     def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
-        """Return the rows of row groups that the predicate selects, with the columns that it needed.
+        """Return the rows that the predicate selects, with the columns that it needed.
 
-        `names`: columns that will be read of these, which come with the others where they are little.
+        `names`: columns to read afterwards; read at once if the planned rows are few bytes.
         """
         rows = [self._planned(position) for position in positions]
         rows = self.with_columns(rows, names) if self._is_little(rows) else rows
@@ -155,13 +168,16 @@ class ArrowScan:
         return rows
 
     def _is_little(self, rows: Sequence[ScannedRows]) -> bool:
-        """Tell whether what the plan leaves of row groups is cheaper to read at once than with a request more."""
+        """Return True if reading all planned rows at once is cheaper than another request."""
         positions = [one.group.position for one in rows]
         share = np.array([one.group.total for one in rows]) / np.maximum(self.index.groups.row_count[positions], 1)
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
     def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
-        """Ask parts about the values of all rows, so that too many are noticed before the first of them is asked."""
+        """Test conditions on the values of all rows first.
+
+        Too many distinct values are then noticed before any row is filtered.
+        """
         for part in stage.tested:
             arrays = [self._compared(one, part.column) for one in rows if one.group.total]
             if len(arrays) > 1:
@@ -172,7 +188,7 @@ class ArrowScan:
             return compared_values(path, {path[0]: self.values(rows, path[0])}, self.columns.compared[path])
 
     def _planned(self, position: int) -> ScannedRows:
-        """Return the rows of a row group that the plan keeps and that are not deleted."""
+        """Return the planned rows of a row group without deleted rows."""
         number = int(self.index.groups.file[position])
         ranges, matches = self.access.ranges.of(position), self.access.matches.of(position)
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
@@ -182,7 +198,7 @@ class ArrowScan:
         return ScannedRows(GroupRows(position, ranges), file, {}, is_proven)
 
     def with_columns(self, rows: Sequence[ScannedRows], names: Sequence[str]) -> list[ScannedRows]:
-        """Read columns that are not there yet."""
+        """Read columns that the rows do not have yet."""
         wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
         reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
         every = dict.fromkeys(name for i in reads for name in wanted[i])
@@ -212,16 +228,19 @@ class ArrowScan:
         return rows._replace(group=GroupRows(rows.group.position, chosen(rows.group.ranges, keep)), columns=columns)
 
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
-        """Return rows of a row group that were selected before, which ascend, without their columns."""
+        """Select rows of a row group that passed the filter before.
+
+        `rows`: ascending. No columns are read.
+        """
         file = self.files[int(self.index.groups.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
 
     def constant(self, position: int, name: str) -> pa.Scalar:
-        """Return the value that all rows of a row group have of a column that files do not store."""
+        """Return a column's constant in the file of a row group."""
         return self.files[int(self.index.groups.file[position])].constants[name]
 
     def values(self, rows: ScannedRows, name: str) -> pa.ChunkedArray:
-        """Return the values of a column that was read, or that the file has for all rows."""
+        """Return the values of a column that was read or is constant in the file."""
         if name in rows.columns:
             return rows.columns[name]
         constant = rows.file.constants[name]
@@ -248,15 +267,16 @@ class ArrowScan:
         return self._deleted[number]
 
     def _first_row(self, position: int) -> int:
-        """Return the number in its file of the first row of a row group."""
+        """Return the row number of a row group's first row in its file."""
         before = slice(position - int(self.index.groups.ordinal[position]), position)
         return int(self.index.groups.row_count[before].sum())
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
-    """Prepare a planned read of columns; UnsupportedFeature names a column or a condition that is not read.
+    """Prepare a planned read.
 
-    `session` is asked about conditions that are not evaluated here, for each value once.
+    Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
+    `session`: evaluates conditions that are not evaluated here, once per distinct value.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate
@@ -283,7 +303,7 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Spa
 
 
 def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:
-    """Return the compressed bytes of each column in each row group."""
+    """Return the compressed bytes of each column per row group."""
     none = np.zeros(len(index), np.int64)
     return {
         name: np.add.reduce([none, *(np.maximum(index.footers.chunks(leaf).compressed_bytes, 0) for leaf in leaves)])

@@ -1,4 +1,4 @@
-"""Read a table with a plan and without it, and tell whether the rows are the same."""
+"""Read a table with and without a plan, and compare the rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from prune_assets.planner.explain.plan import Plan
 
 ROUNDS = 3
-# Below this part of the larger volume a difference of times is chance.
+# Time differences are noise if the volumes differ by less than this part of the larger one.
 WORTH_A_TIME = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What identifies a set of rows whatever their order: their count, and the sum of their hashes."""
+    """Identity of a set of rows in any order: count and sum of hashes."""
 
     rows: int
     checksum: Decimal | None
@@ -35,10 +35,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRead:
-    """One way of reading: the answer, what came out of Spark's scans, and the best time of a few.
+    """Measurements of one way of reading.
 
-    `read_bytes`: of footers and page indexes too, None where Spark does not tell. `seconds`: None where the ways read
-    about as much, so that a difference of times would be chance.
+    They consist of the answer, the output of Spark's scans, and the best time of a few rounds.
+    `read_bytes`: includes footers and page indexes; None if unknown. `seconds`: None if the ways read about the same
+    volume, because time differences would be noise.
     """
 
     answer: Answer
@@ -50,7 +51,10 @@ class MeasuredRead:
 
 @dataclass(frozen=True, slots=True)
 class ReadComparison:
-    """The same rows, read without the plan and with it; `baseline`: from a table that has them without the layout."""
+    """The same rows read without and with the plan.
+
+    `baseline`: read from a copy of the table without the layout.
+    """
 
     without: MeasuredRead
     with_plan: MeasuredRead
@@ -58,17 +62,17 @@ class ReadComparison:
 
     @property
     def equal(self) -> bool:
-        """Tell whether all ways gave the same rows."""
+        """True if all ways returned the same rows."""
         others = [self.with_plan, *([] if self.baseline is None else [self.baseline])]
         return all(reading.answer == self.without.answer for reading in others)
 
 
 def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> ReadComparison:
-    """Read `table` where `where` both ways, in turns, after a warm-up of each.
+    """Read the selected rows with and without the plan, and compare them.
 
-    `baseline`: a table with the same rows, read beside them. Each reading hashes every column of every row. Times are
-    taken of ways whose bytes differ by more than a tenth from those with the plan: the best of three rounds, each in
-    the opposite order of the one before, from opening the table to the answer; planning is not in it.
+    `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row.
+    Times are measured if the bytes of a way differ by more than a tenth from the bytes with the plan: after a warm-up,
+    the best of three rounds, in alternating order, from opening the table to the answer, without planning.
     """
     from prune_assets.reading.reader import read
 
@@ -87,7 +91,9 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
 
 
 def worth_timing(volumes: Sequence[int]) -> list[int]:
-    """Return which ways to time: those that read another volume than the second, the one with the plan, and that one.
+    """Return the indices of the ways to time.
+
+    These are index 1 (with the plan) and the ways with another volume.
 
     >>> worth_timing([1000, 950]), worth_timing([1000, 300]), worth_timing([300, 299, 9000])
     ([], [0, 1], [1, 2])
@@ -101,7 +107,10 @@ def _volume(reading: MeasuredRead) -> int:
 
 
 def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
-    """Return the best time of each way, read in turns after one more reading that warms up as they are timed."""
+    """Return the best time per way.
+
+    The ways are read in alternating order, after a warm-up round in the same setting.
+    """
     best = dict.fromkeys(ways, float("inf"))
     for turn in range(ROUNDS + 1):
         for way in sorted(ways, reverse=turn % 2 == 1):
@@ -112,7 +121,10 @@ def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
 
 
 def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataFrame:
-    """Open a table as Spark does, without a plan; where Spark cannot list its files, all files of a version."""
+    """Open a table without a plan.
+
+    Spark lists the files if it can, else all files of a version are opened.
+    """
     from prune_assets.reading.reader import read
 
     if recognize(table, spark)[0].spark_lists_files:
@@ -136,7 +148,10 @@ def _read_once(way: Callable[[], DataFrame]) -> tuple[MeasuredRead, float]:
 
 
 def fingerprint(df: DataFrame) -> DataFrame:
-    """Reduce rows to one row: their count and the sum of the hashes of all columns."""
+    """Reduce rows to their count and the sum of their hashes.
+
+    Each hash includes all columns.
+    """
     from pyspark.sql import functions as fn
 
     hashed = fn.xxhash64(*(column_of(name, nested=False) for name in df.columns)).cast("decimal(38,0)")

@@ -1,4 +1,4 @@
-"""What the scans of an executed DataFrame really read, as Spark counted it."""
+"""Metrics of the scans of an executed DataFrame, as Spark counted them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NOT_RUN = "scan_metrics: nothing was executed on this DataFrame; call its collect() once, not count()"
-# So many queries back that of a DataFrame is looked for.
+# Number of latest queries among which the query of a DataFrame is searched.
 _LATEST = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class ScanMetrics:
-    """One scan of a physical plan.
+    """Metrics of one scan in a physical plan.
 
-    `rows` came out of the scan: those of the row groups and pages that Spark's reader did not skip.
-    `files` and `bytes` are the files that the plan named, None where the source does not say. `pushed_filters` are
-    empty on Spark Connect, which does not tell them.
+    `rows`: output rows of the scan, in row groups and pages that Spark's reader did not skip. `files`, `bytes`: files
+    that the plan listed; None if the source does not report them. `pushed_filters`: empty on Spark Connect, which does
+    not report them.
     """
 
     source: str
@@ -37,11 +37,11 @@ class ScanMetrics:
 
 
 def scan_metrics(df: DataFrame) -> list[ScanMetrics]:
-    """Return the metrics of each scan of `df`, which must be the object that was collected.
+    """Return the metrics of each scan of `df`, which must be the collected object.
 
-    Exact numbers, also under adaptive execution. `df.count()` and `df.write` execute another plan,
-    and a second action on the same object counts anew: take a fresh object per action and call its
-    `collect`, `toArrow` or `toPandas`. Raises WrongUse when no action ran on it.
+    The numbers are exact, also under adaptive execution. `df.count()` and `df.write` execute another plan, and a second
+    action on the same object counts again: use a fresh object per action and call its `collect`, `toArrow` or
+    `toPandas`. Raises WrongUse if no action ran on it.
     """
     if not hasattr(df, "_jdf"):
         return _told_by_connect(df)
@@ -55,10 +55,10 @@ VECTORED = "parquet.hadoop.vectored.io.enabled"
 
 
 def counts_bytes(spark: SparkSession) -> bool:
-    """Tell whether a session counts all bytes that its tasks read from Parquet.
+    """Return True if a session counts all bytes that its tasks read from Parquet.
 
-    Spark counts what the thread of a task reads. Vectored reads, which parquet-java does by default, happen in other
-    threads of most file systems: what is counted then is footers and page indexes alone. Spark Connect tells nothing.
+    Spark counts the bytes read by the thread of a task. Vectored reads, the default of parquet-java, use other threads
+    on most file systems; Spark then counts only footers and page indexes. Spark Connect reports no bytes.
     """
     if not hasattr(spark, "_jsparkSession"):
         return False
@@ -69,22 +69,22 @@ def counts_bytes(spark: SparkSession) -> bool:
     try:
         return not java.org.apache.parquet.HadoopReadOptions.builder(configuration).build().useHadoopVectoredIo()
     except (Py4JError, TypeError):
-        # An older parquet-java has no vectored reads.
+        # This parquet-java has no vectored reads.
         return True
 
 
 @contextmanager
 def counting_bytes(spark: SparkSession) -> Iterator[None]:
-    """Let a session read without vectored reads for a while, so that it counts all bytes."""
+    """Disable vectored reads of a session in the block, so that Spark counts all bytes."""
     with held_conf(spark, VECTORED, "false"):
         yield
 
 
 def bytes_read(df: DataFrame) -> int | None:
-    """Return the bytes that the tasks of a collected `df` read, of footers and page indexes too; None if untold.
+    """Return the bytes that the tasks of a collected `df` read.
 
-    They are not told where `counts_bytes` says so of the session, nor by one that has run a thousand other queries
-    since.
+    They include footers and page indexes. None if unknown. They are unknown if `counts_bytes` is False for the session,
+    or if it has run a thousand other queries since.
     """
     session = df.sparkSession
     if not counts_bytes(session):
@@ -122,7 +122,10 @@ def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
 
 
 def _was_run(scan: Any) -> bool:
-    """Tell whether `filesSize` was ever set, if only to 0; a source without it is given the benefit of the doubt."""
+    """Return True if a scan was executed.
+
+    Then `filesSize` was set, even to 0. A source without this metric also counts as executed.
+    """
     size = dict(_entries(scan.metrics())).get("filesSize")
     return size is None or not size.isZero()
 
@@ -140,10 +143,10 @@ def _metrics_of(scan: Any) -> ScanMetrics:
 
 
 def _metadata_of(scan: Any) -> dict[str, Any]:
-    """Return the metadata of a file scan; empty for rows that are not read from files."""
+    """Return the metadata of a file scan; empty for other scans."""
     from py4j.protocol import Py4JError
 
-    # Of a Java object Python takes every name for a method until it is called.
+    # py4j resolves any attribute of a Java object to a method; only the call fails.
     try:
         return dict(_entries(scan.metadata()))
     except Py4JError:
@@ -162,7 +165,10 @@ def _elements(collection: Any) -> Iterator[Any]:
 
 
 def _operators(plan: Any) -> Iterator[Any]:
-    """Yield the operators of the final plan, through what wraps parts of it."""
+    """Yield the operators of the final plan.
+
+    They include operators inside query stages, cached tables and commands.
+    """
     kind = plan.getClass().getSimpleName()
     if kind == "AdaptiveSparkPlanExec":
         yield from _operators(plan.executedPlan())

@@ -1,4 +1,4 @@
-"""Timestamps of nanoseconds, which Spark refuses: read as numbers, and rounded down to microseconds."""
+"""Read nanosecond timestamps, which Spark refuses, as integers, and round them down to microseconds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import LeafColumn
 
-# Without the second, Spark's Parquet reader loses rows of NaN by a filter, against which `read` has its own means.
+# With filter pushdown, Spark's Parquet reader loses NaN rows; the usual protection of `read` does not apply here.
 _SETTINGS = {"spark.sql.legacy.parquet.nanosAsLong": "true", "spark.sql.parquet.filterPushdown": "false"}
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 _REMEDY = (
@@ -31,10 +31,10 @@ _REMEDY = (
 
 
 def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
-    """Return the top-level columns that hold timestamps of nanoseconds, and whether they are instants.
+    """Return the top-level columns with nanosecond timestamps: name -> True for instants (with a zone).
 
-    Raises UnsupportedFeature where Spark could not read them as numbers: in a struct, list or map, where files differ
-    in the type, and where a file says that Spark wrote it, so that Spark takes the numbers for timestamps.
+    Raises UnsupportedFeature if Spark could not read them as integers: in a struct, list or map; if files differ in the
+    type; and if a file has a Spark schema, because Spark then takes the integers for timestamps.
     """
     by_name: dict[str, bool] = {}
     types: dict[str, set[str]] = {}
@@ -65,7 +65,7 @@ def _refusal(name: str, column: str, where: str) -> UnsupportedFeature:
 
 @contextmanager
 def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
-    """Let Spark read timestamps of nanoseconds as bigint meanwhile."""
+    """Make Spark read nanosecond timestamps as BIGINT inside the block."""
     with ExitStack() as settings:
         for name, value in _SETTINGS.items():
             settings.enter_context(held_conf(session, name, value))
@@ -73,7 +73,10 @@ def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
 
 
 def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
-    """Return the columns that were read as numbers as timestamps again, rounded down; the others stay as they are."""
+    """Convert integer columns to timestamps, rounded down to microseconds.
+
+    Other columns are kept.
+    """
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     instants = {name.casefold(): instant for name, instant in columns.items()}
     for name, kind in kinds.items():
@@ -83,14 +86,17 @@ def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
 
 
 def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column
-    """Divide whole numbers by whole numbers: a double has no room for them."""
+    """Return one converted column, in integer arithmetic because a double is not exact.
+
+    None keeps the column.
+    """
     from pyspark.sql import functions as fn
 
     if instant is None:
         return column_of(name, nested=False)
     column = quoted(name)
-    # `div` rounds towards zero, and what is below it downwards takes one more.
+    # `div` rounds towards zero, so negative numbers with a remainder are lowered by one.
     micros = f"{column} div 1000 - CAST({column} < 0 AND {column} % 1000 != 0 AS BIGINT)"
-    # The epoch without a zone needs none, as a cast from an instant would.
+    # Adding to an epoch without a zone avoids the session's zone, which a cast from an instant would need.
     sql = f"timestamp_micros({micros})" if instant else f"timestampadd(MICROSECOND, {micros}, {_EPOCH})"
     return fn.expr(sql).alias(name)

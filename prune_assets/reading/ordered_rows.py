@@ -1,4 +1,7 @@
-"""The first rows of a table in an order: row groups by their bounds, until none that is left can hold one of them."""
+"""Read the first rows in an order.
+
+Row groups are read in the order of their bounds, until no other group can hold one of the rows.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ if TYPE_CHECKING:
     from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
     from prune_assets.sql.semantics import SparkSemantics
 
-# Levels of a rank: what nothing is known of, nulls, NaN and values beside them, what holds no row.
+# Levels of a rank: no known bounds, nulls, NaN, other values, no rows.
 _UNKNOWN, _NULL, _NAN, _VALUE, _EMPTY = 3, 2, 1, 0, 4
 
-# Columns beside the keys: the row group, and the number of the row in it.
+# Columns added to the keys: number of the row group, and row number in it.
 _GROUP, _ROW = "group", "row"
 _MOST_GROUPS = 64
 
 
 def sort_keys(order_by: Sequence[str], option: str = "order_by") -> list[SortKey]:
-    """Return columns of ORDER BY as keys; LayoutError for one that is written otherwise."""
+    """Parse ORDER BY columns to sort keys. Raises LayoutError for invalid ones."""
     return [parse_sort_key(key, option) for key in order_by]
 
 
@@ -52,9 +55,9 @@ def rows_in_order(
     limit: int | None,
     session: SparkSession | SparkSemantics | None,
 ) -> pa.Table:
-    """Return columns of the selected rows, sorted, and the first `limit` of them alone.
+    """Return columns of the selected rows, sorted; only the first `limit` rows unless None.
 
-    Raises UnknownColumn for a key, and UnsupportedFeature for a column that rows are not sorted by.
+    Raises UnknownColumn for an unknown key, and UnsupportedFeature for a key of a nested type.
     """
     for key in keys:
         if hint := direction_hint(key.column, names_of(plan, None)):
@@ -75,7 +78,10 @@ def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
 
 
 def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
-    """Read row groups in the order of their bounds, and columns beside the keys for the rows that are returned."""
+    """Read row groups in the order of their bounds.
+
+    The other columns are read only for the rows to return.
+    """
     positions = scan.kept()
     if not len(positions):
         return scan.no_rows()
@@ -95,7 +101,10 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
 
 
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
-    """Yield row groups that are read together: as many as have `limit` rows, then twice as many each time."""
+    """Yield row groups to read together.
+
+    The first have about `limit` rows, and each time the number of row groups doubles.
+    """
     many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
     at = 0
     while at < len(order):
@@ -113,12 +122,15 @@ def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]
 
 
 def _may_hold_better(bounds: Ranks, group: int, best: pa.Table, keys: Sequence[SortKey]) -> bool:
-    """Tell whether a row group may hold a row that comes before the last of the best."""
+    """Return True if a row group may hold a better row.
+
+    A better row comes before the last of the best.
+    """
     if not len(best):
         return False
     (last,) = _ranks_of_rows(best.slice(len(best) - 1), keys[:1])
     step = bounds.compare(group, last, 0)
-    # Of rows that are equal in the only key any will do.
+    # With a single key, any of several equal rows may be returned.
     return step < 0 or (step == 0 and len(keys) > 1)
 
 
@@ -144,7 +156,7 @@ def _ranks_of_rows(rows: pa.Table, keys: Sequence[SortKey]) -> list[Ranks]:
 
 
 def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
-    """Return the columns of the result for rows of row groups, in their order."""
+    """Return the result's columns for the best rows, in their order."""
     if not len(best):
         return scan.no_rows()
     groups, rows = numbers_from(best.column(_GROUP).combine_chunks()), numbers_from(best.column(_ROW).combine_chunks())
@@ -156,14 +168,20 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Where rows, or the first rows of row groups, come by one key: by level, and at level 0 by value."""
+    """Sort positions of rows, or of first rows of row groups, by one key.
+
+    They compare by level, and in level 0 by value.
+    """
 
     key: SortKey
     level: NDArray[np.int8]
     value: pa.Array
 
     def compare(self, i: int, other: Ranks, j: int) -> int:
-        """Return a number below, at or above 0 as the i-th comes before, with or after the j-th of others."""
+        """Compare entry i with entry j of `other`.
+
+        Returns a number below, at or above 0.
+        """
         levels = int(self.level[i]) - int(other.level[j])
         if levels or self.level[i]:
             return levels
@@ -173,7 +191,7 @@ class Ranks:
 
 
 def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
-    """Return the ranks of values of the key's column, in the type of its bounds."""
+    """Return the ranks of values in the type of the key's bounds."""
     values = _comparable(values)
     level = np.where(flags_from(values.is_valid()), _VALUE, _null_level(key)).astype(np.int8)
     if pa.types.is_floating(values.type):
@@ -182,7 +200,10 @@ def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
 
 
 def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
-    """Return for containers ranks that none of their rows comes before; what may hold any value comes first."""
+    """Return a lower limit of the ranks in each container.
+
+    Containers without known bounds come first.
+    """
     null, nan, number = presence_of(bounds)
     value = _comparable(bounds.upper if key.descending else bounds.lower)
     level = np.full(len(bounds), _EMPTY, np.int8)
@@ -193,7 +214,7 @@ def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
 
 
 def sorted_positions(ranks: Sequence[Ranks]) -> NDArray[np.int64]:
-    """Return the positions of rows in the order of their ranks by each key; equal ones stay in their order."""
+    """Return the row positions sorted by the ranks of each key; stable for equal rows."""
     columns: dict[str, Any] = {}
     order = []
     for i, rank in enumerate(ranks):

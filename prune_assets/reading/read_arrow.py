@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
 
-# The key in the metadata of a result's schema.
+# Metadata key of a result's schema.
 COLUMNS_LEFT_OUT = b"prune_assets.columns_left_out"
 
 
@@ -40,10 +40,10 @@ def read_arrow(
     allow: Sequence[str] = (),
     skip_unsupported: bool = False,
 ) -> pa.Table:
-    """Return the rows of a table that a predicate selects as an Arrow table, read page by page without Spark.
+    """Return the selected rows of a table as an Arrow table, without Spark.
 
-    Only the pages that may hold a selected row are read: those of the predicate's columns first, of the other columns
-    those that hold a row that the predicate selected.
+    Pages of the predicate's columns are read first, if they may hold a selected row. Other columns are read only in
+    pages with selected rows.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -54,23 +54,23 @@ def read_arrow(
     >>> pr.read_arrow(table, where="id BETWEEN 41 AND 42", columns=["name"]).to_pylist()
     [{'name': 'n41'}, {'name': 'n42'}]
 
-    `table`, `where`, `session`, `version`, `timestamp`, `allow`: as `plan` has them. `columns`: those to return, by
-    default all. `order_by`: columns to sort by, each with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST` after it or
-    neither, as in Spark SQL. `limit`: at most so many rows; reading stops when they are found, and with `order_by`
-    when no other row group can hold one that comes before them.
+    `table`, `where`, `session`, `version`, `timestamp`, `allow`: as in `plan`. `columns`: columns to return, by default
+    all. `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`,
+    as in Spark SQL. `limit`: maximum number of rows. Reading stops when they are found; with `order_by`, when no other
+    row group can hold a row that comes before them.
 
     >>> pr.read_arrow(table, order_by="id DESC", limit=2).to_pylist()
     [{'id': 999, 'name': 'n999'}, {'id': 998, 'name': 'n998'}]
 
-    Without `order_by` rows come in the order of files and of rows inside of them. Types are those that Spark has for
-    the table.
+    Without `order_by`, rows are in the order of files, and within a file in row order. Types are the types of Spark
+    for the table.
 
-    `skip_unsupported`: without `columns`, leave out the columns that are not read here, such as those of the types CHAR
-    and VARIANT. The metadata of the result's schema names them with the reasons, as JSON under
-    `prune_assets.columns_left_out`. By default they are an error: a copy of a table must not lose a column silently.
+    `skip_unsupported`: without `columns`, leave out columns that are not read here, such as columns of type CHAR and
+    VARIANT. The metadata of the result's schema names them with the reasons, as JSON under
+    `prune_assets.columns_left_out`. By default they raise an error: a copy of a table must not lose a column silently.
 
-    Raises what `plan` raises, StaleTable when a file changed since it was planned, and UnsupportedFeature for a column
-    or a part of the predicate that is not read here, which it names: `pr.read` reads them.
+    Raises the errors of `plan`, StaleTable if a file changed since it was planned, and UnsupportedFeature, which names
+    a column or condition that is not read here: `pr.read` reads it.
     """
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
@@ -98,7 +98,9 @@ def read_batches(
     allow: Sequence[str] = (),
     skip_unsupported: bool = False,
 ) -> pa.RecordBatchReader:
-    """Return the rows that a predicate selects as a stream of batches, for more of them than the memory holds.
+    """Return the selected rows of a table as a stream of batches.
+
+    The rows may exceed the memory.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -108,9 +110,9 @@ def read_batches(
     >>> [batch.num_rows for batch in pr.read_batches(table, where="id BETWEEN 150 AND 320")]
     [50, 100, 21]
 
-    DuckDB, polars and whatever else takes an Arrow stream reads it. Row groups of about 64 MiB are in memory at a time.
-    Arguments, order and types are those of `read_arrow`. Its errors that planning does not find are raised while the
-    batches are read.
+    DuckDB, polars and other consumers of Arrow streams can read it. About 64 MiB of row groups are in memory at a time.
+    Arguments, order and types are as in `read_arrow`. Errors that planning does not find are raised while the batches
+    are read.
     """
     read = None if columns is None else _checked(columns)
     planned = plan_rows(
@@ -123,7 +125,7 @@ def read_batches(
 
 
 def columns_left_out(schema: pa.Schema) -> dict[str, str]:
-    """Return the columns that `skip_unsupported` left out of a result, each with the reason."""
+    """Return the columns that `skip_unsupported` left out of a result, with the reasons."""
     found: dict[str, str] = json.loads((schema.metadata or {}).get(COLUMNS_LEFT_OUT, b"{}"))
     return found
 
@@ -131,7 +133,10 @@ def columns_left_out(schema: pa.Schema) -> dict[str, str]:
 def _returned(
     plan: PlannedRead, columns: Sequence[str] | None, *, skip_unsupported: bool
 ) -> tuple[list[str], dict[bytes, bytes] | None]:
-    """Return the columns of the result and its metadata; UnsupportedFeature names each column that is not read."""
+    """Return the columns of the result and its metadata.
+
+    Raises UnsupportedFeature naming every unreadable column.
+    """
     names = names_of(plan, columns)
     if columns is not None or not (unread := unread_columns(plan, names, in_files=skip_unsupported)):
         return names, None

@@ -1,4 +1,4 @@
-"""What reads without Spark fetched of the files, beside what their plans expected."""
+"""Count the bytes and requests of reads without Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = "rows"
 
 @dataclass(slots=True)
 class ReadStats:
-    """What the reads inside of a `read_stats` block fetched so far.
+    """Statistics of the reads inside a `read_stats` block.
 
     >>> import prune_assets as pr
     >>> with pr.read_stats() as stats:
@@ -29,51 +29,55 @@ class ReadStats:
     >>> (stats.requests, stats.bytes_read, stats.bytes_expected)
     (0, 0, 0)
 
-    All figures are sums over these reads. They may be read while a read goes on, by another thread too.
+    All figures are sums over these reads. Any thread may access them while a read is running.
     """
 
     _scans: list[ArrowScan] = field(default_factory=list)
 
     @property
     def files(self) -> int:
-        """The files of the table."""
+        """Number of files of the table."""
         return sum(len(scan.index.groups.files) for scan in self._scans)
 
     @property
     def files_kept(self) -> int:
-        """The files that the plan did not skip."""
+        """Number of files that the plan did not skip."""
         return sum(len(np.unique(scan.index.groups.file[scan.kept()])) for scan in self._scans)
 
     @property
     def bytes_total(self) -> int:
-        """The compressed bytes that the columns of the read have in the whole table."""
+        """Compressed bytes of the read columns in the whole table."""
         return sum(int(scan.sizes.sum()) for scan in self._scans)
 
     @property
     def bytes_expected(self) -> int:
-        """The compressed bytes of these columns in the rows that the plan kept, as if all rows had the same size.
+        """Expected compressed bytes: the read columns in the planned rows.
 
-        A read fetches more where pages have other rows too, and less where the predicate selects few of these rows.
+        All rows are assumed to have the same size. A read fetches more if pages have other rows too, and less if the
+        predicate selects few of these rows.
         """
         return sum(scan.expected_bytes() for scan in self._scans)
 
     @property
     def bytes_read(self) -> int:
-        """The bytes of pages that were fetched, and of the gaps between them that are cheaper than another request."""
+        """Fetched bytes of pages, including gaps between pages that are cheaper than another request."""
         return sum(fetched.get(_ROWS, 0) for fetched in self._fetched())
 
     @property
     def metadata_bytes(self) -> int:
-        """The bytes of footers, page indexes and bloom filters that were fetched."""
+        """Fetched bytes of footers, page indexes and bloom filters."""
         return sum(size for fetched in self._fetched() for what, size in fetched.items() if what != _ROWS)
 
     @property
     def requests(self) -> int:
-        """The requests that fetched all of this."""
+        """Number of requests."""
         return sum(scan.index.groups.traffic.requests for scan in self._scans)
 
     def note(self, scan: ArrowScan) -> None:
-        """Add a read to the figures; a second one of the same plan shares the files and what was fetched of them."""
+        """Add a read.
+
+        A second read of the same plan shares its index and counters, so it is added only once.
+        """
         if all(scan.index is not noted.index for noted in self._scans):
             self._scans.append(scan)
 
@@ -93,7 +97,7 @@ _current: ContextVar[ReadStats | None] = ContextVar("read_stats", default=None)
 
 @contextmanager
 def read_stats() -> Iterator[ReadStats]:
-    """Collect what `read_arrow`, `read_batches`, `count`, `exists` and `min_max` fetch inside of the block.
+    """Collect statistics of `read_arrow`, `read_batches`, `count`, `exists` and `min_max` inside the block.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -105,7 +109,7 @@ def read_stats() -> Iterator[ReadStats]:
     >>> stats.files_kept, 0 < stats.bytes_read < stats.bytes_total
     (1, True)
 
-    `print(stats)` shows the figures in one line. The stream of `read_batches` counts on after the block.
+    `print(stats)` shows the figures in one line. A stream of `read_batches` still adds to them after the block.
     """
     stats = ReadStats()
     token = _current.set(stats)
@@ -116,7 +120,7 @@ def read_stats() -> Iterator[ReadStats]:
 
 
 def noted(scan: ArrowScan) -> ArrowScan:
-    """Add a read to the figures of the block that it is in, if it is in one."""
+    """Add a read to the enclosing `read_stats` block, if there is one."""
     if (stats := _current.get()) is not None:
         stats.note(scan)
     return scan

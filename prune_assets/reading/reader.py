@@ -1,4 +1,7 @@
-"""Read through Spark what a plan kept: the surviving files, the user's filter, and derived filters beside it."""
+"""Read the surviving files of a plan through Spark.
+
+The user's filter and the derived filters apply.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,10 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location
 
-# Any other letter may be an escape, a variable or a quote to some session.
+# Other characters may be an escape, a variable or a quote in some sessions.
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.:/+-]*")
 _WILD, _ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"
-# Of integers the suffix that gives a literal its type; what is unsigned Spark reads as the next wider type.
+# Literal suffixes of integer types. Spark reads an unsigned integer as the next wider type.
 _SUFFIXES = {"int8": "Y", "int16": "S", "int64": "L", "uint8": "S", "uint32": "L"}
 
 
@@ -55,10 +58,10 @@ def read(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> DataFrame:
-    """Return the rows of a table that a predicate selects, read from the files that may hold some.
+    """Return the rows of a table that a predicate selects.
 
-    Rows and schema are those of `spark.read.parquet(table).where(where)`; of a Delta table those of the version that is
-    asked for, which takes no package beside Spark. With `spark` a SparkSession:
+    Only files that may hold such rows are read. Rows and schema equal `spark.read.parquet(table).where(where)`. A Delta
+    table is read at the requested version and needs no package except Spark. `spark` is a SparkSession here:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -68,14 +71,14 @@ def read(
     >>> pr.read(spark, table, where="id < 150").count()
     150
 
-    `table`, `where`, `version`, `timestamp`, `allow`: as `plan` has them; of a table by its name in a catalog the rows
-    are those of `spark.table(table).where(where)`.
-    `columns`: those to return, by default all.
-    `plan`: one made before, with `session=spark`, for the same table and predicate; the files it rests on are compared
-    with what is there now.
+    `table`, `where`, `version`, `timestamp`, `allow`: as in `plan`. For a table named in a catalog the rows equal
+    `spark.table(table).where(where)`.
+    `columns`: columns to return, by default all.
+    `plan`: an existing plan for the same table and predicate, made with `session=spark`; its files are compared with
+    the current files.
 
-    Raises what `plan` raises, StaleTable when a file changed, came or went since it was planned, and WrongUse for a
-    plan of something else.
+    Raises the errors of `plan`, StaleTable if a file was changed, added or removed since it was planned, and WrongUse
+    for a plan of another table or predicate.
     """
     check_names(columns)
     if not hasattr(spark, "read"):
@@ -98,7 +101,7 @@ def read(
         spark_read = _for_session(spark, plan)
         opened = _open(spark, spark_read, where)
         is_planned = _lists_as_planned(opened, spark_read)
-    # What asked the clock was given one answer, for the plan and for Spark.
+    # Spark gets the same current time as the plan.
     frozen = spark_read.plan.lowered.frozen
     kept = opened.where(where if frozen is None else frozen)
     kept = with_derived_filters(kept, spark_read) if is_planned else kept
@@ -106,7 +109,7 @@ def read(
 
 
 def _for_session(spark: SparkSession, plan: Plan) -> SparkRead:
-    """Return how the session reads what is planned: what its version reads wrongly is not what another one does."""
+    """Return the plan's read for this session: known reader bugs depend on its Spark version."""
     found = plan.spark
     if profile_of(spark.version) == found.profile:
         return found
@@ -121,9 +124,10 @@ def _lists_files(spark: SparkSession, table: Location, plan: Plan | None) -> boo
 def _plan_and_open(
     spark: SparkSession, where: str | Column, plan_now: Callable[[], PlannedRead]
 ) -> tuple[SparkRead, DataFrame, bool]:
-    """Plan again where files come or go before Spark lists them: of a write it might see a part.
+    """Plan and open a table.
 
-    Returns the plan, the DataFrame, and whether Spark reads no file that was not planned.
+    Plans again if files change before Spark lists them, because Spark might see part of a write. Returns the plan, the
+    DataFrame, and True if Spark reads only planned files.
     """
 
     def attempt() -> tuple[SparkRead, DataFrame, bool]:
@@ -135,7 +139,10 @@ def _plan_and_open(
 
 
 def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
-    """AND the derived filters to a DataFrame, if Spark takes them; they must hold for every file that it may read."""
+    """Add the derived filters to a DataFrame, if Spark accepts them.
+
+    They must hold for every file that Spark may read.
+    """
     from pyspark.errors import AnalysisException
 
     if not spark_read.derived_filters:
@@ -150,9 +157,10 @@ def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
 
 
 def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
-    """Tell whether Spark has the files that were planned: a later one may hold rows beyond the bounds.
+    """Return True if Spark reads exactly the planned files.
 
-    A classic DataFrame keeps its list of files; one of Spark Connect is listed whenever it runs.
+    A later file may hold rows outside the bounds. A classic DataFrame keeps its list of files; Spark Connect lists
+    files on every execution.
     """
     plan = spark_read.plan
     if not plan.table.format.spark_lists_files:
@@ -194,7 +202,7 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
 
 def _open(spark: SparkSession, spark_read: SparkRead, where: str | Column) -> DataFrame:
     plan, scan = spark_read.plan, spark_read.scan
-    # Of this read alone: settings of the session would change every other.
+    # Options of this read only: session settings would change other reads.
     options = {warning.option: "false" for warning in spark_read.warnings}
     is_text = isinstance(where, str)
     wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options, plan.lowered, is_text)
@@ -244,10 +252,10 @@ def _literal(value: pa.Scalar) -> str:
     if kind == pa.uint64():
         return f"CAST({value.as_py()}BD AS DECIMAL(20,0))"
     if pa.types.is_decimal(kind):
-        # A literal by itself takes the fewest digits, and the column would be cast instead.
+        # A bare literal takes the minimum precision, and Spark would then cast the column.
         return f"CAST({value.as_py():f}BD AS DECIMAL({kind.precision},{kind.scale}))"
     if pa.types.is_timestamp(kind) and kind.tz:
-        # TIMESTAMP alone means what spark.sql.timestampType says.
+        # The type of a bare TIMESTAMP depends on spark.sql.timestampType.
         return literal_sql(value).replace("TIMESTAMP ", "TIMESTAMP_LTZ ", 1)
     return literal_sql(value) + _SUFFIXES.get(str(kind), "")
 

@@ -1,4 +1,7 @@
-"""The predicate as stages: conjuncts by the columns that they need, each evaluated on the rows that are left."""
+"""Evaluate a predicate in stages.
+
+Conjuncts are grouped by their columns. Each stage is evaluated on the remaining rows.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +25,15 @@ if TYPE_CHECKING:
     from parquet_core.pruning.evidence.each_row import RowUse
     from parquet_core.pruning.predicate import Predicate
 
-# A stage that leaves more of the rows than this is not worth the requests of a stage of its own.
+# If a stage keeps more than this share of rows, a stage of its own is not worth its requests.
 MOST_LEFT = 0.5
 
 
 @dataclass(slots=True)
 class Stage:
-    """Conjuncts that are evaluated together; `columns`: the top-level columns that they need.
+    """Conjuncts that are evaluated together; `columns`: top-level columns that they need.
 
-    `use`: the purpose of the test. `seen`, `left`: the rows that it was evaluated on, and those that it selected.
+    `use`: purpose of the test. `seen`, `left`: total numbers of rows tested and selected.
     """
 
     conjuncts: tuple[Predicate, ...]
@@ -41,14 +44,17 @@ class Stage:
 
     @property
     def tested(self) -> list[OnValues]:
-        """The parts that are asked of the values of a column."""
+        """Conditions that are tested on distinct values of a column."""
         return [leaf for part in self.conjuncts for leaf in leaves(part) if isinstance(leaf, OnValues)]
 
     def select(
         self, values: Mapping[str, pa.ChunkedArray], table: Mapping[Path, LeafColumn], count: int
     ) -> NDArray[np.bool_]:
-        """Tell which of `count` rows all conjuncts select; UnsupportedFeature if values do not decide it."""
-        # One predicate: an unknown outcome does not matter on rows that another conjunct rules out.
+        """Flag the rows, of `count`, that all conjuncts select.
+
+        Raises UnsupportedFeature if values do not decide.
+        """
+        # Evaluated as one predicate: an unknown outcome does not matter on rows that another conjunct excludes.
         part = And(self.conjuncts) if len(self.conjuncts) > 1 else self.conjuncts[0]
         typed = typed_columns(part)
         compared = {
@@ -61,9 +67,9 @@ class Stage:
 
 
 def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float], use: RowUse) -> list[Stage]:
-    """Split a predicate into stages, the cheapest columns first; UnsupportedFeature names a part that is not evaluated.
+    """Split a predicate into stages, cheapest columns first. Raises UnsupportedFeature for an unsupported condition.
 
-    What is unknown for some values comes last. `bytes_per_row`: of each column, compressed.
+    Conjuncts that are unknown for some values come last. `bytes_per_row`: compressed bytes per column.
     """
     for leaf in leaves(predicate):
         if isinstance(leaf, Unsupported) and leaf.is_whole:
@@ -81,7 +87,10 @@ def _is_partly_unknown(conjunct: Predicate) -> bool:
 
 
 def adapted(stages: Sequence[Stage]) -> list[Stage]:
-    """Join each stage that left most of its rows with the one after it: a later read of columns saves little there."""
+    """Join each stage that kept most of its rows with the next one.
+
+    This saves requests.
+    """
     found: list[Stage] = []
     for stage in stages:
         before = found[-1] if found else None
@@ -93,12 +102,15 @@ def adapted(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def typed_columns(predicate: Predicate) -> set[Path]:
-    """Return the columns whose values count, not only whether they are null."""
+    """Return the columns whose values are compared, not only tested for null."""
     return {path for leaf in leaves(predicate) if not isinstance(leaf, IsNull) for path in columns_of(leaf)}
 
 
 def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn | None) -> pa.Array:
-    """Return the values of a column in the type that predicates compare; as they are without `column`."""
+    """Return the values of a column in the type that predicates compare.
+
+    Without `column`, they keep their own type.
+    """
     found = values[path[0]]
     for name in path[1:]:
         found = pc.struct_field(found, [found.type.get_field_index(name)])

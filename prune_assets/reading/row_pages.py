@@ -1,4 +1,7 @@
-"""Read chosen rows of row groups page by page: fetched for all of them at once, decoded by Arrow."""
+"""Read selected rows of row groups page by page.
+
+Requests are joint; Arrow decodes the pages.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +35,22 @@ _NO_PAGES = (np.zeros(0, np.int64),) * 3
 
 
 class GroupRows(NamedTuple):
-    """Rows of one row group, by its number in the index: ascending half-open ranges, shape (n, 2)."""
+    """Rows of one row group (its index number) as ascending half-open ranges, shape (n, 2)."""
 
     position: int
     ranges: NDArray[np.int64]
 
     @property
     def total(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int((self.ranges[:, 1] - self.ranges[:, 0]).sum())
 
 
 class _RowPart(NamedTuple):
-    """Columns of a row group whose pages begin and end together, and where their bytes are in the file."""
+    """Columns of a row group with the same covered rows.
+
+    `bytes`: byte ranges of each chunk in the file.
+    """
 
     file: DataFile
     kind: int
@@ -56,15 +62,15 @@ class _RowPart(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """The rows of the pages that are read."""
+        """Number of rows in the pages to read."""
         return int((self.covered[:, 1] - self.covered[:, 0]).sum())
 
 
 @dataclass(slots=True)
 class RowPages:
-    """Reads rows of the row groups of an index.
+    """Reader of rows of an index's row groups.
 
-    `leaves`: by top-level column the leaves that are read of it. Pages that several calls need are fetched by each.
+    `leaves`: leaves to read, by top-level column. Pages are not cached: each call that needs a page fetches it.
     """
 
     index: MetadataIndex
@@ -74,11 +80,10 @@ class RowPages:
     def read(
         self, wanted: Sequence[GroupRows], stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
     ) -> list[dict[str, pa.ChunkedArray]]:
-        """Return by row group the columns of the wanted rows.
+        """Return the columns of the wanted rows, one dict per row group.
 
-        `stored`: for each row group by column the leaves of its file that hold it.
-        Raises StaleTable if a file is no longer the one that was planned, MalformedFile, UnsupportedFeature and
-        StorageFailure.
+        `stored`: per row group, column -> its leaves in the file. Raises StaleTable if a file changed since it was
+        planned, MalformedFile, UnsupportedFeature and StorageFailure.
         """
         if not wanted:
             return []
@@ -102,7 +107,7 @@ class RowPages:
         ]
 
     def _check_files(self, wanted: Sequence[GroupRows]) -> None:
-        """Raise StaleTable for a local file that changed since it was planned."""
+        """Raise StaleTable if a local file changed since it was planned."""
         numbers = dict.fromkeys(int(self.index.groups.file[rows.position]) for rows in wanted)
         files = [self.index.groups.files[number] for number in numbers]
         for planned in files:
@@ -112,11 +117,11 @@ class RowPages:
     def _chunks(
         self, wanted: Sequence[GroupRows], stored: Sequence[Mapping[str, Sequence[LeafColumn]]]
     ) -> list[dict[str, list[PagedChunk]]]:
-        """Return by row group and column its chunks."""
+        """Return the chunks per row group and column."""
         positions = np.array([rows.position for rows in wanted], np.int64)
         found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
         flat = self._leaves_as_stored(stored)
-        # Of row groups that are read as a whole it does not matter where their pages are.
+        # Row groups that are read whole need no page positions.
         in_parts = np.flatnonzero([rows.total < self.index.groups.row_count[rows.position] for rows in wanted])
         located = self.index.page_indexes.locations([leaf for _, leaf in flat], positions[in_parts])
         numbers = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
@@ -142,7 +147,7 @@ class RowPages:
         return found
 
     def _leaves_as_stored(self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]) -> list[tuple[str, LeafColumn]]:
-        """Return the leaves of each column: one for each path that files have it under."""
+        """Return the leaves of each column, one per path that files use."""
         of_table = {leaf.path: leaf for leaves in self.leaves.values() for leaf in leaves}
         found: dict[Path, tuple[str, LeafColumn]] = {}
         for columns in stored:
@@ -151,7 +156,7 @@ class RowPages:
         return list(found.values())
 
     def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_RowPart]:
-        """Put columns whose covering pages hold the same rows together."""
+        """Group columns whose covering pages hold the same rows."""
         number, count = int(self.index.groups.file[rows.position]), int(self.index.groups.row_count[rows.position])
         together: defaultdict[bytes, list[PagedChunk]] = defaultdict(list)
         covers: dict[bytes, NDArray[np.int64]] = {}
@@ -193,7 +198,10 @@ def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
-    """Read the bytes of parts, those of one file in one go; by part and chunk its pieces."""
+    """Fetch the bytes of parts with one joint read per file.
+
+    Yields the pieces by part and chunk.
+    """
     by_file: defaultdict[DataFile, list[tuple[int, int]]] = defaultdict(list)
     for part in parts:
         by_file[part.file] += [piece for pieces in part.bytes for piece in pieces]
@@ -204,7 +212,10 @@ def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[l
 
 
 def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[int]:
-    """Return the values that each page has to hold; of a list rows tell nothing of them."""
+    """Return the number of values per page.
+
+    Empty for lists, whose values are not counted in rows.
+    """
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 
@@ -217,7 +228,7 @@ def _with_bytes(
     else:
         dictionary = len(data[0]) if chunk.offset[0] > chunk.start else 0
         count, length = None, sum(map(len, data))
-    # A flat column has one value a row, whatever is claimed.
+    # A flat column has one value per row, whatever the metadata claim.
     count = count if leaf.max_repetition_level else part.rows
     joined = data[0] if len(data) == 1 else b"".join(data)
     page_values = _page_values(leaf, chunk, part)
@@ -225,7 +236,7 @@ def _with_bytes(
 
 
 def rows_in(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of ranges, one by one.
+    """Return the row numbers in ranges.
 
     >>> rows_in(np.array([[1, 3], [7, 8]])).tolist()
     [1, 2, 7]
@@ -234,18 +245,18 @@ def rows_in(ranges: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def chosen(ranges: NDArray[np.int64], keep: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return as ranges the chosen ones of the rows of ranges."""
+    """Return the rows of ranges where `keep` is True, as ranges."""
     return as_ranges(rows_in(ranges)[keep])
 
 
 def without(ranges: NDArray[np.int64], deleted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return ranges without rows, which ascend."""
+    """Return ranges without the `deleted` rows, which are ascending."""
     rows = rows_in(ranges)
     return as_ranges(rows[~np.isin(rows, deleted, assume_unique=True)])
 
 
 def as_ranges(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return rows, which ascend, as ranges.
+    """Return ascending row numbers as ranges.
 
     >>> as_ranges(np.array([1, 2, 7])).tolist()
     [[1, 3], [7, 8]]

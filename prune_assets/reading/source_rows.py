@@ -1,4 +1,4 @@
-"""The rows that a table is written with, from whatever names them."""
+"""Resolve the source of a write to a DataFrame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _QUERY = re.compile(r"[\s(]*(select|with|from|table|values)\b", re.IGNORECASE)
 
 
 def rows_of(source: str | Path | Callable[[SparkSession], DataFrame], session: SparkSession) -> DataFrame:
-    """Return the rows of a query in SQL, of a path or address of Parquet or Delta, or of a function of the session.
+    """Return the rows of a query, a location, or a function.
+
+    The query is SQL, the location a path or address (Parquet or Delta); the function takes the session.
 
     >>> rows_of("SELECT * FROM range(9)", spark).count(), rows_of(lambda spark: spark.range(3), spark).count()
     (9, 3)

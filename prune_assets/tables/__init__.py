@@ -1,1 +1,4 @@
-"""Tables, whatever lists their files; all that is special to a format is in its package here, behind `Table`."""
+"""Tables of any format.
+
+`Table` is the common interface. Each format implements it in its own package here.
+"""

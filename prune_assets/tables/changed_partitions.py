@@ -1,4 +1,7 @@
-"""Which partitions of a table changed: a fingerprint of the files of each, by the Delta log or by folders."""
+"""Detect changed partitions by a fingerprint of each partition's files.
+
+The files come from the Delta log, from manifests or from the directories.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _Values = tuple[str | None, ...]
-# The state has a fingerprint of each partition; larger tables have no state.
+# A state holds one fingerprint per partition. Tables with more partitions than this have no state.
 MOST_PARTITIONS = 2_000
-# So many are listed in a condition; of more it selects all rows.
+# Maximum number of partitions in a condition; with more, the condition selects all rows.
 _MOST_LISTED = 200
 
 
 def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_Values, str]:
-    """Return the fingerprint of each partition, by the values of the columns as texts; None is null.
+    """Return the fingerprint of each partition.
+
+    Keys are the values of `columns` as strings, None if null.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -33,8 +38,8 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     >>> sorted(partition_fingerprints(table, ["day"]))
     [('a',), ('b',)]
 
-    Costs a listing, and of a Delta table the log; opens no data file. LayoutError for what is not a partition column,
-    TableNotFound.
+    Costs a listing, or for a Delta table reading the log; opens no data file. Raises LayoutError for a column that is
+    not a partition column, and TableNotFound.
     """
     by_values: dict[_Values, list[str]] = {}
     recognized, path = recognize(table)
@@ -44,9 +49,9 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
 
 
 class PartitionChanges(NamedTuple):
-    """Which partitions of a table changed; `partitions` is None where that is not known.
+    """Changed partitions of a table; `partitions` is None if unknown.
 
-    `where`: the condition on the rows of these partitions in Spark SQL, `true` where it is not known.
+    `where`: Spark SQL condition that selects the rows of these partitions; `true` if they are unknown.
     """
 
     partitions: list[dict[str, str | None]] | None
@@ -54,9 +59,10 @@ class PartitionChanges(NamedTuple):
 
 
 def partition_state(table: Path | str) -> dict[str, str] | None:
-    """Return the fingerprint of each partition, by its values as JSON; None for a table without partition columns.
+    """Return the fingerprint of each partition, keyed by its values as JSON.
 
-    None also for partitions that are no plain values (of transforms, of times), and for more than MOST_PARTITIONS.
+    None for a table without partition columns. Also None if a partition value has no plain type (a transform or a
+    time), or above MOST_PARTITIONS partitions.
     """
     try:
         columns = _columns(table)
@@ -75,7 +81,7 @@ def partition_state(table: Path | str) -> dict[str, str] | None:
 def partition_changes(
     table: Path | str, before: Mapping[str, str] | None, now: Mapping[str, str] | None
 ) -> PartitionChanges:
-    """Compare two states of the partitions of a table."""
+    """Compare two states from `partition_state`."""
     if before is None or now is None:
         return PartitionChanges(None, "true")
     columns = _columns(table)
@@ -85,7 +91,10 @@ def partition_changes(
 
 
 def _columns(table: Path | str) -> dict[str, pa.DataType]:
-    """Return the partition columns with their types; none where a value is no plain text, number or date."""
+    """Return the partition columns with their types.
+
+    Empty if one is not a string, integer or date.
+    """
     import pyarrow as pa
 
     from prune_assets.sql.semantics import SparkSemantics
@@ -116,5 +125,5 @@ def _condition(changed: Sequence[Mapping[str, str | None]], columns: Mapping[str
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:
-    """Return one short text for several, whatever their order."""
+    """Return one short hash of several strings, in any order."""
     return hashlib.sha256("\n".join(sorted(parts)).encode(errors="surrogateescape")).hexdigest()[:16]

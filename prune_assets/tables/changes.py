@@ -1,4 +1,7 @@
-"""Notice that a table changed: what the sensors of Dagster and of Airflow have between one look and the next."""
+"""Detect changes of a table.
+
+The sensors of Dagster and Airflow keep the state of a table between two polls.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The last state of a table, and the number of its changes.
+    """Last known state of a table, and how many changes were seen.
 
-    `version`: of Delta the version, of Iceberg the snapshot; None if it was not read or the table has no versions.
+    `version`: Delta version or Iceberg snapshot; None if it was not read or the table has no versions.
     """
 
     fingerprint: str
@@ -25,12 +28,12 @@ class Seen:
 
     @property
     def state(self) -> tuple[str, int]:
-        """The plain values that cursors keep."""
+        """Plain values to store in a cursor."""
         return self.fingerprint, self.changes
 
 
 def look(table: Path | str, before: Seen | None) -> Seen:
-    """Look at a table: what was seen before comes back as it is where nothing changed.
+    """Poll a table; returns `before` if nothing changed.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -43,7 +46,7 @@ def look(table: Path | str, before: Seen | None) -> Seen:
     >>> look(table, first).changes
     2
 
-    The number of changes tells files apart that come back. Costs a listing; TableNotFound where there is no table.
+    `changes` distinguishes a state that returns to an earlier one. Costs a listing; raises TableNotFound.
     """
     now = _fingerprint(table)
     fingerprint, version = fingerprint_text(now), now if isinstance(now, int) else None
@@ -53,15 +56,16 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 
 
 def table_fingerprint(table: Path | str) -> str:
-    """Return the fingerprint of a table: its Delta version, or a hash of the names, sizes and times of its files.
+    """Return the fingerprint of a table.
 
-    Raises TableNotFound if there is neither.
+    It is the version, or a hash of the names, sizes and times of the files. Raises TableNotFound if the location has no
+    table.
     """
     return fingerprint_text(_fingerprint(table))
 
 
 def fingerprint_text(fingerprint: int | str) -> str:
-    """Return a fingerprint as cursors and run keys keep it.
+    """Return a fingerprint in the form of cursors and run keys.
 
     >>> fingerprint_text(12), fingerprint_text("0a1b2c3d")
     ('version 12', '0a1b2c3d')
@@ -75,11 +79,13 @@ def _fingerprint(table: Path | str) -> int | str:
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:
-    """Return the last state seen of each table, from a cursor: JSON of pairs by the name of a table.
+    """Return the last known state per table from a cursor.
+
+    The cursor is a JSON object of pairs, keyed by table name.
 
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
     {'lake/a': Seen(fingerprint='version 3', changes=2, version=None)}
     """
     by_label = json.loads(cursor) if cursor else {}
-    # Cursors of version 0.1 have the fingerprint alone.
+    # Cursors of version 0.1 have only the fingerprint.
     return {label: Seen(seen, 0) if isinstance(seen, str) else Seen(*seen) for label, seen in by_label.items()}

@@ -1,4 +1,4 @@
-"""Columns of a table by the names that users give them."""
+"""Resolve the column names that users give."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def resolve(name: str, table: Sequence[LeafColumn]) -> str:
-    """Return the spelling of a top-level column, case ignored; UnknownColumn says which may be meant."""
+    """Return the table's spelling of a top-level column, ignoring case.
+
+    Raises UnknownColumn with a suggestion.
+    """
     tops = list(dict.fromkeys(column.path[0] for column in table))
     if name in tops:
         return name

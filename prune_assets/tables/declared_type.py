@@ -1,4 +1,4 @@
-"""The Arrow type that a table declares for a column, and the names that its files have within it."""
+"""Arrow types of declared columns, with the names of the table and of files."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ _TIME = re.compile(r"time\(\d\)")
 
 
 class DeclaredType(NamedTuple):
-    """The type of a column: `declared` with the table's names, `stored` with the names of files inside lists and maps.
+    """Declared type of a column.
 
-    Outside of lists and maps, columns of files have the table's names already.
+    `declared` has the table's names, `stored` the names of files inside lists and maps. Outside lists and maps, both
+    have the table's names.
     """
 
     declared: pa.DataType
@@ -47,10 +48,10 @@ class DeclaredType(NamedTuple):
 
 
 def declared_type(described: Any, *, physical_names: bool = False) -> DeclaredType:
-    """Return the type of a column from Spark's JSON.
+    """Convert a column's type from Spark's JSON to Arrow.
 
-    `physical_names`: files name fields by the column mapping of Delta. Raises UnsupportedFeature for a type that Arrow
-    lacks.
+    `physical_names`: files use the field names of Delta's column mapping. Raises UnsupportedFeature for a type that
+    Arrow lacks.
 
     >>> field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
     >>> declared_type({"name": "s", "type": {"type": "struct", "fields": [field]}}).declared
@@ -62,7 +63,7 @@ def declared_type(described: Any, *, physical_names: bool = False) -> DeclaredTy
 
 
 def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
-    """Return the type that Spark gives to Arrow, timestamps in UTC."""
+    """Return the Arrow type that Spark exports, with timestamps in UTC."""
     match described:
         case str():
             return _primitive(described)
@@ -112,7 +113,7 @@ def _unknown(described: object) -> UnsupportedFeature:
 
 
 def _outside_lists(declared: pa.DataType, stored: pa.DataType) -> pa.DataType:
-    """Return the stored type with the declared names of fields that are in no list or map."""
+    """Return `stored` with declared names for fields outside lists and maps."""
     if not pa.types.is_struct(declared):
         return stored
     fields = zip(declared, stored, strict=True)

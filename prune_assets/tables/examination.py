@@ -47,40 +47,53 @@ class Inspection(NamedTuple):
 class Claims:
     """Claims of a table about unopened files, which `prune audit` verifies; by default none.
 
-    Files are numbered as in the index. `name`: the source of the claims; `partition_remedy`: the next step for a file
-    whose rows belong to another partition.
+    Files are numbered as in the index. `name`: source of the claims. `partition_remedy`: next step for a file whose
+    rows belong to another partition.
     """
 
     name: str
     partition_remedy: str
 
     def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the bounds of a column in a file; None where none are claimed."""
+        """Return the claimed bounds of a column in a file.
+
+        None if the table claims none.
+        """
         return None
 
     def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
-        """Return the row count of a file, deleted rows included; None where it is not claimed."""
+        """Return the claimed row count of a file, including deleted rows.
+
+        None if the table claims none.
+        """
         return None
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
-        """Return which of the rows of a file are not deleted; None where all are live."""
+        """Return flags of the rows of a file that are not deleted.
+
+        None if all rows are live.
+        """
         return None
 
     def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the value that a partition column has in a file; None where none is certain."""
+        """Return the value of a partition column in a file.
+
+        None if it is not certain.
+        """
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """Functions of a format that commands and checks call; each takes a table of the format first.
+    """Functions of a format for commands and checks.
 
+    Each function takes a table of the format as its first argument.
     `inspect`: describes a table. `claims`: returns its claims about its files. `read_partitioned`: reads the footers of
-    all files, or of some as a table of these alone, and numbers the partition of each. `deleted_rows`: returns the
-    number of rows of each file that are deleted without a rewrite of the file. `log_findings`: returns the findings
-    about its log or manifests, without opening a data file. `clustered_by`: returns the names of the columns that the
-    log or the metadata cluster it by. `delete_debt`: returns its deleted rows and delete files from the log or
-    manifests; None if the format has no deletes. `is_file`: True if the table is named by the path of its only file.
+    all files, or of some files as a table of their own, and numbers the partition of each. `deleted_rows`: number of
+    rows per file that are deleted without a rewrite of the file. `log_findings`: findings about its log or manifests,
+    without opening a data file. `clustered_by`: names of the columns that the log or the metadata cluster it by.
+    `delete_debt`: its deleted rows and delete files, from the log or manifests; None if the format has no deletes.
+    `is_file`: True if the table is named by the path of its only file.
     """
 
     inspect: Callable[[Any, InspectOptions], Inspection]

@@ -1,4 +1,7 @@
-"""What an entry of `FORMATS` says of a table format: how tables are recognized and opened, and what readers expect."""
+"""Interface of a table format.
+
+An entry of `FORMATS` recognizes and opens tables, and describes what readers expect.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +31,16 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
     from prune_assets.tables.writing import Writing
 
-# A path or an address, or several of them.
+# One path or address, or several.
 Location: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOptions:
-    """How a table is opened; what is not said here is as `plan` has it.
+    """Options to open a table.
 
-    `cache`: where metadata are kept. `whole_below`: as `read_for_schema` has it. `entry`: what a catalog says of it.
+    Fields that are not listed here are as in `plan`.
+    `cache`: the metadata cache. `whole_below`: as in `read_for_schema`. `entry`: the table's entry in a catalog.
     """
 
     semantics: SparkSemantics
@@ -49,7 +53,10 @@ class OpenOptions:
 
 
 def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
-    """Return the time of a version, which may be text in ISO 8601; WrongUse for other text."""
+    """Return the time of a version, parsing ISO 8601 strings.
+
+    Raises WrongUse for other strings.
+    """
     if not isinstance(timestamp, str):
         return timestamp
     try:
@@ -60,33 +67,36 @@ def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A table format; catalogs and `write` call it by its `name`.
+    """A table format; `name` identifies it in catalogs and in `write`.
 
-    `is_at`: tells whether a location has a table of it, or may have; `open`: opens one, None where `is_at` is false.
-    `check_columns`: refuses a table that a catalog has with other columns than its files. `is_unfinished`: True if it
-    holds the journal of a write, which Spark ignores. `save`: stores the log or manifests that were read on disk.
-    `describe`: returns the snapshot that was planned, from the table, its index, flags of the files to read, `pro_rata`
-    and `log_bytes`; None for tables without versions.
-    `is_in_listing`: answers as `is_at`, from the names of the directories at a location and a flag for Parquet files.
+    `is_at`: True if a location has a table of the format, or may have. `open`: opens it; None if `is_at` is false.
+    `check_columns`: refuses a table whose columns in its catalog differ from those in its files.
+    `is_unfinished`: True if the table holds the journal of a write, which Spark ignores.
+    `save`: stores the log or manifests that were read in the cache directory.
+    `describe`: returns the planned snapshot, from the table, its index, flags of the files to read, `pro_rata` and
+    `log_bytes`; None for tables without versions.
+    `is_in_listing`: like `is_at`, from the names of the directories at a location and a flag for Parquet files.
     `found_in_catalog`: lists the tables of a catalog that is named after the format.
     `entry_in_session`: returns the entry of a table that a catalog of the session lists with this provider.
-    `refused_provider`: why such tables of other catalogs are not read by their locations, empty if they are.
-    `keeps_deletes`: rows are deleted without a rewrite of their files. `storage_kind`: Dagster's name for the format.
-    `directory_of`: the directory of a table whose location may be a file that lists its own.
-    `look_ahead`: a context in which a store is asked already what `open` will ask it, while other formats look.
-    `fingerprint`: changes when a table does; an integer is its version. `versions_grow`: its version does so by one.
-    `history`: the number, the time in milliseconds of UTC, and what is known of the commit of the newest versions, at
-    most so many; None for tables without versions.
-    `partition_files`: values of partition columns, as texts, and what changes when a file does, by file.
-    `spark_lists_files`: Spark lists the files by itself when it opens them, so it may see more than were planned;
-    elsewhere it is given their names. `read_alone_by`: what reads its tables without a plan; None for Spark alone.
+    `refused_provider`: why such tables in other catalogs are not read by their locations; empty if they are.
+    `keeps_deletes`: rows can be deleted without a rewrite of their files. `storage_kind`: Dagster's name of the format.
+    `directory_of`: the directory of a table whose location may be its metadata file.
+    `look_ahead`: a context that starts the first request of `open` early, while other formats check the location.
+    `fingerprint`: a value that changes with the table; an integer is its version. `versions_grow`: each change
+    increases the version by one.
+    `history`: number, time (milliseconds, UTC) and commit information of the newest versions, at most the given number;
+    None for tables without versions.
+    `partition_files`: yields per file the values of partition columns as strings, and a value that changes with the
+    file.
+    `spark_lists_files`: Spark lists the files itself when it opens a table, so it may see more than the planned files;
+    for other formats it is given the files. `read_alone_by`: what reads its tables without a plan; None if only Spark.
     `log_checks`: returns the checks of its log or manifests. `examination`: returns the functions of commands and
-    checks. `writing`: returns how tables are written; None if they are only read. Plans import none of these.
-    `by_catalog_alone`: they are written by their names in a catalog of the session, which makes new ones too.
-    `read_only`: of a table that is not written, what to do instead.
-    `settings`: texts for settings of writers in remedies that differ for the format; empty if it has no such setting.
+    checks. `writing`: returns the functions that write tables; None for a read-only format. Plans import none of these.
+    `by_catalog_alone`: tables are written only by their name in a catalog of the session, which also creates them.
+    `read_only`: for a format that is not written, the next step for the user.
+    `settings`: texts in remedies for writer settings that differ for the format; empty if it has no such setting.
     `fixes`: remedies that differ for the format, by the code of a finding.
-    `not_inspected`: options of `prune inspect` that mean nothing here, and why.
+    `not_inspected`: options of `prune inspect` that do not apply to the format, with the reason.
     """
 
     name: str
@@ -120,9 +130,9 @@ class Format:
     not_inspected: Mapping[str, str] = field(default_factory=dict)
 
     def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
-        """Return how a table is written; `by_path`: True if a path names the table, not a catalog.
+        """Return the functions that write a table.
 
-        Raises UnsupportedFeature for a table that is only read.
+        `by_path`: True if a path names the table, not a catalog. Raises UnsupportedFeature for a read-only table.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):
             why = self.read_only or f"tables of {self.name} are read only; write to another place"

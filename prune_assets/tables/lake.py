@@ -1,4 +1,4 @@
-"""Find the tables in a directory or in a catalog of Iceberg."""
+"""Find the tables in a directory or in an Iceberg catalog."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.format import Format
 
-# Hidden names are none of a table; a log of Delta or Hudi has one all the same.
+# Skip hidden names except `_delta_log` and `.hoodie`.
 _WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
 
 
 class FoundTable(NamedTuple):
-    """A table by its address; `name`: its parts below the directory that was searched, or in the catalog."""
+    """A table and its address.
+
+    `name`: its path parts below the searched directory, or its parts in the catalog.
+    """
 
     name: tuple[str, ...]
     location: str
@@ -29,7 +32,9 @@ class FoundTable(NamedTuple):
 
 
 def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
-    """Find the tables in a directory and those below it, or in a catalog, sorted by name; no file is opened.
+    """Find the tables in a directory tree or in a catalog.
+
+    They are sorted by name; no file is opened.
 
     >>> import os, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -39,14 +44,15 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     >>> [(table.name, table.format) for table in tables_below(root)]
     [(('sales', 'orders'), 'parquet')]
 
-    One listing a directory, of at most `depth` levels. A directory with `_delta_log` is a Delta table, one with
-    Iceberg's files of metadata in `metadata` one of Iceberg; one that holds files named `*.parquet`, or directories
-    named `column=value`, is one of plain Parquet. What is below a table belongs to it, except for a plain table without
-    partitions: it consists of the files directly in its directory, and the directories below are searched too. Tables
-    of Hudi are passed over.
+    Costs one listing per directory, at most `depth` levels deep. A directory with `_delta_log` is a Delta table; with
+    Iceberg metadata files in `metadata`, an Iceberg table; with files named `*.parquet` or directories named
+    `column=value`, a plain Parquet table. Everything below a table belongs to it, except for a plain table without
+    partitions: only the files directly in its directory belong to it, and the directories below are searched too. Hudi
+    tables are skipped.
 
-    `root`: a directory or an address; `iceberg:catalog` or `iceberg:catalog.database` for what a catalog of pyiceberg
-    lists, whose tables are then named so. Raises TableNotFound where there is no such directory, and StorageFailure.
+    `root`: a directory or an address; `iceberg:catalog` or `iceberg:catalog.database` for the tables that a pyiceberg
+    catalog lists, which are named in the same form. Raises TableNotFound if the directory does not exist, and
+    StorageFailure.
     """
     if (listed := _of_catalog(root)) is not None:
         return listed
@@ -73,7 +79,10 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
 
 
 def _of_catalog(root: str) -> list[FoundTable] | None:
-    """Return the tables of a catalog, which is named after the format of its tables; None for a directory."""
+    """Return the tables of a catalog, which is named after its table format.
+
+    None for a directory.
+    """
     format_name, colon, name = root.partition(":")
     found_in_catalog = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
     if not colon or found_in_catalog is None or os.path.lexists(root):
@@ -87,5 +96,5 @@ def _is_at(each: Format, here: str, below: AbstractSet[str], has_files: bool) ->
 
 
 def _is_unread(below: AbstractSet[str]) -> bool:
-    """True for tables of Hudi, and of Iceberg without files of metadata."""
+    """True for Hudi tables, and for Iceberg tables without metadata files."""
     return ".hoodie" in below or below >= {"metadata", "data"}

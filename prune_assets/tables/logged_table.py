@@ -1,4 +1,4 @@
-"""Tables whose log or manifests list the files: what Delta and Iceberg share."""
+"""Common parts of Delta and Iceberg tables, whose log or manifests list the files."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Root(NamedTuple):
-    """Where files are: the table's directory, and the bytes that were read.
+    """Directory of a table, and the counter of bytes read.
 
-    `any_case`: whether names in files may differ in case from the names of the columns.
+    `any_case`: names in files may differ in case from the column names.
     """
 
     directory: str
@@ -37,39 +37,45 @@ class Root(NamedTuple):
 
 
 class LoggedTable(TableDefaults, Protocol):
-    """Members of `Table` for listed files; `last_answers`: a predicate and its answers."""
+    """Members of `Table` for tables with listed files.
+
+    `last_answers`: the last predicate and its outcomes.
+    """
 
     cache: MetadataCache | None
     last_answers: tuple[Predicate, FileAnswers] | None
 
     @property
     def root(self) -> Root:
-        """Where files are."""
+        """Directory and counter of bytes read."""
 
     def allowed_place(self, location: str) -> str:
-        """Return the place of a listed file; raises UnsupportedFeature if the file may not be opened."""
+        """Return the address of a listed file.
+
+        Raises UnsupportedFeature if the file may not be opened.
+        """
 
     def logged(self) -> LoggedFiles:
-        """Return the live files as they are listed, all unopened."""
+        """Return the live files as listed, all unopened."""
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
-        """Evaluate a predicate on every live file by its statistics."""
+        """Evaluate a predicate for every live file by its statistics."""
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for the partition of each file."""
+        """Return the partition number of each file."""
 
     def look_up(self, paths: Sequence[str]) -> list[DataFile]:
-        """Return files as they are now."""
+        """Return the current size and time of files."""
         return look_up(paths)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return the outcome of a predicate for every live file; the last answer is cached."""
+        """Return the outcomes of a predicate for every live file; the last result is cached."""
         if self.last_answers is None or self.last_answers[0] is not predicate:
             self.last_answers = predicate, self.skip_files(predicate)
         return self.last_answers[1]
 
     def unread(self) -> NDArray[np.bool_]:
-        """Count every file: cached footers are not looked up before they are read."""
+        """Flag every file: cached footers are only found when the file is read."""
         return np.ones(len(self.logged().files), np.bool_)
 
     def read_all(self) -> MetadataIndex:
@@ -87,7 +93,7 @@ class LoggedTable(TableDefaults, Protocol):
         return read_logged(directory, logged, traffic=traffic, cache=self.cache, any_case=any_case)
 
     def part(self, numbers: NDArray[np.int64]) -> LoggedPart:
-        """Return some of the files for another process to read."""
+        """Return some files as a part that another process can read."""
         logged = self.logged()
         paths = tuple(self._paths(logged, numbers.tolist()))
         some = replace(
@@ -100,7 +106,10 @@ class LoggedTable(TableDefaults, Protocol):
         return LoggedPart(self.root.directory, paths, some, self.root.any_case)
 
     def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of these alone, and number the partition of each."""
+        """Read the footers of all files, and number the partition of each.
+
+        `numbers`: read only these files, as a table of their own.
+        """
         partition = self.rewrite_scope()
         return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
 
@@ -110,7 +119,7 @@ class LoggedTable(TableDefaults, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoggedPart:
-    """Some files of a table as it lists them; `paths`: their paths."""
+    """Some files of a table as listed; `paths`: their paths."""
 
     table: str
     paths: tuple[str, ...]
@@ -118,7 +127,7 @@ class LoggedPart:
     any_case: bool
 
     def read_all(self) -> MetadataIndex:
-        """Read the footers of the files, as they are now."""
+        """Read the footers of the files in their current state."""
         found = {file.path: file for file in look_up(list(self.paths))}
         files = replace(self.logged.files, found={i: found[path] for i, path in enumerate(self.paths)})
         logged = replace(self.logged, files=files)

@@ -1,4 +1,4 @@
-"""Find out what keeps the files of a table, and open it; again where files come or go meanwhile."""
+"""Recognize the format of a table and open it; retry if files change meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.format import Format, Location
     from prune_assets.tables.table import Table
 
-# The formats in the order in which they are looked for; the last one takes what is of no other.
+# The formats in the order in which they are tried. The last one takes every remaining location.
 FORMATS: tuple[Format, ...] = (DELTA, ICEBERG, PARQUET)
 
 
@@ -39,9 +39,10 @@ def open_table(
     cache: MetadataCache | None = None,
     whole_below: int | None = None,
 ) -> Table:
-    """Open a table, where it has versions one of them; the arguments are those of `plan`.
+    """Open a table, at one of its versions if it has any.
 
-    `session`: for a name that its catalogs know. `whole_below`: as `read_for_schema` has it.
+    Arguments as in `plan`.
+    `session`: resolves names in its catalogs. `whole_below`: as in `read_for_schema`.
     """
     entry = catalog_entry(table, session)
     if entry is not None and entry.text_partitions and session is None:
@@ -60,7 +61,7 @@ def open_table(
         for each in FORMATS:
             looking.enter_context(each.look_ahead(location))
         opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
-    assert opened is not None  # the last format takes any
+    assert opened is not None  # the last format opens every location
     return opened
 
 
@@ -72,25 +73,28 @@ def open_as_written(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> Table:
-    """Open a table by the names that its files have, in the case in which they have them."""
+    """Open a table with the column names of its files, in their exact case."""
     semantics = SparkSemantics(case_sensitive=True)
     return open_table(table, semantics=semantics, session=session, version=version, timestamp=timestamp, allow=allow)
 
 
 def recognize(table: Location, session: SparkSession | None = None) -> tuple[Format, Location]:
-    """Return the format that a table has, and where it lies, without opening it."""
+    """Return the format and the location of a table without opening it."""
     entry = catalog_entry(table, session)
     location = table if entry is None else entry.location
     return format_at(location), location
 
 
 def format_at(location: Location) -> Format:
-    """Return the format of the table at a path or an address; plain Parquet where there is none."""
+    """Return the format of the table at a path or address.
+
+    Plain Parquet if it has no log or metadata.
+    """
     return next(each for each in FORMATS if each.is_at(location))
 
 
 def format_named(name: str) -> Format:
-    """Return the format of a name."""
+    """Return the format with a name."""
     return next(each for each in FORMATS if each.name == name)
 
 
@@ -99,9 +103,10 @@ _ATTEMPTS = 3
 
 
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
-    """Return the result of an attempt; after StaleListing or a result that is not steady, try again.
+    """Return the result of an attempt, after up to two retries.
 
-    The third attempt is the last: its result is returned, or its error raised, in any case.
+    Retries after StaleListing, and for a result that is not steady. The third attempt is the last. Its result is
+    returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])
     >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)

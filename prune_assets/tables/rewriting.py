@@ -1,7 +1,7 @@
-"""Files of a table written anew, in groups.
+"""Rewrite files of a table in groups.
 
-All groups are written in one job: a column that numbers them goes before the sort key, and parts the new files into
-directories, so that no file holds rows of two groups.
+One Spark job writes all groups. A column with the group number precedes the sort key and partitions the new files
+into directories, so no file holds rows of two groups.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from parquet_core.storage import DataFile
     from prune_assets.tables.table import Table
 
-# What a rewrite adds to the rows for its own time: the number of the group, and the file.
+# Temporary columns of a rewrite: the number of the group, and the file.
 GROUP, FILE = "prune_group", "__prune_file"
 RESERVED = {GROUP, FILE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """What is written anew of a table at one moment.
+    """Files of a table to rewrite, at one moment.
 
-    `group_of`: the group of each file, by its number in the index. `rows`: how many rows the files have that are not
-    deleted. `layout`: of the new files, by their names for columns, with GROUP as its partition. `decide_again`:
-    returns the rewrite of the table as it is now, None for nothing; for tables without versions, once no other writer
-    is at work. `where`: what chose the files, as the history shows it.
+    `group_of`: group of each file, by its index number. `rows`: number of live rows in the files. `layout`: layout of
+    the new files, with the column names of the files and GROUP as its partition. `decide_again`: returns the rewrite
+    for the current table, None if no file needs one; used for tables without versions, after other writers finished.
+    `where`: condition that selected the files, for the table's history.
     """
 
     table: Table
@@ -49,29 +49,29 @@ class Rewrite:
 
     @property
     def numbers(self) -> list[int]:
-        """The files by their numbers in the index, which ascend."""
+        """Index numbers of the files, ascending."""
         return sorted(self.group_of)
 
     @property
     def groups(self) -> list[int]:
-        """The group of each of the files."""
+        """Group of each file, in the order of `numbers`."""
         return [self.group_of[number] for number in self.numbers]
 
     @property
     def files(self) -> Sequence[DataFile]:
-        """The files."""
+        """The files, in the order of `numbers`."""
         return [self.index.groups.files[number] for number in self.numbers]
 
 
 class Rewritten(NamedTuple):
-    """The paths and bytes of new files, and the paths of those that they replace."""
+    """Paths and bytes of new files, and paths of the replaced files."""
 
     added: dict[str, int]
     removed: frozenset[str]
 
 
 def check_rewrite(table: Table, layout: LayoutSpec) -> None:
-    """Refuse a layout that a rewrite of some files of a table cannot honour, before Spark starts."""
+    """Refuse a layout that a rewrite of some files cannot follow, before Spark starts."""
     table.format.writing_at(table.name).check_rewrite(table, layout)
 
 
@@ -82,9 +82,11 @@ def write_groups(
     *,
     stored: Callable[[DataFrame, Mapping[str, str]], tuple[DataFrame, dict[str, str]]] | None = None,
 ) -> dict[str, int]:
-    """Write rows that have their group; return the paths and bytes of the files.
+    """Write rows with their group column.
 
-    `stored`: returns rows and options by the names that files have for columns, where these are others.
+    Returns the paths and bytes of the new files.
+    `stored`: converts rows and options to the column names in files, if they differ. Raises MalformedFile if Spark read
+    another number of rows than the files hold.
     """
     arranged, options = arrange(frame, rewrite.layout, bind_layout(frame.schema, rewrite.layout, case_sensitive=False))
     if stored is not None:
@@ -99,6 +101,9 @@ def write_groups(
 
 
 def name_in_group(name: str, group: int | str) -> str:
-    """Return the name of a file of a group: the files that one task writes have one name, in a directory for each."""
+    """Return a file name that is unique to a group.
+
+    One task uses the same name in the directory of each group.
+    """
     stem, _, rest = name.partition(".")
     return f"{stem}-g{group}.{rest}"

@@ -1,4 +1,4 @@
-"""Partition columns by the names that layouts and users give them."""
+"""Compare the partition columns of layouts and of tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def column_of_partition(entry: str) -> str:
-    """Return the column of an entry of `partition_by`, which may be a transform of Iceberg.
+    """Return the column of a `partition_by` entry, which may be an Iceberg transform.
 
     >>> column_of_partition("day"), column_of_partition("days(ts)"), column_of_partition("bucket(16, id)")
     ('day', 'ts', 'id')
@@ -23,11 +23,11 @@ def column_of_partition(entry: str) -> str:
     try:
         return parse_transform(entry).column
     except LayoutError:
-        return entry  # a column of such a name
+        return entry  # a column whose name is not a transform
 
 
 def are_same_partitions(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Tell whether entries of `partition_by` are the same, however they are spelled.
+    """Return True if two `partition_by` lists are equal apart from spelling.
 
     >>> are_same_partitions(["day(ts)", "Bucket(4,id)"], ["days(TS)", "bucket(4, id)"])
     True
@@ -45,7 +45,10 @@ def _spelled(entry: str) -> str:
 
 
 def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str, *, by: str = "optimize") -> None:
-    """Refuse a layout with other partitions than a table that is to keep its own; `by`: the operation."""
+    """Refuse a layout that partitions differently from a table that must keep its partitions.
+
+    `by`: the operation.
+    """
     mine = [name.casefold() for name in layout.partition_by]
     if mine and mine != [name.casefold() for name in theirs]:
         raise LayoutError(
@@ -56,7 +59,7 @@ def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: s
 
 
 def partition_named(column: str, known: Mapping[str, object]) -> str:
-    """Return the partition column of a name, in any case."""
+    """Return the partition column with a name, ignoring case. Raises LayoutError."""
     matching = next((name for name in known if name.casefold() == column.casefold()), None)
     if matching is None:
         raise LayoutError(

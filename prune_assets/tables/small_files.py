@@ -1,4 +1,4 @@
-"""Small files as a finding: opening them costs more than reading them."""
+"""Report small files, which cost more to open than to read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What is below is small to Spark's readers; an upper end of a class of `parquet_core.inspection.sizes`.
+# Files below this size are small for Spark's readers; the end of a size class in `parquet_core.inspection.sizes`.
 SMALL_BYTES = 32 << 20
 TARGET_BYTES = 128 << 20
-# So many files that a merge within their partitions would save are worth one.
+# Merge when it removes at least this many files.
 SPARE_FILES = 10
 MAX_SMALL_FILES = 1_000
 
@@ -26,10 +26,11 @@ MAX_SMALL_FILES = 1_000
 def small_files(
     code: str, location: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
 ) -> Iterator[Finding]:
-    """Report small files: an error above the limit, a warning where a merge would save many.
+    """Report small files.
 
-    `size`, `partition`: bytes and the number of the partition of each file. `most`: how many may be small; None for
-    the usual limits.
+    An error above the limit, a warning if a merge would remove many files.
+    `size`, `partition`: bytes and partition number per file. `most`: allowed number of small files; None for the
+    default limits.
     """
     small = size < SMALL_BYTES
     count, total = int(small.sum()), int(size[small].sum())
@@ -44,6 +45,6 @@ def small_files(
             + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
         )
         fix = Fix("merge them: ", Step.OPTIMIZE)
-        if count - merged < SPARE_FILES:  # most are alone in their partitions, across which nothing is merged
+        if count - merged < SPARE_FILES:  # most are the only small file of their partition, and merges stay within one
             fix = Fix("partition by a column with fewer values, or by none: ", Step.WRITE_TABLE)
         yield Finding(code, severity, location, message, fix=fix)

@@ -1,4 +1,7 @@
-"""What plans, reads and checks need of a table; each format is a module beside this one."""
+"""Interface of a table for plans, reads and checks.
+
+Each format implements it in its own package.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 
 
 class Opening(Enum):
-    """What is named to Spark, where it lists files by itself."""
+    """Ways to name files to Spark, if it lists the files of a table itself.
+
+    Either no files, or paths of files, names of files, or the whole table.
+    """
 
     NOTHING = auto()
     PATHS = auto()
@@ -36,11 +42,11 @@ class Opening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FilesToRead:
-    """The files of which Spark reads rows.
+    """Files whose rows Spark reads.
 
-    `files`: their numbers in the index, which ascend. `opening`: how to name them, where Spark lists files by itself.
-    `options`: of Spark's reader, for this read alone. `where`: the predicate. `is_text`: whether it was given as one:
-    that of a Column may mean something else to Spark.
+    `files`: their index numbers, ascending. `opening`: how to name them if Spark lists files itself. `options`: options
+    of Spark's reader for this read only. `where`: the predicate. `is_text`: True if the predicate was given as SQL
+    text; Spark may evaluate a Column differently from its text.
     """
 
     index: MetadataIndex
@@ -52,14 +58,17 @@ class FilesToRead:
 
 
 class DeletedRows(Protocol):
-    """Rows of a file that are deleted without a rewrite of the file; can be pickled."""
+    """Rows that are deleted without a rewrite of their file.
+
+    Objects can be pickled.
+    """
 
     def read(self) -> NDArray[np.int64]:
-        """Return their numbers in the file, which ascend."""
+        """Return the row numbers in the file, ascending."""
 
 
 class FileConstants(NamedTuple):
-    """What a file has for all of its rows: values of columns, or why they are not known; and which rows are deleted."""
+    """Per-file constants: `values` of columns, reasons for `unknown` values, and the deleted rows."""
 
     values: Mapping[str, pa.Scalar]
     unknown: Mapping[str, str]
@@ -70,25 +79,31 @@ class TablePart(Protocol):
     """Some files of a table; can be pickled."""
 
     def read_all(self) -> MetadataIndex:
-        """Read the footers of the files, which are the last ones of the index."""
+        """Read the footers.
+
+        The files of this part are the last ones of the index.
+        """
 
 
 class TableDefaults(Protocol):
-    """Members of `Table` that a format may leave as they are."""
+    """Members of `Table` with a default for all formats."""
 
     def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - none is declared
-        """Return the type that the table declares for a top-level column; None where its files alone tell it.
+        """Return the declared type of a top-level column; None if only the files store it.
 
         Raises UnsupportedFeature for a type that Arrow lacks.
         """
         return None
 
     def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none
-        """Return the bounds that the list of files gives of a column; None where it gives none."""
+        """Return the bounds of a column per file from the list of files.
+
+        None if missing.
+        """
         return None
 
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
-        """Put in how many rows the unopened files have: no plan needs it, reports do."""
+        """Fill in row counts of unopened files (reports only; plans do not need them)."""
         return None  # noqa: RET501 - else abstract to mypy
 
 
@@ -97,64 +112,71 @@ class Table(TableDefaults, Protocol):
 
     @property
     def format(self) -> Format:
-        """The entry that opened it, for what holds of all tables of the format."""
+        """Format of the table, which implements what all its tables share."""
 
     @property
     def given(self) -> Location:
-        """What names it: of a table that a catalog has, where it lies."""
+        """Location that opens the table.
+
+        It is the location in the entry of a table in a catalog.
+        """
 
     @property
     def semantics(self) -> SparkSemantics:
-        """The settings by which its columns were read."""
+        """Spark settings with which its columns were read."""
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """Name of the table as the user gave it."""
 
     @property
     def version_number(self) -> int | None:
-        """The version that was opened; None for a table without versions."""
+        """Number of the opened version; None for a table without versions."""
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
+        """Columns that a predicate may refer to."""
 
     @property
     def partitions(self) -> Sequence[LeafColumn]:
-        """The columns of which each file has one value, told where the files are listed."""
+        """Columns with one value per file, known from the list of files."""
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
-        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        """Return an empty DataFrame with the table's columns, to resolve expressions."""
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return the outcome of a predicate for every file before any is opened."""
+        """Return the outcomes of a predicate for every file, without opening files."""
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
-        """Read the footers of files; others that cost nothing may count as read too."""
+        """Read the wanted footers; cached ones may be included."""
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all files."""
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open files with the columns of the whole table, without deleted rows; other files of the table may come too.
+        """Open files in Spark with the columns of the whole table and without deleted rows.
 
-        Only where Spark lists the files by itself, and then only those that `wanted.opening` leaves in.
+        If Spark lists the files itself, other files of the table may be included, as far as `wanted.opening` allows.
         """
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the constants of some files, given by ascending indices; `names`: the columns that are read.
+        """Return the constants of some files.
 
-        These are partition columns, and columns that a file lacks although it has a value for them.
+        `files`: ascending index numbers. `names`: the columns to read. Constants are partition columns, and columns
+        that a file lacks although the table has a value for them.
         """
 
     def unread(self) -> NDArray[np.bool_]:
-        """Tell of which files the footers are not known yet."""
+        """Flag the files whose footers are not read or cached yet."""
 
     def part(self, numbers: NDArray[np.int64]) -> TablePart:
-        """Return some of the files for another process to read."""
+        """Return some files as a part that another process can read."""
 
     def partition_names(self) -> Sequence[str]:
-        """Return by what the table is partitioned, as `partition_by` of a layout has it."""
+        """Return the table's partitioning, in the form of a layout's `partition_by`."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
-        """Return the value that a file has of a partition column, in words; None where the path is none."""
+        """Return a file's value of a partition column as text.
+
+        None if the path is not a partition column.
+        """

@@ -1,4 +1,4 @@
-"""Find out where a table is written, and in which format."""
+"""Resolve the location and the format of a table to write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """Where a table is written, and how; `entry`: what a catalog says of it."""
+    """Location and format of a table to write.
+
+    `entry`: its entry in a catalog, None for a path.
+    """
 
     location: str
     format: Format
@@ -31,14 +34,18 @@ class Target(NamedTuple):
 
     @property
     def opened_by(self) -> str:
-        """What opens its current version: the name, where its catalog alone knows which one that is."""
+        """Name or location that opens its current version.
+
+        The name if only its catalog has the version.
+        """
         return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
 
 
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
-    """Return where a path or a name of a catalog is written; `name`: the format, by default what is there.
+    """Resolve a path or a name in a catalog to a write target.
 
-    Refuses a table of a catalog that would not see it or read it otherwise.
+    `name`: the format, default: the table's format. Refuses a table whose catalog would not see the written files, or
+    would read them differently.
     """
     _check_name(name)
     if session is not None:
@@ -62,10 +69,10 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
 
 
 def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:
-    """Raise what there is against writing to a path in a format, by default that of what is there; starts no Spark.
+    """Raise if a table cannot be written to a path; starts no Spark.
 
-    Nothing is said of what only a session knows: a name without a slash that is no path may be a table of its catalogs,
-    and it may have the credentials of a store.
+    `name`: the format, default: the existing format. Does not check what requires a session: a name without a slash
+    that is not a path may be a table of its catalogs, and the session may have the credentials of a store.
     """
     _check_name(name)
     path = os.fspath(table)
@@ -79,7 +86,7 @@ def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None
 
 
 def writable_formats() -> list[str]:
-    """Return the names of the formats that tables are written in."""
+    """Return the names of the formats that support writing."""
     return [each.name for each in reversed(opening.FORMATS) if each.writing is not None]
 
 

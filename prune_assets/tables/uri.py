@@ -1,4 +1,4 @@
-"""The address of a table, by which catalogs of assets know it."""
+"""Address of a table as an asset in other catalogs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from prune_assets.tables.catalogs.names import is_name
 
 
 def table_uri(table: str | Path) -> str:
-    """Return the address of a table, its secrets hidden; a name in a catalog as it is.
+    """Return the address of a table without secrets.
+
+    A name in a catalog is returned unchanged.
 
     >>> from prune_assets.tables.uri import table_uri
     >>> table_uri("/lake/ids")

@@ -1,4 +1,4 @@
-"""What is asked of a table format that can be written."""
+"""Interface of a table format that supports writing."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """How rows are written, as `prune_assets.write` has it; `entry`: what a catalog says of the table.
+    """Options of a write, as in `prune_assets.write`; `entry`: the table's entry in a catalog.
 
-    `only_by_rows`: rows are replaced by rows alone, so that a write without any replaces nothing.
+    `only_by_rows`: a write without rows replaces nothing.
     """
 
     layout: LayoutSpec
@@ -41,18 +41,18 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writing:
-    """How tables of a format are written.
+    """Functions that write tables of a format.
 
-    `location`: returns where a table is written, and refuses what cannot be. `write`: all of the rows or none.
-    `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table that its
-    catalog would not see or read otherwise; it is given those of other formats too. `check_installed`: refuses a table
-    whose library is missing.
+    `location`: returns the location of a table, and refuses one that cannot be written. `write`: writes all rows or
+    none. `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table whose
+    catalog would not see the files or would read them differently; it also gets entries of other formats.
+    `check_installed`: refuses a table whose library is missing.
 
-    `check_rewrite`: refuses a layout that a rewrite of some files of a table cannot honour, before Spark starts.
-    `rewrite_scope`: numbers the partition or the directory of each file, in which a rewrite keeps its rows.
-    `rewrite`: replaces old files with new ones at once; a conflicting write is not undone. `statements`: returns the
-    SQL with which the table's own engine rewrites files, or without a `Rewrite` tidies its metadata; empty where this
-    package rewrites files. `rewrite` runs the former, the caller runs the latter.
+    `check_rewrite`: refuses a layout that a rewrite of some files cannot follow, before Spark starts.
+    `rewrite_scope`: numbers the partition or directory of each file, within which a rewrite keeps its rows.
+    `rewrite`: replaces old files with new ones atomically; a conflicting write is not undone. `statements`: returns the
+    SQL with which the table's own engine rewrites files, or without a `Rewrite` maintains its metadata; empty if this
+    package rewrites files. `rewrite` runs the statements of a `Rewrite`, the caller runs the others.
     """
 
     location: Callable[[str], str]
@@ -67,7 +67,10 @@ class Writing:
 
 
 def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:
-    """Return the columns of a table in its order and spelling; WrongUse where the data have other columns."""
+    """Return the columns in the table's order and spelling.
+
+    Raises WrongUse if the data have other columns.
+    """
     case_sensitive = semantics_of(df.sparkSession).case_sensitive
     mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
     columns = []
@@ -85,7 +88,7 @@ def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFr
 
 
 def refuse_without_partitions(location: str, partition_by: Sequence[str], request: WriteRequest) -> None:
-    """Raise WrongUse for a write that replaces some partitions of a table that has none."""
+    """Raise WrongUse if a write replaces partitions of a table without partition columns."""
     if partition_by or (request.mode != "replace_partitions" and request.where is None):
         return
     all_rows = "pass the mode overwrite" if request.mode == "replace_partitions" else "leave where out"

@@ -1,1 +1,4 @@
-"""Which files of a table need to be rewritten, from what their metadata say: nothing here reads rows or needs Spark."""
+"""Select the files of a table to rewrite, from metadata alone.
+
+Nothing here reads rows or needs Spark.
+"""

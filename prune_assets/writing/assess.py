@@ -1,4 +1,4 @@
-"""Assess a table: measure files, pick those that need a rewrite, and forecast what it brings."""
+"""Assess a table: measure its files, pick the files to rewrite, and forecast the result."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What is to be done: `location` is a path or an address, or a name that the session's catalogs know.
+    """Arguments of one `optimize` run.
 
-    `rows`: read the sort key where bounds leave the order of rows open; `is_sorted` keeps what was found of each file.
-    `budget`: bytes of files to rewrite at most. `full`: rewrite every file, also those that need nothing.
+    `location`: a path, an address, or a name in the session's catalogs. `rows`: read the sort key of files whose bounds
+    leave the order of rows open; `is_sorted` caches the result per file. `budget`: maximum bytes of files to rewrite;
+    None for no limit. `full`: rewrite every file, even files without a fault.
     """
 
     location: str
@@ -50,10 +51,11 @@ class OptimizeRequest:
 
 
 class TableAssessment(NamedTuple):
-    """A table at one moment, measured, and what is picked of it for files of `target` bytes.
+    """Measurements of a table at one moment, and the picked files.
 
-    `rows_read`: whether the order inside of files is known, not only what bounds show of it. `left_out`: how many files
-    need it beyond the budget.
+    `target`: bytes per new file.
+    `rows_read`: True if the order of rows inside files was read, or if the layout has no sort key; False if only bounds
+    were compared. `left_out`: number of files that need a rewrite but exceed the budget.
     """
 
     table: Table
@@ -65,38 +67,41 @@ class TableAssessment(NamedTuple):
 
     @property
     def writing(self) -> Writing:
-        """How the format of the table is written."""
+        """How to write the format of the table."""
         return self.table.format.writing_at(self.table.name)
 
     @property
     def live_bytes(self) -> float:
-        """What the rows of the picked files take about."""
+        """Approximate bytes of the live rows in the picked files."""
         live = self.measured.numbers.live_bytes()
         return float(sum(live[list(group.files)].sum() for group in self.picked.groups))
 
     @property
     def numbers(self) -> list[int]:
-        """The picked files by their numbers in the index, which ascend."""
+        """Index numbers of the picked files, ascending."""
         return sorted(int(self.measured.at[file]) for group in self.picked.groups for file in group.files)
 
     @property
     def picked_bytes(self) -> int:
-        """What the picked files take."""
+        """Bytes of the picked files."""
         return int(sum(self.measured.numbers.size[list(group.files)].sum() for group in self.picked.groups))
 
     @property
     def group_of(self) -> dict[int, int]:
-        """The group of each picked file, by its number in the index."""
+        """Index number of each picked file -> number of its group."""
         return {int(self.measured.at[file]): i for i, group in enumerate(self.picked.groups) for file in group.files}
 
     @property
     def rows(self) -> int:
-        """How many rows the picked files have that are not deleted."""
+        """Number of live rows in the picked files."""
         return int((self.measured.rows - self.table.format.examination().deleted_rows(self.table))[self.numbers].sum())
 
 
 def assess(request: OptimizeRequest) -> TableAssessment:
-    """Measure the files that are considered, and pick; what cannot be rewritten is refused."""
+    """Measure the considered files and pick those to rewrite.
+
+    Raises if the table cannot be rewritten.
+    """
     return retry_on_stale_listing(lambda: _assess_once(request))
 
 
@@ -138,7 +143,10 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
 
 
 def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measured:
-    """Read the sort key of the files whose bounds leave their order open, each file once a request."""
+    """Read the sort key of files whose bounds leave their order open.
+
+    Each file is read once per request.
+    """
     index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
     open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
     unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
@@ -152,14 +160,14 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
-    """Plan a predicate on the version that was looked at."""
-    if assessment.table.version_number is None:  # its files may be others by now
+    """Plan a predicate on the assessed version of the table."""
+    if assessment.table.version_number is None:  # a table without versions may have other files by now
         return plan_read(request.location, where=sql, session=request.spark, depth="pages")
     return plan_opened(assessment.table, where=sql, session=request.spark, depth="pages")
 
 
 def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: LayoutSpec) -> OptimizeResult:
-    """Tell what was picked, and predict what rewriting it brings."""
+    """Describe the picked files and predict the result of rewriting them."""
     measured, groups, reasons = assessment.measured, assessment.picked.groups, assessment.picked.reasons
     index = measured.index
     pieces = pieces_of(measured, groups, layout) if groups and plans else None

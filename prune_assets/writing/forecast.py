@@ -1,7 +1,8 @@
-"""Predict what a rewrite does: how many bytes a predicate keeps when the files picked are in the order of the key.
+"""Predict the bytes that a predicate keeps after a rewrite.
 
-Rows are drawn from the bounds of today's row groups, as for the hints of a plan. What the leading key and partition
-values say of the new pages is asked; of other columns they are taken to say what the old ones said.
+The picked files are assumed to be sorted by the key. Rows are sampled from the bounds of the current row groups, as for
+the hints of a plan. Conditions on the leading key and on partition values are evaluated for the predicted pages.
+Conditions on other columns are assumed to be as selective as today. The kept bytes are rounded up to whole pages.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 
 
 class Pieces(NamedTuple):
-    """Pages that a rewrite would make: the group and a file of each, its share of the bytes, bounds of the key."""
+    """Pages that a rewrite would make.
+
+    `group`, `file`: the group, and one of its files. `share`: share of the group's bytes. `bounds`: bounds of the key.
+    """
 
     group: Numbers
     file: Numbers
@@ -46,7 +50,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
-    """Cut the picked files into row groups of the size of the layout, and these into pages."""
+    """Divide the picked files into row groups, and these into pages."""
     drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
     found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
     bounds = [it.bounds for it in found if it.bounds is not None]
@@ -75,7 +79,10 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
 
 
 def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
-    """Return the bounds of the key in the pages to come; unknown if a row group of today has unknown bounds."""
+    """Return the bounds of the key in the predicted pages.
+
+    Unknown if a current row group has unknown bounds.
+    """
     column = drawn.of(here)
     if column is None:
         return unknown_bounds(drawn.column.column, np.full(count, rows.sum() // count))
@@ -83,7 +90,10 @@ def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
 
 
 def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int | None:
-    """Return the bytes that a predicate keeps of the table after the rewrite; None where it is not on the key."""
+    """Return the bytes that a predicate keeps after the rewrite.
+
+    None if it has no condition on the leading key.
+    """
     if not _is_on_key(plan, measured):
         return None
     kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
@@ -99,7 +109,7 @@ def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Grou
 
 
 def _is_on_key(plan: PlannedRead, measured: Measured) -> bool:
-    """Tell whether a predicate names the leading key, or no column of the files at all."""
+    """Return True if a predicate refers to the leading key, or to partition columns only."""
     predicate = plan.evaluation.predicate
     named = {leaf.column for leaf in leaves(predicate) if isinstance(leaf, ColumnLeaf)}
     in_files = named - frozenset(plan.table.answers(predicate).by_values)
@@ -112,7 +122,10 @@ def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
 
 
 def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
-    """Return the overlap depth of the files after the rewrite: the new files of a group have no value in common."""
+    """Return the overlap depth of the files after the rewrite.
+
+    New files of one group are assumed not to overlap.
+    """
     intervals = measured.intervals()
     if intervals is None or not groups:
         return measured.depth()
@@ -126,9 +139,9 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
     np.minimum.at(lowest, group[picked], intervals.low[picked])
     np.maximum.at(highest, group[picked], intervals.high[picked])
     low, high = lowest[groups_picked], highest[groups_picked]
-    # Rows of one value stay in one file.
+    # Rows with one value stay in one file.
     outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[groups_picked], 1)
-    # All but the last file of a group take one rank, of those that are put between two values of old.
+    # All files of a group except the last get one rank each, from ranks inserted between two existing values.
     scale = int(outputs.max(initial=1))
     new = np.repeat(np.arange(len(groups_picked)), outputs)
     ordinal = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)
@@ -147,7 +160,7 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
 
 
 def _by_file(plan: PlannedRead, of_groups: Numbers) -> Mapping[str, int]:
-    """Add up what row groups have, by the path of their file."""
+    """Sum a value of row groups by the path of their file."""
     found = np.zeros(len(plan.index.groups.files), np.int64)
     np.add.at(found, plan.index.groups.file, of_groups)
     return {plan.index.groups.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}

@@ -1,6 +1,7 @@
-"""`layout.yaml`: a layout kept as a file, so that a check in CI and a write agree on it.
+"""Read a layout from `layout.yaml`.
 
-`python -m prune_assets.writing.layout_file` prints the JSON Schema that is checked in beside this file.
+A check in CI and a write can use the same file.
+`python -m prune_assets.writing.layout_file` prints the JSON Schema that is checked in next to this file.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LayoutSource: TypeAlias = LayoutSpec | Mapping[str, Any] | str | PathLike[str]
 _MOST_BYTES = 256 << 10
 _KEYS = tuple(field.name for field in fields(LayoutSpec))
 _TYPE = re.compile(r"`([\w |]+)`")
-# What msgspec calls a type, as people who write YAML do.
+# Names of msgspec types in the terms of YAML, for messages.
 _IN_YAML = {
     "array": "a list",
     "object": "a mapping",
@@ -43,9 +44,9 @@ _IN_YAML = {
 
 
 def load_layout(layout: LayoutSource) -> LayoutSpec:
-    r"""Return a layout from the path of a `layout.yaml`, from a mapping of its keys, or as it is.
+    r"""Return a layout from a path, a mapping of keys, or a LayoutSpec.
 
-    Whatever takes `layout=` takes all three, so that one file serves a write, its check, Dagster, Airflow and CI:
+    Every `layout=` parameter accepts all three, so one file serves a write, its check, Dagster, Airflow and CI:
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -63,8 +64,8 @@ def load_layout(layout: LayoutSource) -> LayoutSpec:
 
     Absent keys have the defaults of `LayoutSpec`. A relative path starts at the working directory.
 
-    Raises LayoutError, in one line with file and key, for what is not YAML, an unknown or repeated
-    key, a value of another type or out of its range.
+    Raises LayoutError, in one line with file and key, for invalid YAML, an unknown or repeated key, and a value of the
+    wrong type or out of range.
     """
     if isinstance(layout, LayoutSpec):
         return layout
@@ -80,7 +81,10 @@ def load_layout(layout: LayoutSource) -> LayoutSpec:
 
 @contextmanager
 def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
-    """Begin the message of a LayoutError with the file of the layout, where it is from one."""
+    """Prefix the message of a LayoutError with the layout's path.
+
+    The message is kept if the layout was not given by path.
+    """
     try:
         yield
     except LayoutError as error:
@@ -90,7 +94,7 @@ def naming_layout_file(layout: LayoutSource | None) -> Iterator[None]:
 
 
 def refuse_unknown_keys(values: Mapping[Any, Any]) -> None:
-    """Raise LayoutError for keys that no layout has; ignores the values."""
+    """Raise LayoutError for unknown layout keys; ignores the values."""
     with naming_layout_file("layout"):
         refuse_unknown(values, _KEYS)
 
@@ -120,7 +124,7 @@ def layout_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as it is checked in."""
+    """Return the text of the JSON Schema file."""
     return json.dumps(layout_schema(), indent=2) + "\n"
 
 
@@ -153,7 +157,7 @@ def _mapping(path: Path) -> dict[Any, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads no aliases: a few that name each other stand for millions of values."""
+    """YAML loader that refuses aliases: a few nested aliases can expand to millions of values."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -173,7 +177,7 @@ def _text(path: Path) -> bytes:
 
 
 def _refuse_repeated_keys(node: yaml.Node | None) -> None:
-    """Refuse what YAML 1.1 loaders pass over, taking the last of the values."""
+    """Refuse repeated keys, for which YAML 1.1 loaders silently take the last value."""
     if not isinstance(node, yaml.MappingNode):
         return
     seen: set[str] = set()
@@ -237,9 +241,9 @@ def _is_number(text: str) -> bool:
 
 
 def _file_meant(path: Path) -> str:
-    """Name the file of YAML beside a path that is not there, which may be what was meant."""
+    """Return a hint that names a similar YAML file nearby."""
     beside: list[str] = []
-    with suppress(OSError):  # no directory, or none that can be listed
+    with suppress(OSError):  # the directory is missing or cannot be listed
         beside = [file.name for file in path.parent.iterdir() if file.suffix in {".yaml", ".yml"}]
     close = get_close_matches(path.name, beside, n=1)
     return f"did you mean {path.with_name(close[0])}?" if close else "name a layout file, e.g. layout.yaml"

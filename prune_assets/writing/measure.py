@@ -1,4 +1,7 @@
-"""Measure the files of a table against a layout: bounds of the sort key as ranks, sizes, and what each file lacks."""
+"""Measure the files of a table against a layout.
+
+The result has ranks of the sort key's bounds, sizes, and faults of each file.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Files as `pick` knows them: entry i is file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
+    """Measurements of files, as input of `pick`.
 
-    `keys` lacks partition columns: every file holds one value of them. `key_bounds`: those of the leading key in each
-    row group, cut ones unknown; None without a key.
+    Entry i describes file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
+    `keys` lacks partition columns, because every file holds one value of them. `key_bounds`: bounds of the leading key
+    per row group, unknown if truncated; None without a key.
     """
 
     index: MetadataIndex
@@ -53,7 +57,10 @@ class Measured:
     key_bounds: Bounds | None
 
     def intervals(self) -> Intervals | None:
-        """Return the files' intervals of the leading key, within their partitions; None without a key."""
+        """Return the intervals of the leading key per file, within partitions.
+
+        None without a key.
+        """
         if not self.keys:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])
@@ -61,7 +68,10 @@ class Measured:
         return intervals_of(files.take(self.at), self.numbers.partition)
 
     def depth(self) -> float | None:
-        """Return the overlap depth of the files on the leading key; None without a key."""
+        """Return the overlap depth of the files on the leading key.
+
+        None without a key.
+        """
         found = self.intervals()
         return None if found is None else overlap_depth(found)
 
@@ -75,17 +85,16 @@ def measure(
     deleted: Numbers | None = None,
     with_delete_files: Flags | None = None,
 ) -> Measured:
-    """Measure those of the chosen files, which were opened, that have rows.
+    """Measure the chosen files that have rows. The files must be opened in `index`.
 
-    `partition`: a number for that of each file; `deleted`: how many of its rows are.
-    `with_delete_files`: which files are rewritten for their delete files. Raises LayoutError for a column
-    that the table lacks.
+    `partition`: partition number per file. `deleted`: number of deleted rows per file. `with_delete_files`: files to
+    rewrite because of their delete files. Raises LayoutError for a column that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
     count = len(index.groups.files)
     groups = np.flatnonzero(chosen[index.groups.file] & (index.groups.row_count > 0))
     rows = np.bincount(index.groups.file[groups], index.groups.row_count[groups], minlength=count).astype(np.int64)
-    # Without rows nothing overlaps, and a rewrite would lose the schema.
+    # A file without rows overlaps nothing, and rewriting it would lose the schema.
     at = np.flatnonzero(chosen & (rows > 0))
     key_bounds = _key_bounds(index, keys[0]) if keys else None
     low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
@@ -117,13 +126,16 @@ def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
 
 
 def sort_keys(index: MetadataIndex, layout: LayoutSpec) -> list[SortKey]:
-    """Return the keys that order rows inside of files: every file holds one value of a partition column."""
+    """Return the layout's sort keys, except partition columns: every file holds one value of them."""
     partitions = {column.name.casefold() for column in index.groups.partitions}
     return [key for key in layout.sort_keys if key.column.casefold() not in partitions]
 
 
 def _ranks(bounds: Bounds, groups: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the bounds of row groups as ranks, from 1 on; of one that holds nulls alone, which come first, 0."""
+    """Return the bounds of row groups as ranks from 1 on.
+
+    0 for a row group of nulls only, because nulls sort first.
+    """
     low, high = np.full(len(bounds), UNKNOWN), np.full(len(bounds), UNKNOWN)
     nulls = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~nulls
@@ -134,7 +146,10 @@ def _ranks(bounds: Bounds, groups: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _key_bounds(index: MetadataIndex, column: LeafColumn) -> Bounds:
-    """Return the bounds of a sort key; cut ones are unknown: what overlaps by them alone would go on doing so."""
+    """Return the bounds of a sort key; truncated ones become unknown.
+
+    Files that overlap only because their bounds are truncated would still overlap after a rewrite.
+    """
     bounds = index.page_indexes.filled_bounds(column)
     return without(bounds, flags_from(_cut(bounds.min_exact)) | flags_from(_cut(bounds.max_exact)))
 
@@ -144,7 +159,10 @@ def _cut(exact: pa.Array) -> pa.Array:
 
 
 def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: bool) -> Numbers:
-    """Return the outermost rank of the row groups of each file; UNKNOWN where one of them is."""
+    """Return the lowest or highest rank of each file's row groups.
+
+    UNKNOWN if the rank of a row group is unknown.
+    """
     most = np.iinfo(np.int64).max
     folded = np.full(len(index.groups.files), most if lowest else UNKNOWN)
     (np.minimum if lowest else np.maximum).at(folded, index.groups.file[groups], side[groups])
@@ -154,14 +172,17 @@ def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: boo
 
 
 def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
-    """Tell which files some row groups lie in."""
+    """Flag the files that contain at least one of the row groups."""
     found = np.zeros(len(index.groups.files), np.bool_)
     found[index.groups.file[np.asarray(groups, np.int64)]] = True
     return found
 
 
 def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
-    """Tell which files have a row group without the filter of a column that holds a value there."""
+    """Flag files where a column has values but no bloom filter.
+
+    One row group without a filter is enough.
+    """
     lacking = np.zeros(len(index.groups.files), np.bool_)
     for column in columns:
         if column.physical is Physical.BOOLEAN:
@@ -173,17 +194,17 @@ def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups:
 
 
 def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, descending: bool) -> Flags:
-    """Tell in which files bounds show that rows are not in the order of the key."""
+    """Flag files whose bounds prove that rows are not in the order of the key."""
     bounds = index.page_indexes.filled_bounds(column)
     same = index.groups.file[1:] == index.groups.file[:-1]
-    # What comes later must not begin before the end of what comes first, in the direction of the key.
+    # In the direction of the key, a row group must not begin before the end of the previous one.
     is_before, begin, end = (pc.greater, "upper", "lower") if descending else (pc.less, "lower", "upper")
     falls = is_before(getattr(bounds, begin)[1:], getattr(bounds, end)[:-1])
     falls = flags_from(falls)
     pages = index.page_indexes.read(column, groups)
     within = np.diff(pages.row_group) == 0
     broken = np.zeros(len(within), np.bool_)
-    # Cut bounds are in order where values are, but may reach beyond those of the page behind.
+    # Truncated bounds keep the order of the values, but may reach past the next page, so only equal sides are compared.
     sides = ("lower", "upper")
     pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
     for after, before in pairs:
@@ -198,7 +219,10 @@ def _may_be_cut(column: LeafColumn) -> bool:
 
 
 def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags:
-    """Tell which files have no page index of the key; what parquet-java left out, it would leave out again."""
+    """Flag files without a page index of the key.
+
+    A column index that parquet-java left out does not count, because it would leave the index out again.
+    """
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""
     by_java = np.array([application_of(kind.created_by) == PARQUET_JAVA for kind in index.groups.kinds])

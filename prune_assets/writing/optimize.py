@@ -1,4 +1,4 @@
-"""Rewrite those files of a table that need it, and leave the others alone."""
+"""Rewrite only the files of a table that need it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prune_assets.writing.result import OptimizeResult
 
 _LOG = logging.getLogger(__name__)
-# What the first round makes may be merged or cut once more, where sizes come out otherwise than forecast.
+# The new files may be merged or split in a further round if their sizes differ from the forecast.
 _ROUNDS = 4
 
 
@@ -44,9 +44,9 @@ def optimize(
     budget: int | None = None,
     full: bool = False,
 ) -> OptimizeResult:
-    """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
+    """Rewrite files that do not match the layout of their table.
 
-    With `spark` a SparkSession; four small files that overlap become one, and then there is nothing to do:
+    `spark` is a SparkSession here. Four small files that overlap become one; a second run finds nothing to do:
 
     >>> import tempfile
     >>> import prune_assets as pr
@@ -59,33 +59,33 @@ def optimize(
     >>> len(pr.optimize(spark, table, layout=layout).picked)
     0
 
-    A file is picked when it overlaps with others of its partition on the leading sort key, when more than 5% of its
-    rows are deleted, when bounds show that its rows are not in order, when it lacks a bloom filter or a page index of
-    the layout, or when it is small, below a quarter of the target size, and merging it with its neighbours at least
-    doubles every one of them. The others stay, so that new data cost about what they take themselves.
+    A file is picked if it overlaps other files of its partition on the leading sort key, if more than 5% of its rows
+    are deleted, if bounds show that its rows are not in order, or if it lacks a bloom filter or a page index of the
+    layout. A file below a quarter of the target size is picked if merging it with its neighbours at least doubles each
+    of them. Other files stay, so the cost of a run is about proportional to the new data.
 
-    `layout`, `where`: as of `write`; the latter are the partitions to consider. `predicates`: of each the bytes that it
-    keeps are compared, before and after. `dry_run`: only say what would be done; `spark` may then be None.
-    `rows`: read the sort key of the files that are considered where bounds leave the order of their rows open, and pick
-    those whose rows are not in order, as `check` finds them (`order.rows`). Every run then reads the key of all files.
-    `budget`: rewrite files of so many bytes at most. Files that overlap are rewritten together or not at all, the
-    largest of such groups first; `left` of the result counts the files that need it and are left.
-    `full`: rewrite every file that is considered, each partition as a whole, as a layout that changes needs it.
+    `layout`, `where`: as in `write`; `where` selects the partitions to consider. `predicates`: SQL conditions whose
+    kept bytes are compared before and after. `dry_run`: only report the rewrite; `spark` may then be None.
+    `rows`: read the sort key of considered files if bounds leave the order of their rows open, and pick files whose
+    rows are not in order, as `check` finds them (`order.rows`). Each run then reads the key of all these files.
+    `budget`: maximum bytes of files to rewrite. Overlapping files are rewritten together or not at all, the largest
+    such groups first; `left` of the result counts the files that still need a rewrite.
+    `full`: rewrite every considered file, each partition as a whole, as a changed layout requires.
 
-    Along a Z-order or Hilbert curve no file overlaps another on a single key. So of a layout with a curve small files,
-    those with deleted rows, and those that lack a bloom filter are picked; `full` puts a table along a new curve.
+    Along a Z-order or Hilbert curve files always overlap on single keys. With a curve, `optimize` therefore picks only
+    small files, files with deleted rows, and files that lack a bloom filter; `full` sorts a table along a new curve.
 
-    A table of Iceberg is named as the session's catalog has it, and rewritten by its procedures, as `statements` of the
-    result says (with a session also after `dry_run`): `rewrite_data_files` sorts what was picked, or puts it along a
-    Z-order, each call in one snapshot, which is proven; `rewrite_position_delete_files` and `rewrite_manifests` follow
-    where there are many. The layout becomes the table's own, as `write` does it.
+    An Iceberg table is named by its name in the session's catalog and rewritten by Iceberg's procedures; `statements`
+    of the result lists the calls (after `dry_run` only with a session). `rewrite_data_files` sorts the picked files or
+    orders them along a Z-order, one checked snapshot per call. `rewrite_position_delete_files` and `rewrite_manifests`
+    follow if there are many delete files or manifests. The layout is stored in the table, as `write` does.
 
-    A Delta table keeps its rows: the commit says so (`dataChange` false), concurrent appends stay, and a commit that
-    removed a picked file meanwhile makes this one fail, with nothing changed. A plain table is changed as `write`
-    changes it. Picked files whose columns have other types than those of the table are refused there.
+    A Delta table keeps its rows: the commit sets `dataChange` to false, and concurrent appends are kept. If another
+    commit removed a picked file meanwhile, this commit fails and changes nothing. A plain table is changed as in
+    `write`; picked files whose column types differ from the table's are refused there.
 
-    Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable for a Delta table
-    with row tracking and others that name the feature, UnfinishedWrite, StorageFailure, and what Spark raises.
+    Raises LayoutError for a column that the table lacks, WrongUse, CommitConflict, UnsupportedTable (names the feature,
+    e.g. row tracking of a Delta table), UnfinishedWrite, StorageFailure, and the exceptions of Spark.
     """
     if isinstance(predicates, str):
         raise WrongUse(f"predicates={predicates!r}: give a list of predicates, e.g. [{predicates!r}]")
@@ -121,7 +121,7 @@ def _warn_of_partition_columns(assessed: TableAssessment, layout: LayoutSpec) ->
 
 
 def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment) -> tuple[str, ...]:
-    """Return what the engine of the table would be told."""
+    """Return the SQL statements that the table's own engine would run."""
     rewrite = rewrite_of(request, assessed)
     statements = assessed.writing.statements
     calls = () if rewrite is None else statements(spark, assessed.table, rewrite)
@@ -131,7 +131,7 @@ def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAs
 def _carried_out(
     spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, forecasted: OptimizeResult
 ) -> OptimizeResult:
-    """Rewrite, again where what came out needs it too, and measure what came true."""
+    """Rewrite, repeat while the new files need it too, and measure the result."""
     new: dict[str, int] = {}
     told: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
@@ -167,13 +167,13 @@ def _carried_out(
 
 
 def rewrite_of(request: OptimizeRequest, assessed: TableAssessment) -> Rewrite | None:
-    """Return the rewrite to do; None if there is nothing to rewrite."""
+    """Return the next rewrite; None if no file needs one."""
     if not assessed.picked.groups:
         return None
     wanted = {key.column.casefold(): key for key in request.layout.sort_keys}
     keys = [wanted[column.name.casefold()]._replace(column=column.name) for column in assessed.measured.keys]
     by_bytes = max(1, -int(-assessed.live_bytes // assessed.target))
-    # Each group becomes a file at least; that many files by bytes would cut the larger groups.
+    # Each group becomes at least one file; a file count by bytes would also split the larger groups.
     outputs = [group.outputs for group in assessed.picked.groups]
     is_by_group = request.layout.files is not None and max(outputs) > 1
     grouped = replace(

@@ -1,12 +1,12 @@
-"""Pick the files that need to be rewritten, from numbers about them alone.
+"""Pick the files to rewrite, from numbers about the files alone.
 
-What is picked comes in groups. The files of a group lie in one partition and follow each other in the order of the
-leading sort key, with none between them that is not in the group: written as one, they overlap with no other file.
+Picked files are grouped. The files of a group are in one partition and adjacent in the order of the leading sort key.
+Written together, they overlap no other file.
 
-A group is what overlaps, directly or through others; or a file with a fault of its own; or a run of small ones. Of
-those a run is merged only if each file at least doubles by it, so that data that arrive day by day are rewritten
-a number of times that grows with the logarithm of the target size alone, and what was merged is left alone.
-Where a layout says how many files a partition should have, small files of a partition with at most that many stay.
+A group consists of files that overlap directly or through other files, of one file with a fault of its own, or of a run
+of small files. A run is merged only if each file in it at least doubles. Daily arriving data are therefore rewritten
+a number of times that is logarithmic in the target size, and merged files are left alone.
+If a layout sets the number of files of a partition, small files stay in partitions with at most that many files.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Flags = NDArray[np.bool_]
 
-# Files below this part of the target size are small.
+# Files below 1/SMALL_PART of the target size are small.
 SMALL_PART = 4
 
 
 class RewriteReason(StrEnum):
-    """Why a file is rewritten."""
+    """Reasons to rewrite a file."""
 
     OVERLAP = "overlaps"
     SMALL = "small"
@@ -46,11 +46,11 @@ class RewriteReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileNumbers:
-    """What is known of files, one entry a file.
+    """Measured values of files, one entry per file.
 
-    `partition`: a number for it. `low`, `high`: the leading sort key as ranks, UNKNOWN where no bounds tell; all the
-    same where files have no order. `size`: bytes. `deleted`: the share of deleted rows. `faults`: by reason whether a
-    file has it.
+    `partition`: partition number. `low`, `high`: bounds of the leading sort key as ranks; UNKNOWN without bounds; all
+    equal without a sort key. `size`: bytes. `deleted`: share of deleted rows (0 to 1). `faults`: per reason, a flag for
+    each file.
     """
 
     partition: Numbers
@@ -70,25 +70,25 @@ UNKNOWN = -1
 
 
 class Group(NamedTuple):
-    """Files to be written as one; `outputs`: into how many."""
+    """Files to rewrite together; `outputs`: number of new files."""
 
     files: tuple[int, ...]
     outputs: int
 
 
 class Picked(NamedTuple):
-    """The groups, and for each of their files why."""
+    """Groups of files to rewrite, and the reasons per picked file."""
 
     groups: tuple[Group, ...]
     reasons: Mapping[int, tuple[RewriteReason, ...]]
 
 
 def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
-    """Pick the files of a table that need it; `target`: the bytes that a file should have.
+    """Pick the files of a table that need a rewrite; `target`: desired bytes per file.
 
-    `wanted`: how many files the layout aims for; None to go by the target alone. A partition that has no more of them
-    is left alone, as a write of it alone makes so many; if all files of a partition are picked, they become its share
-    of them, by bytes.
+    `wanted`: number of files in the layout; None to use only `target`. Small files of a partition that has
+    at most `wanted` files are not merged, because a write of that partition alone makes that many. If all files of a
+    partition are picked, it gets its share of `wanted`, by bytes.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -124,7 +124,7 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
         groups.append(Group(tuple(here), _outputs(live, of=float(size.sum()), target=target, wanted=aimed)))
     for file, of in zip(order.tolist(), unit.tolist(), strict=True):
         if needed[of]:
-            # What overlaps is written as one anyway; that it is small is worth saying all the same.
+            # Overlapping files are written together anyway; SMALL is only added as a reason.
             merged_small = small[of] or (overlapping[of] and is_small[file])
             found = [RewriteReason.OVERLAP] * bool(overlapping[of]) + [RewriteReason.SMALL] * bool(merged_small)
             reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
@@ -132,7 +132,7 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
 
 
 def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
-    """Pick every file, those of a partition as one group; arguments are those of `pick`.
+    """Pick every file, one group per partition; arguments as in `pick`.
 
     >>> numbers = {"partition": [0, 1, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -149,12 +149,14 @@ def pick_all(files: FileNumbers, *, target: int, wanted: int | None = None) -> P
 
 
 def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
-    """Return into how many files so many bytes `of` those of all files are written.
+    """Return the number of files to write.
+
+    `live`: live bytes to write. `of`: live bytes of all files.
 
     >>> _outputs(90, of=90, target=40, wanted=None), _outputs(90, of=90, target=40, wanted=2)
     (3, 2)
 
-    Of the four files of a table by day a day of many has none, and goes by the target:
+    If the share of `wanted` rounds to 0, the target size decides:
 
     >>> _outputs(45, of=90, target=40, wanted=4), _outputs(9, of=90, target=40, wanted=4)
     (2, 1)
@@ -164,7 +166,9 @@ def _outputs(live: float, *, of: float, target: int, wanted: int | None) -> int:
 
 
 def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Picked, int]:
-    """Return the groups of at most so many bytes together, the largest first, and how many files are left out.
+    """Return the groups that fit the budget, largest first.
+
+    Also returns the number of files left out.
 
     >>> sizes = {"size": np.array([50, 90, 30]), "deleted": np.zeros(3), "faults": {}}
     >>> files = FileNumbers(partition=np.zeros(3), low=np.zeros(3), high=np.zeros(3), **sizes)
@@ -191,16 +195,16 @@ def _faults(files: FileNumbers) -> dict[RewriteReason, Flags]:
 
 
 def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
-    """Return the files in the order of the key, and where those begin that overlap with none before them.
+    """Return the files in key order, and the start of each run of overlapping files.
 
-    Bounds that touch are no overlap. What has no bounds comes last in its partition, each file by itself.
+    Bounds that only touch do not overlap. Files without bounds come last in their partition, one run each.
     """
     if not len(files.size):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     known = (files.low != UNKNOWN) & (files.high != UNKNOWN)
     last = int(files.high.max(initial=0)) + 1
     low, high = np.where(known, files.low, last), np.where(known, files.high, last)
-    # Further apart than all values are: what lies in two partitions never overlaps.
+    # The offset exceeds all ranks, so files of two partitions never overlap.
     apart = files.partition * (last + 2)
     order = np.lexsort((high, low + apart))
     reach = np.maximum.accumulate((high + apart)[order])
@@ -209,14 +213,14 @@ def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
 
 
 def _files_beside(files: FileNumbers) -> Numbers:
-    """Return of each file how many its partition has, itself among them."""
+    """Return for each file the number of files in its partition, including itself."""
     _, at, counts = np.unique(files.partition, return_inverse=True, return_counts=True)
     beside: Numbers = counts[at]
     return beside
 
 
 def _all_in_partition(files: FileNumbers, picked: Numbers) -> Flags:
-    """Return for each file whether all files of its partition are picked."""
+    """Flag files whose partition is picked as a whole."""
     _, partitions = np.unique(files.partition, return_inverse=True)
     left = np.ones(len(partitions), np.bool_)
     left[picked] = False
@@ -225,7 +229,7 @@ def _all_in_partition(files: FileNumbers, picked: Numbers) -> Flags:
 
 
 def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) -> Iterator[tuple[int, int]]:
-    """Yield the runs of small units, one behind the other in a partition, that are to be merged."""
+    """Yield the ranges of adjacent small units to merge, each within one partition."""
     ends = np.flatnonzero(np.diff(partition) != 0) + 1
     for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(size)], strict=True):
         edges = np.flatnonzero(np.diff(is_small[start:stop].astype(np.int8), prepend=0, append=0)) + start
@@ -234,8 +238,11 @@ def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) 
 
 
 def _doubling(size: NDArray[np.float64], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a run in which the largest has at most half: each of its units at least doubles."""
-    # What lies beside the largest holds less than it, so that this goes as deep as sizes can be halved.
+    """Yield subranges in which each unit at least doubles.
+
+    The largest unit has at most half the size of a subrange.
+    """
+    # The units on each side of the largest total less than half of the run, so the recursion depth is logarithmic.
     if stop - start < 2:
         return
     run = size[start:stop]

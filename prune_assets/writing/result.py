@@ -1,4 +1,4 @@
-"""What an optimize found, predicted and did."""
+"""Results of an `optimize` run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS_NOT_READ = Fix("the order of rows inside of files was not read: ", Step.RE
 
 @dataclass(frozen=True, slots=True)
 class PickedFile:
-    """A file that needs to be rewritten, and why."""
+    """A file to rewrite, and the reasons."""
 
     path: str
     bytes: int
@@ -31,9 +31,10 @@ class PickedFile:
 
 @dataclass(frozen=True, slots=True)
 class PredicateBytes:
-    """The bytes that a predicate keeps of the table, as in the report of a plan.
+    """The bytes of a table that a predicate keeps.
 
-    `predicted`: None where the predicate is not on the leading sort key. `after`: None where nothing was rewritten.
+    The numbers are as in the report of a plan.
+    `predicted`: None if the predicate is not on the leading sort key. `after`: None if nothing was rewritten.
     """
 
     sql: str
@@ -44,7 +45,9 @@ class PredicateBytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeResult:
-    """What `optimize` picked of `considered` files, and what became of it; `print` shows it.
+    """Files that `optimize` picked, and the result of rewriting them.
+
+    `considered`: number of files that were measured. `print` shows the result.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -56,14 +59,14 @@ class OptimizeResult:
     >>> result.considered, len(result.picked), result.depth_before
     (2, 2, 2.0)
 
-    `new_files`, `new_bytes`: what replaces the picked files, predicted where `dry_run`.
-    `depth_before`, `depth_predicted`, `depth_after`: the overlap depth on the leading sort key: for an average file,
-    how many files hold the value of it that most hold. 1.0 where no two share a value, None without a key, and after
-    a `dry_run`.
-    `version`: of Delta the version, of Iceberg the snapshot that was looked at or, after a rewrite, made.
-    `left`: the files that still need it. `statements`: what the table's own engine was told, or would be.
-    `rows_read`: False where only bounds told whether the rows of a file are in order. `is_along_curve`: the layout is a
-    curve, which `full` alone looks at.
+    `new_files`, `new_bytes`: number and bytes of the files that replace the picked ones; predicted for a `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: overlap depth on the leading sort key: for an average file, how
+    many files hold the value of it that most files hold. 1.0 if no two files share a value. None without a key;
+    `depth_after` is also None for a `dry_run`.
+    `version`: Delta version or Iceberg snapshot that was assessed or, after a rewrite, committed; else None.
+    `left`: number of files that still need a rewrite. `statements`: SQL that the table's own engine ran, or would run.
+    `rows_read`: False if the order of rows inside files is known from bounds only. `is_along_curve`: the layout has a
+    curve, and only `full` sorts files along it.
     """
 
     table: str
@@ -84,16 +87,16 @@ class OptimizeResult:
 
     @property
     def picked_bytes(self) -> int:
-        """The bytes that are, or would be, rewritten."""
+        """Bytes of the picked files."""
         return sum(file.bytes for file in self.picked)
 
     @property
     def reasons(self) -> dict[str, int]:
-        """How many of the picked files have each reason, the commonest first."""
+        """Number of picked files per reason, most frequent first."""
         return dict(Counter(reason for file in self.picked for reason in file.reasons).most_common())
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain values, with addresses that hold no secrets."""
+        """Return all fields as JSON values; addresses have no secrets."""
         fields = asdict(self) | {
             "table": redacted(self.table),
             "picked_bytes": self.picked_bytes,
@@ -105,7 +108,7 @@ class OptimizeResult:
         return self.text(WORDS)
 
     def text(self, words: Mapping[Step, str]) -> str:
-        """Return the result in the words of a tool."""
+        """Return the report, with the options of one tool (command line or Python)."""
         return "\n".join(self._lines(words))
 
     def _lines(self, words: Mapping[Step, str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Write a DataFrame with a layout: range-partitioned, sorted, staged, proven, then committed."""
+"""Write a DataFrame with a layout: range-partition, sort, stage, check, then commit."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def write(
     options: Mapping[str, str] | None = None,
     lock_timeout: float | None = None,
 ) -> WriteResult:
-    """Write `df` into the directory `table` as `layout` says; all of it or nothing, wherever the process is killed.
+    """Write `df` to `table` with a layout, atomically even if the process is killed.
 
-    With `spark` a SparkSession; what was written has its layout:
+    `spark` is a SparkSession here. The written files pass the layout check:
 
     >>> import tempfile
     >>> import prune_assets as pr
@@ -47,7 +47,7 @@ def write(
     >>> [finding.message for finding in pr.check(table, layout=layout) if finding.severity != "info"]
     []
 
-    A Delta table, new or made by others, takes the rows as one version:
+    A Delta table, new or existing, receives the rows as one version:
 
     >>> table = tempfile.mkdtemp()
     >>> days = spark.sql("SELECT id, date_add(DATE '2024-01-01', CAST(id % 3 AS INT)) AS day FROM range(300)")
@@ -60,44 +60,45 @@ def write(
     >>> pr.read(spark, table, where="day = DATE '2024-01-02'").count()
     100
 
-    `table`: a directory or address, or the name of a table that the session's catalogs have (`db.orders`), which is
-    written where the catalog has it: Delta, and plain Parquet with the columns and partitions of the catalog. A name
-    that means a path too is refused; `./db.orders` and a `Path` are paths. Tables of Iceberg are written by such names
-    alone, and new ones are made by the catalog: `pr.write(df, "lake.db.orders", layout=layout, format="iceberg")`.
-    `format`: "parquet", "delta" or "iceberg"; by default what the table is, and "parquet" for a new one.
-    `mode`: "append" adds to what is there; "replace_partitions" replaces the partitions that `df` has rows of, and
-    refuses a table without partition columns; "overwrite" replaces all rows, or those that `where` selects by the
-    partition columns, and then refuses other rows;
-    "error" refuses a table that holds files. Overwriting all of a plain table removes every file of data at or below
-    `table`, and `_metadata` and `_common_metadata` with them, from which Spark would take the old schema.
-    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as `load_layout` has them.
-    `options`: go to Spark's writer beside those of the layout.
+    `table`: a directory, an address, or the name of a table in the session's catalogs (`db.orders`). A named table is
+    written at the location that the catalog has: Delta tables, and plain Parquet tables with the columns and partitions
+    of the catalog. A name that is also a path is refused; `./db.orders` and a `Path` are paths. Iceberg tables are
+    written by name only, and the catalog creates new ones:
+    `pr.write(df, "lake.db.orders", layout=layout, format="iceberg")`.
+    `format`: "parquet", "delta" or "iceberg"; by default the format of the table, "parquet" for a new one.
+    `mode`: "append" adds rows; "replace_partitions" replaces the partitions that occur in `df`, and refuses a table
+    without partition columns; "overwrite" replaces all rows, or the rows that `where` selects by partition columns, and
+    with `where` refuses rows of `df` that it does not select; "error" refuses a table that holds files. Overwriting all
+    of a plain table removes every data file at or below `table`, and `_metadata` and `_common_metadata`, from which
+    Spark would take the old schema.
+    `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as in `load_layout`.
+    `options`: options for Spark's writer, in addition to those of the layout.
 
-    `plan`, `read` and `check` see the table before the write or after it, never a mixture. Killed before all was ready,
-    the write never was; killed later, it counts, and the next `write`, `prune check TABLE` or `prune doctor TABLE`
-    does what is left of it. A reader that knows nothing of this, `spark.read.parquet` among them, may meanwhile see at
-    worst a part of the new files, or all of them, beside old ones: for as long as it takes to rename and remove them,
-    and after a kill in that time until one of the three has run.
+    `plan`, `read` and `check` see the table before or after the write, never a mixture. If the process is killed before
+    the commit, the table is unchanged. If it is killed later, the write counts, and the next `write`,
+    `prune check TABLE` or `prune doctor TABLE` completes it. Other readers, such as `spark.read.parquet`, may see part
+    of the new files, or new files next to old ones, while files are renamed and removed; after a kill in that time,
+    until one of these three has run.
 
-    Plain tables have one writer at a time. A second one waits for `lock_timeout` seconds (default: PRUNE_LOCK_TIMEOUT,
-    else an hour; 0 does not wait) and then gets UnfinishedWrite. Writers of a Delta table work side by side. Where
-    another one creates the table meanwhile, the files written here are committed to that table, if they fit it
-    (MetadataChanged) and would replace none of its rows (ConcurrentAppend).
+    Plain tables have one writer at a time. A second writer waits for `lock_timeout` seconds (default:
+    PRUNE_LOCK_TIMEOUT, else an hour; 0 does not wait) and then raises UnfinishedWrite. Writers of a Delta table run
+    concurrently. If another writer creates the Delta table meanwhile, the files written here are committed to that
+    table, unless they do not fit it (MetadataChanged) or would replace its rows (ConcurrentAppend).
 
-    A table of Iceberg gets the layout as table properties and sort order, so that other writers follow it too, and one
-    snapshot, the `version` of the result. It is proven after Iceberg has committed it: UnprovenWrite names the
-    statement that goes back to the snapshot before. `partition_by` may have transforms there, such as `days(ts)`, and
-    `where` is any condition by which Iceberg replaces whole files.
+    An Iceberg table stores the layout as table properties and sort order, so other writers follow it too. The write is
+    one snapshot, the `version` of the result. It is checked after Iceberg has committed it: UnprovenWrite names the
+    statement that rolls back to the previous snapshot. For Iceberg, `partition_by` may have transforms such as
+    `days(ts)`, and `where` is any condition by which Iceberg replaces whole files.
 
-    Rows with equal sort keys go to one file, so a skewed key makes a large file and fewer distinct keys than
+    Rows with equal sort keys go to one file: a skewed key makes a large file, and fewer distinct keys than
     `layout.files` make fewer files. The data are read twice, to measure and to write (Spark 4.0 reads them
-    once more): persist `df` when it is dear to compute. Timestamps are written as microseconds, since INT96 has no
-    statistics; the session's own setting is put back afterwards.
+    once more): persist `df` if it is expensive to compute. Timestamps are written as microseconds, because INT96 has no
+    statistics; the session's own setting is restored afterwards.
 
-    Raises WrongUse or UnsupportedFeature for a directory of a Delta, Iceberg or Hudi table, or one with files of such
-    a table below it, and for a new Delta table where plain Parquet files lie, which it would hide; LayoutError,
-    StorageFailure or MalformedFile, and SparkFailure if Spark fails, for example to compute `df`.
-    The order of a commit is said in `prune_assets.tables.writes.commit`.
+    Raises WrongUse or UnsupportedFeature for the directory of a Delta, Iceberg or Hudi table, for a directory with
+    files of such a table below it, and for a new Delta table in a directory with plain Parquet files, which it would
+    hide; LayoutError, StorageFailure or MalformedFile; and SparkFailure if Spark fails, for example to compute `df`.
+    `prune_assets.tables.writes.commit` documents the steps of a commit.
     """
     return write_rows(
         df, table, layout=layout, format=format, mode=mode, where=where, options=options, lock_timeout=lock_timeout
@@ -116,7 +117,7 @@ def write_rows(
     lock_timeout: float | None = None,
     only_by_rows: bool = False,
 ) -> WriteResult:
-    """Write as `write` does; with `only_by_rows` a `df` without rows replaces none of those that are there."""
+    """Write as `write` does; with `only_by_rows`, a `df` without rows replaces no existing rows."""
     check_mode(mode, where)
     check_frame(df)
     source, layout = layout, load_layout(layout)
@@ -136,7 +137,7 @@ def write_rows(
 
 
 def check_frame(df: object) -> None:
-    """Raise WrongUse for what is no DataFrame of Spark."""
+    """Raise WrongUse if `df` is not a Spark DataFrame."""
     if not hasattr(df, "sparkSession"):
         raise WrongUse(
             f"df: {type(df).__name__} is not a DataFrame of Spark; make one with spark.createDataFrame or spark.read"

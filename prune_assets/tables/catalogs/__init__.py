@@ -1,1 +1,4 @@
-"""Tables by the names that catalogs give them: `resolve` asks the one that a name belongs to, a module each."""
+"""Tables named in catalogs.
+
+`resolve` selects the catalog of a name. Each catalog has its own module.
+"""

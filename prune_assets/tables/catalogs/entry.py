@@ -1,4 +1,4 @@
-"""What a catalog says of a table, and whether the files at its place are what it means."""
+"""Entries of tables in catalogs, and checks of their files."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from parquet_core.storage import DataFile
 
-# Of a Delta table with one of these the catalog knows commits that the log does not have yet.
+# A Delta table with one of these properties may have commits that only the catalog has, not the log.
 _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-preview")
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A table that a catalog has.
+    """Entry of a table in a catalog.
 
-    `format`: the name of its format; the `location` of an Iceberg table is its file of metadata. `text_partitions`: all
+    `format`: name of its format. `location`: directory, or for Iceberg the metadata file. `text_partitions`: all
     partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
-    them. `read_only`: why nothing is written by the name, `instead`: what to do then.
-    `in_session`: whether a catalog of the Spark session has the table, so that Spark can read it by this name.
-    `files`: those that the catalog's engine reads, `directories`: those of the partitions; None where it does not tell.
+    partitions. `read_only`: why the table is not written by this name; `instead`: the next step in that case.
+    `in_session`: a catalog of the Spark session has the table, so Spark can read it by this name.
+    `files`: files that the catalog's engine reads; `directories`: its partition directories; None if unknown.
     """
 
     name: str
@@ -40,7 +40,7 @@ class CatalogEntry:
     in_session: bool = False
 
     def check_files(self, planned: Iterable[DataFile]) -> None:
-        """Refuse files that are not those of the table: partitions may lie elsewhere, or not be registered."""
+        """Refuse files that are not in the catalog's partitions: unregistered, or at another location."""
         paths = {plain(file.path) for file in planned}
         if self.files is not None:
             odd = paths ^ self.files
@@ -65,7 +65,10 @@ def entry_of(
     text_partitions: bool = False,
     read_only: str | None = None,
 ) -> CatalogEntry:
-    """Return a table that Spark keeps as Parquet or Delta; refuse any other by what it is."""
+    """Return the entry of a Parquet or Delta table of Spark.
+
+    Raises UnsupportedFeature for another provider.
+    """
     from prune_assets.tables.opening import FORMATS
 
     kind = provider.lower()
@@ -94,7 +97,7 @@ def entry_of(
 
 
 def plain(place: str) -> str:
-    """Return a path or address so that spellings of one place are equal.
+    """Normalize a path or address, so that spellings of one location are equal.
 
     >>> plain("file:///lake/t/p=1/"), plain("s3a://lake/t")
     ('/lake/t/p=1', 's3://lake/t')

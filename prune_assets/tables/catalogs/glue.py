@@ -1,4 +1,4 @@
-"""AWS Glue: `glue:database.table`, with the credentials and the region that boto3 finds."""
+"""AWS Glue tables, `glue:database.table`, with the credentials and the region of boto3."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from parquet_core.storage.stores import is_wrong_setting
 from prune_assets.extras import needing
 from prune_assets.tables.catalogs.entry import CatalogEntry, entry_of, plain
 
-# Of five attempts; boto3 waits a minute for each.
+# Timeout per attempt. boto3 makes five attempts and waits a minute for each by default.
 _CONNECT_SECONDS = 3
 
 
 def glue_table(name: str) -> CatalogEntry:
-    """Ask Glue for `database.table`, and for the places of its partitions."""
+    """Return the entry of `database.table` in Glue, with the directories of its partitions."""
     with needing(f"glue:{name}: access to Glue"):
         import boto3
         from botocore.config import Config
@@ -24,7 +24,7 @@ def glue_table(name: str) -> CatalogEntry:
     if not database or "." in database:
         raise WrongUse(f"glue:{name}: write glue:database.table")
     try:
-        # The default session of boto3 keeps the credentials that the environment had first.
+        # The default session of boto3 caches the first credentials from the environment.
         client = boto3.session.Session().client("glue", config=Config(connect_timeout=_CONNECT_SECONDS))
         found = client.get_table(DatabaseName=database, Name=table)["Table"]
         entry = _entry(f"glue:{name}", found)
@@ -55,7 +55,7 @@ def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
     entry = entry_of(
         name,
         provider=_provider(found),
-        # Spark keeps the place of a table of its own here, and a placeholder in Location.
+        # Spark stores the location of its own tables here, and a placeholder in Location.
         location=storage.get("SerdeInfo", {}).get("Parameters", {}).get("path") or storage.get("Location"),
         properties=parameters,
         text_partitions=all(key["Type"] == "string" for key in found.get("PartitionKeys", [])),

@@ -1,21 +1,21 @@
-"""Which texts name a table of a catalog, and which are paths; imports nothing that takes time."""
+"""Distinguish names in catalogs from paths, without slow imports."""
 
 from __future__ import annotations
 
 import os
 import re
 
-# The keys of `CATALOGS`, which are asked without a session: `glue:database.table`.
+# The keys of `CATALOGS`, which work without a session: `glue:database.table`.
 PREFIXES = frozenset({"glue", "iceberg", "unity"})
-# What ends a file's or a directory's name and is no table.
+# Endings of file and directory names. Such a name is not a table name.
 SUFFIXES = frozenset({"parquet", "pq", "delta"})
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
-# Some catalogs have databases in databases.
+# Some catalogs have nested databases.
 NAME = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 def is_name(table: str | os.PathLike[str]) -> bool:
-    """Tell whether a table is named as a catalog has it, and by no path.
+    """Return True if a string is a table name, not a path.
 
     >>> is_name("lake.db.orders"), is_name("glue:db.orders"), is_name("lake/orders"), is_name("orders.parquet")
     (True, True, False, False)
@@ -29,7 +29,9 @@ def is_name(table: str | os.PathLike[str]) -> bool:
 
 
 def may_be_of_session(table: str) -> bool:
-    """Tell whether a table is named as the catalogs of a Spark session have it, by which alone Iceberg is written.
+    """Return True for a name in the catalogs of a Spark session.
+
+    Iceberg tables are written only by such names.
 
     >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
     (True, False)

@@ -1,4 +1,7 @@
-"""Find the table that a name means: a path, or an entry of a catalog. Every way to a table comes through here."""
+"""Resolve a path or a name to an entry of a catalog.
+
+All functions that open tables call this module.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.catalogs.entry import CatalogEntry
 
-# What is asked without a session: the name before the colon, and who answers for the one behind it.
+# Catalogs that work without a session, by the prefix of a name; each function resolves the rest of the name.
 CATALOGS: Mapping[str, Callable[[str], CatalogEntry]] = {
     "glue": glue_table,
     "iceberg": iceberg_table,
@@ -48,18 +51,19 @@ def catalog_entry(
     to_write: bool = False,
     may_be_new: bool = False,
 ) -> CatalogEntry | None:
-    """Return what a catalog says of a table that is named; None for what is a path.
+    """Return the catalog entry of a named table; None for a path.
 
-    A path is what has a slash, a `Path`, and what no catalog of the session knows; a view is no table beside a path.
-    Without a session a name of three parts is one of Iceberg where pyiceberg is configured for a catalog of the first.
+    A path is a string with a slash, a `Path`, or a name that no catalog of the session has; a path takes precedence
+    over a view. Without a session, a name of three parts is an Iceberg table if pyiceberg has a catalog configured with
+    the name of the first part.
 
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: the table may be new, `may_be_new`: in a catalog too, which makes it then. Raises WrongUse for a name
-    that is both a path and another table, and for a path as Spark SQL has it; TableNotFound for a name of neither,
-    where it is to be written for `database.table` alone, which is not created here; UnsupportedFeature for a table that
-    only its engine writes.
+    `to_write`: the table may be new. `may_be_new`: it may also be new in a catalog, which then creates it. Raises
+    WrongUse for a name that is both a path and another table, and for a path in Spark SQL's form; TableNotFound for a
+    name that is neither (with `to_write` only for `database.table`, which is not created here); UnsupportedFeature for
+    a table that only its own engine can write.
     """
     given: object = table
     if not isinstance(given, str | os.PathLike | Sequence):
@@ -86,7 +90,7 @@ def catalog_entry(
 
 
 def needs_session(table: str) -> bool:
-    """Tell whether only the catalogs of a Spark session know a table.
+    """Return True if only the catalogs of a Spark session can resolve a table.
 
     >>> needs_session("db.orders"), needs_session("glue:db.orders"), needs_session("lake/orders")
     (True, False, False)
@@ -137,7 +141,7 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
 
 
 def _near_names(path: str) -> list[str]:
-    """Return what lies beside a path and is named nearly like it, the nearest first."""
+    """Return the most similar name in the current directory, as a list of at most one."""
     try:
         return get_close_matches(path, os.listdir(), n=1, cutoff=0.8)  # noqa: PTH208
     except OSError:
@@ -145,7 +149,10 @@ def _near_names(path: str) -> list[str]:
 
 
 def _check_new(table: str, session: SparkSession) -> None:
-    """Refuse a new name `database.table`: its writer expects a table of the catalog, not a directory."""
+    """Refuse a new name `database.table`.
+
+    The user probably expects a table in the catalog, not a directory.
+    """
     database, dot, last = table.rpartition(".")
     if not dot or last.lower() in SUFFIXES:
         return

@@ -1,4 +1,7 @@
-"""The catalogs of a Spark session, a Hive metastore among them: `table`, `schema.table`, `catalog.schema.table`."""
+"""Tables in the catalogs of a Spark session, such as a Hive metastore.
+
+Names have one to three parts: `table`, `schema.table`, `catalog.schema.table`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.table import Table
 
-# Rows that Spark makes of other bytes than those in the files: padded, and defaults of columns that files lack.
+# Column types whose values differ from the bytes in files: padded CHAR, and defaults of columns that files lack.
 _NOT_IN_FILES = ('"char(', "EXISTS_DEFAULT")
 VIEW = "VIEW"
 _PARTITIONED = "# Partition Information"
@@ -25,12 +28,15 @@ _HARMLESS_OPTIONS = ("serialization.format", "compression", "parquet.", "path")
 
 
 def described(name: str, spark: SparkSession) -> dict[str, str] | None:
-    """Return what a session's catalogs say of a table or view; None when they have none of the name."""
+    """Return the DESCRIBE output of a table or view in a session's catalogs.
+
+    None if they have no such name.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
     try:
         with quiet():
-            # Asked first, since Spark logs a query that fails, with a hundred lines of Java.
+            # Checked first, because Spark logs a failing query with a hundred lines of Java.
             if not spark.catalog.tableExists(name):
                 return None
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
@@ -42,7 +48,10 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 
 def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
-    """Return the table that a session's catalogs describe so; refuse what is not read by its files alone."""
+    """Return the entry of a described table.
+
+    Raises UnsupportedFeature if its files alone do not hold its rows.
+    """
     from prune_assets.tables.opening import FORMATS, format_named
 
     provider = said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"]
@@ -74,12 +83,18 @@ def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> Ca
 
 
 def full_name(said: Mapping[str, str]) -> str:
-    """Return the name of a described table with its catalog and database, as far as the catalog tells."""
+    """Return the full name of a described table.
+
+    It includes the catalog and the database if the catalog reports them.
+    """
     return said.get("Name") or ".".join(said[key] for key in ("Catalog", "Database", "Table") if key in said)
 
 
 def has_database(name: str, spark: SparkSession) -> bool:
-    """Tell whether a session's catalogs have the database of a name; of a name without one they have not."""
+    """Return True if a session's catalogs have the database of a name.
+
+    False for a name without a database.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
     database = name.rpartition(".")[0]
@@ -91,7 +106,10 @@ def has_database(name: str, spark: SparkSession) -> bool:
 
 
 def databases(spark: SparkSession) -> list[str]:
-    """Return the names of the databases in a session's current catalog; none where it does not tell them."""
+    """Return the database names in a session's current catalog.
+
+    Empty if it does not list them.
+    """
     from pyspark.errors import PySparkException
 
     try:
@@ -101,7 +119,7 @@ def databases(spark: SparkSession) -> list[str]:
 
 
 def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> None:
-    """Refuse a table whose files have other columns than the catalog says."""
+    """Refuse a table whose columns differ between its files and its catalog."""
     schema = columns_of(entry, spark)
     here = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
     there = [(field.name, field.dataType.simpleString()) for field in schema.fields]
@@ -117,7 +135,10 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
 
 
 def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
-    """Return the columns of a table as its catalog has them; refuse those whose values are not in the files."""
+    """Return the columns of a table in its catalog.
+
+    Raises UnsupportedFeature if the values of a column are not stored in the files.
+    """
     schema = spark.table(entry.name).schema
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
     if odd is not None:
@@ -127,13 +148,13 @@ def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
 
 
 def _details(rows: list[tuple[str, str]]) -> dict[str, str]:
-    """Return what stands below the columns."""
+    """Return the rows of the detailed information, which follows the columns."""
     headings = [i for i, (name, _) in enumerate(rows) if name == "# Detailed Table Information"]
     return dict(rows[headings[-1] + 1 :]) if headings else {}
 
 
 def _keys(listed: str) -> list[str]:
-    """Return the names in `[a=1, b=2]`.
+    """Return the keys in `[a=1, b=2]`.
 
     >>> _keys("[serialization.format=1, mode=x]")
     ['serialization.format', 'mode']
@@ -142,7 +163,7 @@ def _keys(listed: str) -> list[str]:
 
 
 def tell_catalog(entry: CatalogEntry, session: SparkSession) -> None:
-    """Let a session's catalog know the partitions that files of a plain table came to, and read the files anew."""
+    """Register new partitions of a plain table, and refresh the session's file list."""
     if entry.registers_partitions:
         session.sql(f"MSCK REPAIR TABLE {entry.name}")
     session.catalog.refreshTable(entry.name)

@@ -1,4 +1,4 @@
-"""Unity Catalog by its REST interface: `unity:catalog.schema.table`, at DATABRICKS_HOST with DATABRICKS_TOKEN."""
+"""Unity Catalog tables by REST: `unity:catalog.schema.table`, at DATABRICKS_HOST with DATABRICKS_TOKEN."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_FOUND = 404
 
 
 def unity_table(name: str) -> CatalogEntry:
-    """Ask the catalog for `catalog.schema.table`."""
+    """Return the entry of `catalog.schema.table`."""
     if name.count(".") != 2 or not all(name.split(".")):
         raise WrongUse(f"unity:{name}: write unity:catalog.schema.table")
     found = _asked(name)
@@ -37,7 +37,7 @@ def unity_table(name: str) -> CatalogEntry:
 
 
 def _asked(name: str) -> dict[str, Any]:
-    # Dear to import, and most plans ask no catalog.
+    # Imported late: slow to import, and most plans use no catalog.
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -49,7 +49,7 @@ def _asked(name: str) -> dict[str, Any]:
         with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - its scheme was checked
             found = json.load(answer)
     except HTTPError as error:
-        error.close()  # its connection, which a kept traceback would hold open
+        error.close()  # closes its connection, which a stored traceback would keep open
         if error.code == _NOT_FOUND:
             raise TableNotFound(f"unity:{name}: the catalog has no such table") from None
         raise StorageFailure(f"unity:{name}: the catalog answers {error.code} {error.reason}") from None

@@ -1,4 +1,4 @@
-"""All that is special to Delta tables; the protocol that they fill is `tables/table.py`."""
+"""Delta tables; they implement the protocol in `tables/table.py`."""
 
 from prune_assets.tables.delta.opening import DELTA, delta_table, has_log, table_of
 from prune_assets.tables.delta.table import DeltaTable

@@ -1,7 +1,7 @@
-"""Hold the rows of a Delta write to what the table demands of them, in the pass that writes them.
+"""Check the constraints of a Delta table while its rows are written.
 
-A row obeys a CHECK constraint whose condition is true, not one where it is null, and a generated column that is what
-its expression gives, null or not. One row that does not ends the write.
+A row satisfies a CHECK constraint if its condition is true, not if it is null; and a generated column if the value
+equals its expression, null included. One violating row aborts the write.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from deltalog.table.constraints import Constraint
 
 _CHECKED = {"checkConstraints", "generatedColumns"}
-# What stands in front of the number of a constraint, in the error that its row raises.
+# Precedes the number of the constraint in the error that a violating row raises.
 _BROKEN = "prune-assets: broken constraint"
 
 
 def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
-    """Return the constraints of a table that Spark can check on rows."""
+    """Return the constraints of a table that Spark can evaluate on rows."""
     fields = snapshot.schema.fields
     inside = {field.name for field in fields if len(field.path) > 1}
     return [
@@ -41,9 +41,9 @@ def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
 def held_to(
     frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], location: str
 ) -> DataFrame:
-    """Return a frame whose rows raise an error where they break a constraint.
+    """Return a frame whose rows raise an error if they violate a constraint.
 
-    An empty text that is to name a partition is null there, and is judged as that.
+    An empty string in a string partition column is checked as null, because Delta stores it as null.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as fn
@@ -75,13 +75,13 @@ def _condition(constraint: Constraint) -> Column:
 
     expression = fn.expr(constraint.sql)
     if constraint.feature == "checkConstraints":
-        return expression  # null is not true: the row goes to `otherwise`
+        return expression  # null is not true: such a row goes to `otherwise`
     return column_of(constraint.name, nested=False).eqNullSafe(expression)
 
 
 @contextmanager
 def naming_broken(constraints: Sequence[Constraint], location: str) -> Iterator[None]:
-    """Turn the error of a row that breaks a constraint into RefusedCommit, which names it."""
+    """Convert the error of a violating row to RefusedCommit, which names the constraint."""
     try:
         yield
     except Exception as error:

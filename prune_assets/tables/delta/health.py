@@ -1,4 +1,7 @@
-"""How the log of a Delta table stands, as findings: what makes each reader slow, or keeps files from being skipped."""
+"""Check the health of a Delta log.
+
+Findings name what makes reads slow, and files that cannot be skipped.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExaminedLog:
-    """A version of a Delta table, by its log. `size`, `partition`: of each live file."""
+    """A version of a Delta table as its log describes it.
+
+    `size`, `partition`: one entry per live file.
+    """
 
     name: str
     log: DeltaInspection
@@ -35,7 +41,7 @@ class ExaminedLog:
 
 
 def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
-    """Tell what is wrong with the log of a version, by all checks of logs."""
+    """Return the findings of all log checks for a version."""
     from deltalog.inspection import inspect_snapshot
 
     log, partition = inspect_snapshot(table.snapshot), table.rewrite_scope()
@@ -45,7 +51,7 @@ def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
 
 
 def check_delta(examined: ExaminedLog) -> Iterator[Finding]:
-    """Tell what is wrong with the log of a Delta table; no data file is opened."""
+    """Yield the findings about the log of a Delta table; no data file is opened."""
     log, location, limits = examined.log, f"{examined.name}, version {examined.log.version}", examined.limits
     yield from _commits(log, location, limits.max_commits)
     yield from small_files("log.small_files", location, examined.size, examined.partition, limits.max_small_files)
@@ -104,5 +110,5 @@ LOG_IS_HEALTHY = Check(
     reads="log",
 )
 
-# A further check of logs is an entry here.
+# Log checks; add further ones here.
 LOG_CHECKS = (LOG_IS_HEALTHY,)

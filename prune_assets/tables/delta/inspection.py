@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 def inspect_version(table: DeltaTable, options: InspectOptions) -> Inspection:
-    """Describe a version by its log alone, by columns or whole structs."""
+    """Describe a version from its log alone.
+
+    All columns, or the chosen columns and structs.
+    """
     from prune_assets.report.inspection.delta import print_delta
 
     inspection = inspect_snapshot(table.snapshot, _chosen(table.snapshot, options.names))
@@ -62,19 +65,25 @@ class LogClaims(Claims):
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column from a file's statistics; None for a column without statistics."""
+        """Return the bounds of a column in a file from its statistics.
+
+        None if the column has no statistics.
+        """
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
-        """Return how many rows statistics give a file, deleted ones among them; None where they do not say."""
+        """Return the row count in a file's statistics, including deleted rows; None if missing."""
         if self._records is None:
             self._records = record_counts(self.table.snapshot)
         count = int(self._records[file])
         return None if count == ABSENT else count
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:
-        """Return which rows of a file its deletion vector keeps; None without a vector."""
+        """Return flags of the rows that a file's deletion vector keeps.
+
+        None without a deletion vector.
+        """
         from deltalog.log.deletion_vectors import read_vector, vector_of
 
         snapshot = self.table.snapshot
@@ -88,7 +97,7 @@ class LogClaims(Claims):
         return live
 
     def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a partition value, which may have several meanings."""
+        """Return the bounds of a partition value, whose meaning may depend on the session."""
         from deltalog.log.file_block import empty_codes
         from deltalog.stats.partition_values import partition_bounds
 
@@ -102,13 +111,13 @@ class LogClaims(Claims):
 
 
 def clustering_paths(snapshot: Snapshot) -> list[Path]:
-    """Return the columns that a Delta table is clustered by, as its users name them."""
+    """Return the clustering columns of a Delta table, by their logical names."""
     logical = {column.physical: column.leaf.path for column in snapshot.schema.columns}
     return [logical.get(path, path) for path in clustering_columns(snapshot.domains, location=snapshot.table)]
 
 
 def delete_debt(table: DeltaTable) -> DeleteDebt:
-    """Return the rows and files of deletion vectors, from the log."""
+    """Return the deleted rows and the deletion vectors per file, from the log."""
     return DeleteDebt(
         rows=record_counts(table.snapshot),
         deleted=table.deleted,

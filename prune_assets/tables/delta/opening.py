@@ -1,4 +1,4 @@
-"""Recognize a Delta table, and open a version of it."""
+"""Recognize a Delta table, and open one of its versions."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ def delta_table(
     allow: Sequence[str] = (),
     semantics: SparkSemantics = _AS_WRITTEN,
 ) -> DeltaTable | None:
-    """Open a version of a table that has a Delta log; None for any other.
+    """Open a version of a Delta table; None if the location has no Delta log.
 
-    `timestamp`: a time with its zone, as ISO 8601 where it is text. `cache`: where versions are kept. `allow`: as
-    `open_snapshot` has it.
+    `timestamp`: a time with a zone; strings in ISO 8601. `cache`: cache of versions. `allow`: as in `open_snapshot`.
     """
     if allow:
         from parquet_core.storage.allowed_locations import addresses
@@ -61,24 +60,24 @@ def delta_table(
 def table_of(
     path: str, snapshot: Snapshot, *, semantics: SparkSemantics = _AS_WRITTEN, cache: MetadataCache | None = None
 ) -> DeltaTable:
-    """Return the table of a version that was opened."""
+    """Return the table of an open version."""
     from deltalog.log.deletion_vectors import deleted_rows
 
     return DeltaTable(path, snapshot, deleted_rows(snapshot.blocks), semantics, cache)
 
 
 def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
-    """Tell whether a table is a directory with a Delta log."""
+    """Return True if a location is a directory with a Delta log."""
     return _with_log(table) is not None
 
 
 def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
-    """Return the path of a table that has a Delta log; None when it has none."""
+    """Return the path of a table with a Delta log; None without one."""
     if not isinstance(table, str | os.PathLike):
         return None
     path = address(os.fspath(table))
     if not is_remote(path):
-        # A path that no file system takes is none of a table, and is refused where it is listed.
+        # An invalid path does not raise here; the format that lists the files refuses it.
         return path if os.path.isdir(os.path.join(path, "_delta_log")) else None
     from deltalog.log.listing import holds_log
 
@@ -122,14 +121,14 @@ def _writing() -> Writing:
 
 
 def latest_version(table: str) -> int:
-    """Return the latest version."""
+    """Return the number of the latest version."""
     import deltalog
 
     return deltalog.versions(address(table))[-1]
 
 
 def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
-    """Return the number, the time and the commit information of the latest versions."""
+    """Return number, time and commit information of the latest versions."""
     import deltalog
 
     commits = deltalog.history(deltalog.open_snapshot(address(table)), limit=limit)
@@ -137,7 +136,10 @@ def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the values that the log gives each live file, and its path and deletion vector."""
+    """Yield the partition values and an identity of each live file.
+
+    The identity is a string of the path and the deletion vector.
+    """
     import deltalog
     from deltalog.log.file_block import empty_codes
 

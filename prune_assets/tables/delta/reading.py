@@ -1,7 +1,7 @@
-"""Read files of a version of a Delta table: Spark's own reader of Parquet, and the constants of files.
+"""Read files of a Delta version with Spark's own Parquet reader.
 
-What the log knows and the files do not is put in here: the values of partition columns, never taken from directory
-names; the rows that are deleted; the names that columns have in the table.
+Information that is only in the log is added here: values of partition columns (never taken from directory names),
+deleted rows, and the logical names of columns.
 """
 
 from __future__ import annotations
@@ -35,14 +35,17 @@ if TYPE_CHECKING:
     from prune_assets.tables.delta.table import DeltaTable
     from prune_assets.tables.table import FilesToRead
 
-# So many partitions are read one by one, each with its values as constants; more of them are joined by file.
+# Up to this number of partitions, each is read on its own with its values as constants; more are joined by file.
 MAX_READS = 16
 _FILE, _ROW = "__prune_file", "__prune_row"
 _FIELD_ID = "parquet.field.id"
 
 
 class ReadableFile(NamedTuple):
-    """A file of a version: its partition values as the log writes them, in the order of the partition columns."""
+    """A file of a version.
+
+    `values`: partition values as in the log, in the order of the partition columns.
+    """
 
     path: str
     values: tuple[str | None, ...]
@@ -64,9 +67,9 @@ def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) ->
 def open_live(
     spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile], *, labels: Sequence[int], label: str
 ) -> DataFrame:
-    """Open files with the columns of the table but for its partition columns, without their deleted rows.
+    """Open files with the table's columns except partition columns, without deleted rows.
 
-    `labels`: a number for each file, which its rows have in the column `label`.
+    `labels`: a number per file, which its rows get in the column `label`.
     """
     from pyspark.sql import functions as fn
 
@@ -76,7 +79,7 @@ def open_live(
         if some:
             frame = _stored(spark, table, schema, some, {})
             if some[0].vector is not None:
-                # A join by names puts these first.
+                # A join by column names puts the join columns first.
                 columns = [column_of(name, nested=False) for name in frame.columns]
                 frame = frame.join(_deleted(spark, table, some), [_FILE, _ROW], "left_anti").select(*columns)
             parts.append(frame)
@@ -87,7 +90,7 @@ def open_live(
 
 
 def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[ReadableFile]:
-    """Return live files by their numbers, which ascend, with what the log says of them."""
+    """Return live files with their partition values and deletion vectors; `numbers`: ascending."""
     from deltalog.log.deletion_vectors import vector_of
 
     names = partition_names(table)
@@ -113,7 +116,7 @@ class VectorOfFile(NamedTuple):
     allow: tuple[str, ...]
 
     def read(self) -> NDArray[np.int64]:
-        """Return the numbers of the deleted rows, which ascend."""
+        """Return the numbers of the deleted rows, ascending."""
         from deltalog.log.deletion_vectors import read_vector
 
         found = read_vector(self.vector, self.table, allow=self.allow)
@@ -123,7 +126,7 @@ class VectorOfFile(NamedTuple):
 def constants_of(
     table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
 ) -> list[FileConstants]:
-    """Return the constants that the log has for files, by their indices in ascending order."""
+    """Return the constants that the log has for files; `files`: ascending index numbers."""
     from deltalog.stats.partition_values import partition_value
 
     snapshot = table.snapshot
@@ -155,7 +158,7 @@ def _text(texts: Texts | None, at: int) -> str | None:
 
 
 def partition_names(table: DeltaTable) -> list[str]:
-    """Return the log's names of the partition columns, in the order of the schema's list."""
+    """Return the log's names of the partition columns, in the order of the schema."""
     schema = table.snapshot.schema
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     return [keys[name] or name for name in schema.partition_columns]
@@ -168,7 +171,10 @@ def _open(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files that all have a deletion vector, or all have none; `options`: of this read alone."""
+    """Open files that all have a deletion vector, or all lack one.
+
+    `options`: of this read only.
+    """
     by_values: dict[tuple[str | None, ...], list[ReadableFile]] = defaultdict(list)
     for file in files:
         by_values[file.values].append(file)
@@ -191,7 +197,10 @@ def _stored(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files by the names that they have for columns, and add the place of each row."""
+    """Open files with their physical column names.
+
+    Adds the file and the row number of each row.
+    """
     from pyspark.sql.types import StructType
 
     mapping = table.snapshot.schema.mapping
@@ -199,7 +208,7 @@ def _stored(
     fields = [
         stored_field(field, mapping, ids=mapping == "id") for field in schema.fields if field.name not in partitions
     ]
-    # Directory names are none of the table's business; without this Spark would look for columns in them.
+    # Directory names have no meaning in Delta; without this option Spark would infer columns from them.
     reader = reader_of(spark, files[0].path).options(**options)
     reader = reader.schema(StructType(fields)).option("recursiveFileLookup", "true")
     if mapping == "id":
@@ -214,7 +223,7 @@ def _stored(
 def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
     from pyspark.sql import functions as fn
 
-    # NULLIF with NULL changes no value, but lets the schema be the same whatever partitions are read.
+    # NULLIF with NULL keeps the value but makes the column nullable, so that the schema does not depend on partitions.
     texts = [fn.nullif(fn.lit(value), fn.lit(None)).cast("string").alias(_value(i)) for i, value in enumerate(values)]
     return frame.select("*", *texts)
 
@@ -225,17 +234,17 @@ def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[Readable
     texts = {_value(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
     arrays = {name: pa.array(values, pa.string()) for name, values in texts.items()}
     known = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
-    # Each row finds its file: what is joined is named for the files that were opened.
+    # The inner join loses no row, because `known` has every opened file.
     return frame.join(fn.broadcast(from_arrow(spark, known)), _FILE)
 
 
 def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile]) -> DataFrame:
-    """Return the places of the deleted rows of files."""
+    """Return the file and row number of the deleted rows of files."""
     from deltalog.log.deletion_vectors import read_vector
 
     snapshot, names, rows = table.snapshot, [], []
     for file in files:
-        assert file.vector is not None  # all of them have one
+        assert file.vector is not None  # `files` are files with a deletion vector
         deleted = read_vector(file.vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
         names.append(pa.repeat(file_uri(file.path), len(deleted)))
         rows.append(pa.array(deleted.to_array(), pa.uint64()).cast(pa.int64()))
@@ -247,7 +256,7 @@ def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
     positions = {name: i for i, name in enumerate(table.snapshot.schema.partition_columns)}
     stored = iter(_data_columns(table, schema))
     return [
-        # Delta takes what is no value of the type for null.
+        # Delta reads a partition value that is not valid for the type as null.
         try_cast(_value(positions[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
         if shown.name in positions
         else next(stored)
@@ -256,7 +265,7 @@ def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
 
 
 def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
-    """Return the columns that files hold by their names in the table."""
+    """Return the columns stored in files, under their logical names."""
     described = table.snapshot.schema
     columns = []
     for field, shown in zip(schema.fields, logical_schema(schema).fields, strict=True):
@@ -280,13 +289,16 @@ def spark_schema(schema: TableSchema) -> StructType:
 
 
 def logical_schema(schema: StructType) -> StructType:
-    """Return the schema of a table without what only its log has a use for."""
+    """Return the schema of a table without metadata that only the Delta log uses."""
     found: StructType = _mapped(schema, lambda field: (field.name, _shown(field.metadata)))
     return found
 
 
 def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
-    """Return a column under its name in files; column mapping gives the name, and with `ids` the field id."""
+    """Return a column under its physical name.
+
+    Column mapping gives the name, and with `ids` also the field id.
+    """
     from pyspark.sql.types import StructType
 
     def stored(field: StructField) -> tuple[str, dict[str, Any]]:
@@ -304,7 +316,10 @@ def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
-    """Replace the name and metadata of each field of a type; to Spark each field of a file may be null."""
+    """Replace the name and the metadata of each field of a type.
+
+    All fields become nullable, as Spark reads files.
+    """
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match kind:

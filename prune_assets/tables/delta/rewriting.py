@@ -1,6 +1,7 @@
-"""Rewrite files of a Delta table in part: which versions can be, and by what their files are clustered.
+"""Rewrite some files of a Delta table.
 
-New files move to directories of their partitions, from which some readers take partition values.
+Decides which versions allow it, and how the new files are clustered. New files are moved to partition directories, from
+which some readers take partition values.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _PLAIN_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) -> Rewritten:
-    """Write files of a version anew, and commit that the rows are the same."""
+    """Rewrite files of a version, and commit without a data change."""
     import deltalog
     from prune_assets.tables.delta.reading import live_files
     from prune_assets.tables.delta.writing import DELTA_OPTIONS, as_stored, own_directory
@@ -78,7 +79,7 @@ def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) ->
 
 
 def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns of their table, and the group of each row."""
+    """Open the picked files with the table's columns and the group of each row."""
     from prune_assets.tables.delta.reading import open_live
 
     return open_live(spark, table, live, labels=rewrite.groups, label=GROUP)
@@ -87,9 +88,9 @@ def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], 
 def _put_into_partitions(
     written: Iterable[str], directory: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]
 ) -> dict[str, NewFile]:
-    """Move new files from the directories of groups to those of partitions; describe each by the path that it had.
+    """Move new files from group directories to partition directories.
 
-    They have the partition values of the files that they replace.
+    Returns the moved files by their old path. New files have the partition values of the files that they replace.
     """
     import deltalog
     from deltalog.table.data_paths import data_directory
@@ -108,15 +109,15 @@ def _put_into_partitions(
     move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in renamed.items()})
     if not is_remote(directory):
         for parent in {Path(path).parent for path in renamed}:
-            shutil.rmtree(parent)  # Hadoop's checksums are left in it
+            shutil.rmtree(parent)  # deletes Hadoop's checksum files too
     return renamed
 
 
 def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
-    """Return files with the tags by which OPTIMIZE of delta-spark leaves clustered ones alone.
+    """Tag files as clustered, so that OPTIMIZE of delta-spark leaves them alone.
 
-    It does so where all files of a table belong to one cube, so that this makes one for each table and what it is
-    clustered by. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
+    It leaves them alone if all files of a table are in one ZCube. The tag therefore identifies the table and its
+    clustering columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
     """
     import msgspec
 
@@ -139,7 +140,7 @@ def _parameters(where: str | None, snapshot: Snapshot) -> dict[str, object]:
 
 
 def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, int]:
-    """Return the metrics that OPTIMIZE of delta-spark has in its history."""
+    """Return the metrics that OPTIMIZE of delta-spark writes to the history."""
     import numpy as np
 
     sizes = np.sort([add.size for add in adds]) if adds else np.zeros(1, np.int64)
@@ -155,7 +156,7 @@ def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, in
 
 
 def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
-    """Refuse what a rewrite could not honour, before Spark has anything to do."""
+    """Refuse a version or layout that a rewrite cannot follow, before Spark starts."""
     import deltalog
 
     snapshot = table.snapshot
@@ -171,7 +172,7 @@ def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
 
 
 def clustered_by(snapshot: Snapshot) -> list[str]:
-    """Return the columns that a Delta table is clustered by, spelled as delta-spark does in tags."""
+    """Return the clustering columns of a Delta table in the spelling of delta-spark's tags."""
     return [".".join(map(_quoted, path)) for path in clustering_paths(snapshot)]
 
 

@@ -1,4 +1,4 @@
-"""A Delta table: a version of it, what its log says about a predicate, and the files that are left."""
+"""A Delta table at one version."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class DeltaTable(LoggedTable):
-    """A version of a Delta table; `given`: what names it.
+    """A version of a Delta table; `given`: its location.
 
-    `deleted`: the rows of each file that its deletion vector takes away.
-    `unknown_rows`: unopened files of which the log does not tell how many rows they have.
+    `deleted`: number of rows per file that a deletion vector deletes.
+    `unknown_rows`: number of unopened files without a row count in the log.
     """
 
     given: str | os.PathLike[str]
@@ -60,39 +60,39 @@ class DeltaTable(LoggedTable):
 
     @property
     def format(self) -> Format:
-        """The entry of Delta."""
+        """The Delta format."""
         from prune_assets.tables.delta.opening import DELTA
 
         return DELTA
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """Name of the table as the user gave it."""
         return str(self.given)
 
     @property
     def version_number(self) -> int:
-        """The version that was opened."""
+        """Number of the opened version."""
         return self.snapshot.version
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
+        """Columns that a predicate may refer to."""
         return self.snapshot.schema.leaves
 
     @property
     def partitions(self) -> Sequence[LeafColumn]:
-        """The columns that the log gives a value for each file."""
+        """Columns whose values per file are in the log."""
         return tuple(column.leaf for column in self.snapshot.schema.columns if column.partition is not None)
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
-        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        """Return an empty DataFrame with the table's columns, to resolve expressions."""
         from prune_assets.tables.delta.reading import spark_schema
 
         return spark.createDataFrame([], spark_schema(self.snapshot.schema))
 
     def declared_type(self, name: str) -> DeclaredType | None:
-        """Return the type that the log has for a top-level column."""
+        """Return the type of a top-level column in the log's schema."""
         from prune_assets.tables.declared_type import declared_type
 
         schema = self.snapshot.schema
@@ -100,41 +100,44 @@ class DeltaTable(LoggedTable):
         return declared_type(msgspec.to_builtins(field), physical_names=schema.mapping != "none")
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open these files with the columns of the table, by Spark's own reader of Parquet."""
+        """Open files with the columns of the table, with Spark's own Parquet reader."""
         from prune_assets.tables.delta.reading import open_version
 
         return open_version(spark, self, wanted)
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return partition values and deletion vectors of files."""
+        """Return the partition values and deletion vectors of files."""
         from prune_assets.tables.delta.reading import constants_of
 
         return constants_of(self, index, files, names)
 
     @property
     def root(self) -> Root:
-        """Where files are, and whether their names may differ in case."""
+        """Directory, counter of bytes read, and whether names may differ in case."""
         snapshot = self.snapshot
         return Root(snapshot.table, snapshot.traffic, any_case=not self.semantics.case_sensitive)
 
     def allowed_place(self, location: str) -> str:
-        """Return the place of a file that the log names; raises OutsideTable if the file may not be opened."""
+        """Return the address of a file in the log.
+
+        Raises OutsideTable if the file may not be opened.
+        """
         from deltalog.log.allowed_locations import opened_place
 
         return opened_place(self.snapshot.table, location, self.snapshot.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
-        """Evaluate a predicate on every live file by the log."""
+        """Evaluate a predicate for every live file, from the log."""
         from deltalog.stats.data_skipping import skip_files
 
         return skip_files(self.snapshot, predicate)
 
     def look_up(self, paths: Sequence[str]) -> list[DataFile]:
-        """Return files as they are now; raises TableNotFound for a file that is gone."""
+        """Return the current size and time of files. Raises TableNotFound for a missing file."""
         return _as_they_are(self.snapshot, paths)
 
     def logged(self) -> LoggedFiles:
-        """Return the live files as the log lists them."""
+        """Return the live files as listed in the log."""
         from deltalog.log.paths import resolve
 
         snapshot = self.snapshot
@@ -151,7 +154,10 @@ class DeltaTable(LoggedTable):
         )
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds that the log gives of a column in every file; None for one it cannot tell of."""
+        """Return the bounds of a column per file from the log.
+
+        None for a partition or unknown column.
+        """
         from deltalog.stats.data_skipping import file_bounds
 
         column = self.snapshot.schema.by_path().get(path)
@@ -164,7 +170,10 @@ class DeltaTable(LoggedTable):
         return self._bounds[path]
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Put in how many rows the unopened files have, as the log says: no plan needs it, reports do."""
+        """Fill in row counts of unopened files, from the log.
+
+        Only reports need them; plans do not.
+        """
         from deltalog.stats.file_bounds import ABSENT, record_counts
 
         if self.counted or index.groups.opened is None or index.groups.opened.all():
@@ -181,7 +190,7 @@ class DeltaTable(LoggedTable):
     def describe(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
     ) -> TableSnapshot:
-        """Describe the version, as `Format.describe` has it."""
+        """Describe the version, as `Format.describe` requires."""
         from deltalog.snapshot.history import listed_time
         from prune_assets.report.skip_report import TableSnapshot
 
@@ -202,11 +211,11 @@ class DeltaTable(LoggedTable):
         )
 
     def partition_names(self) -> Sequence[str]:
-        """Return the partition columns."""
+        """Return the names of the partition columns."""
         return self.snapshot.schema.partition_columns
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for the partition that the log gives each live file."""
+        """Return the partition number of each live file, from the log."""
         from deltalog.log.file_block import empty_codes
 
         partition = np.zeros(self.snapshot.file_count, np.int64)
@@ -220,7 +229,10 @@ class DeltaTable(LoggedTable):
         return partition
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return the value that the log gives a file, in words; None when the path is not a partition column."""
+        """Return a file's value of a partition column in the log as text.
+
+        None for another column.
+        """
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None

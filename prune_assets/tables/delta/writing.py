@@ -1,8 +1,8 @@
-"""Write a DataFrame into a Delta table: Spark writes the files, a commit to the log lets them count.
+"""Write a DataFrame to a Delta table.
 
-Each write has a directory of its own inside of the table, `write-<32 hexadecimal digits>`, of which nobody knows until
-a commit names its files. One that was cut off leaves the directory; `vacuum` removes it in time, as it does all files
-that no version holds.
+Spark writes the files, and a commit to the log publishes them. Each write has its own directory inside the table,
+`write-<32 hexadecimal digits>`, which no reader sees before a commit names its files. An interrupted write leaves the
+directory; `vacuum` removes it after the retention period, like all files that are in no version.
 """
 
 from __future__ import annotations
@@ -64,13 +64,16 @@ if TYPE_CHECKING:
     from prune_assets.tables.catalogs.entry import CatalogEntry
     from prune_assets.tables.writes.write_result import Mode
 
-# Times in directory names become times in the log, which have a zone there.
+# Timestamps in directory names are converted to UTC timestamps in the log, so Spark must write them in UTC.
 DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A table that rows go to, `snapshot` None for one to be made: `frame` has its columns, by its names."""
+    """A table to write to.
+
+    `snapshot`: None for a new table. `frame`: the data in the table's columns and spelling.
+    """
 
     location: str
     snapshot: Snapshot | None
@@ -81,16 +84,16 @@ class _Target:
     constraints: Sequence[Constraint] = ()
 
     def stored_name(self, name: str) -> str:
-        """Return the name of a column in files and directories."""
+        """Return the physical name of a column, as used in files and directories."""
         return next(self.stored(field).name for field in self.fields if field.name == name)
 
     def stored(self, field: StructField) -> StructField:
-        """Return a column as files have it."""
+        """Return a column with its physical name and type in files."""
         return stored_field(field, self.schema.mapping, ids=True)
 
 
 def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
-    """Write and commit, as `write` says; nothing is left where the commit is refused."""
+    """Write and commit, as `write` describes; a refused commit leaves no files."""
     import deltalog
     from deltalog.errors import TableExists
 
@@ -98,8 +101,8 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     target = _target(df, location, layout, mode)
     check_reach(df.sparkSession, location)
     if where is not None and mode == "overwrite" and target.snapshot is None:
-        # Its rows are held to the condition as those of any table are.
-        with suppress(TableExists):  # another writer had the same idea
+        # Create the table first, so that the rows are checked against the condition as for an existing table.
+        with suppress(TableExists):  # another writer created the table meanwhile
             deltalog.create_table(location, target.schema.text, partition_by=target.schema.partition_columns)
         target = _target(df, location, layout, mode)
     replaced = None if where is None else _selection(df, target, where)
@@ -139,7 +142,10 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
 
 
 def _opened(location: str) -> Snapshot | None:
-    """Open a table; None where there is none yet, or another writer has made its log and not its first commit."""
+    """Open a table.
+
+    None if it does not exist, or if another writer has created its log but not its first commit.
+    """
     import deltalog
     from deltalog.errors import NotADeltaTable
 
@@ -152,7 +158,10 @@ def _opened(location: str) -> Snapshot | None:
 
 
 def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Target:
-    """Open the table, or describe the new one, and refuse what does not go into it before anything is written."""
+    """Open the table, or describe a new one.
+
+    Refuses data that do not fit, before anything is written.
+    """
     import deltalog
 
     snapshot = _opened(location)
@@ -182,7 +191,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
 
 
 def _check_new(location: str) -> None:
-    """Refuse to make a table where others or plain files lie."""
+    """Refuse to create a table in a directory with another table or plain files."""
     from deltalog.transaction.check_place import check_place
 
     if not is_remote(location):
@@ -191,9 +200,9 @@ def _check_new(location: str) -> None:
 
 
 def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:
-    """Return a DataFrame, and the options of its columns, by the names that files have for the columns of a table.
+    """Return a DataFrame and its options with physical column names.
 
-    What is no column of the table stays as it is.
+    Columns that do not belong to the table are kept.
     """
     fields = {field.name: field for field in spark_schema(schema).fields}
     columns = [
@@ -209,7 +218,10 @@ def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema)
 
 
 def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
-    """Return a column by its name in files; of texts that name directories the type stays that of `frame`."""
+    """Return a column under its physical name.
+
+    Only nested types are cast; partition columns keep directory names.
+    """
     column = column_of(name, nested=False)
     if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
         column = column.cast(stored.dataType)
@@ -217,10 +229,13 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
 
 
 def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
-    """Lower what is to be replaced: by whole files, so of partition columns alone."""
+    """Lower the condition on rows to replace.
+
+    Only partition columns are allowed, because whole files are replaced.
+    """
     from prune_assets.spark.lower_predicate import lower_predicate
 
-    assert target.snapshot is not None  # made above, where there was none
+    assert target.snapshot is not None  # the caller created a missing table
     opened = table_of(target.location, target.snapshot)
     lowered = lower_predicate(where, opened, session=df.sparkSession)
     partitions = target.schema.partition_columns
@@ -239,14 +254,17 @@ def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Pre
 
 @contextmanager
 def own_directory(location: str) -> Iterator[str]:
-    """Give a new directory inside of a table, which is removed where what is done with it fails."""
+    """Yield the path of a new directory inside a table.
+
+    The directory is removed if the block raises.
+    """
     from deltalog.errors import UncertainCommit
 
     directory = f"{location.rstrip('/')}/write-{uuid4().hex}"
     try:
         yield directory
     except UncertainCommit:
-        raise  # a commit may name its files
+        raise  # a commit may name the files
     except BaseException as error:
         if (left := _remove(directory)) and isinstance(error, Exception):
             raise StorageFailure(
@@ -257,7 +275,10 @@ def own_directory(location: str) -> Iterator[str]:
 
 
 def _remove(directory: str) -> int:
-    """Remove a directory with all that is in it; return how many files of a store stay."""
+    """Remove a directory and its contents.
+
+    Returns the number of files in a store that could not be deleted.
+    """
     from parquet_core.storage import delete_files
 
     if not is_remote(directory):
@@ -270,7 +291,7 @@ def _remove(directory: str) -> int:
 
 
 def _new_file(target: _Target, path: str) -> NewFile:
-    """Describe a file, with the partition values that Spark named its directories by."""
+    """Describe a file, with the partition values from Spark's directory names."""
     import deltalog
 
     below = path[len(target.location.rstrip("/")) + 1 :]
@@ -282,21 +303,21 @@ def _new_file(target: _Target, path: str) -> NewFile:
 
 
 def _value(text: str, kind: str) -> str | None:
-    """Return a partition value as the protocol writes it."""
+    """Return a partition value in the form of the Delta protocol."""
     if text == NULL_DIRECTORY:
         return None
     return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
 
 
 def _removes(snapshot: Snapshot, request: WriteRequest) -> bool:
-    """Tell whether a write without rows may remove files."""
+    """Return True if a write without rows may still remove files."""
     return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
 
 def _commit(
     target: _Target, files: Sequence[NewFile], mode: Mode, replaced: tuple[Predicate, str] | None
 ) -> tuple[int, tuple[str, ...]]:
-    """Let the files count; return the version and the files that do not any more."""
+    """Commit the files; return the version and the removed files."""
     import deltalog
     from deltalog.transaction.create_with_files import create_with_files
 
@@ -333,7 +354,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table that is Delta for its catalog and not at its place, or the other way round."""
+    """Refuse a table whose catalog lists another format than its location has."""
     if entry.format == "delta" and not has_log(entry.location):
         raise TableNotFound(
             f"{entry.name}: the catalog has it as Delta, and there is no log at {entry.location}; create it first with "
@@ -347,7 +368,7 @@ def _check_entry(entry: CatalogEntry) -> None:
 
 
 def _place(table: str) -> str:
-    # Only the session may have the credentials of a store.
+    # The credentials of a store may be available only in the Spark session.
     if not is_remote(table) and not has_log(table):
         _check_new(address(table))
     return table

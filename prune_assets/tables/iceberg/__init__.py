@@ -1,4 +1,4 @@
-"""All that is special to Iceberg tables, which fill the protocol of `tables/table.py`. It alone imports pyiceberg."""
+"""Iceberg tables; they implement the protocol in `tables/table.py`. Only this package imports pyiceberg."""
 
 from prune_assets.tables.iceberg.opening import ICEBERG
 

@@ -1,6 +1,7 @@
-"""Values of columns that a data file lacks: the partition's value, or else the initial default, or else null.
+"""Values of columns that a data file lacks.
 
-Source: "Column Projection" in Iceberg's specification. Files that were taken over from Hive lack partition columns.
+The value is the partition value, else the initial default, else null. Files migrated from Hive lack partition columns.
+Source: "Column Projection" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _DIGITS = Context(prec=38)
 def absent_values(
     snapshot: IcebergSnapshot, columns: Iterable[IcebergColumn], index: MetadataIndex, file: int
 ) -> Mapping[str, pa.Scalar]:
-    """Return the values of flat columns that a file lacks, by name. Columns of unknown value are left out.
+    """Return the values of flat columns that a file lacks, by name.
 
-    Columns that are null wherever a file lacks them are left to the reader.
+    Columns of unknown value are left out. Columns that are null in every file that lacks them are left out too; the
+    reader fills in the nulls.
     """
     kind = index.groups.kinds[int(index.groups.kind[file])]
     values = {}
@@ -50,7 +52,7 @@ def _value(snapshot: IcebergSnapshot, column: IcebergColumn, file: int, *, has_i
         if field.spec == spec and field.source == column.field_id and field.transform == "identity":
             value = snapshot.files[file].partition[field.position]
             return None if value is ABSENT else _scalar(column, value)
-    # A file without ids may have the column under a name that is not known.
+    # A file without field ids may have the column under an unknown name.
     return _scalar(column, _default(snapshot, column)) if has_ids else None
 
 
@@ -62,7 +64,10 @@ def _default(snapshot: IcebergSnapshot, column: IcebergColumn) -> Any:
 
 
 def _scalar(column: IcebergColumn, value: Any) -> pa.Scalar | None:
-    """Return a value as an Arrow scalar; None if the type of the column cannot hold it."""
+    """Return a value as an Arrow scalar.
+
+    None if the column's type cannot hold it.
+    """
     if value is None:
         return pa.scalar(None, pa.null())
     (found,) = as_array(column, [number_of(value)])

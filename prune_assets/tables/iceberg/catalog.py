@@ -1,4 +1,4 @@
-"""Tables by their names in a catalog that pyiceberg is configured for: `iceberg:catalog.database.table`."""
+"""Tables in a catalog that pyiceberg is configured for: `iceberg:catalog.database.table`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def configured_table(table: str) -> CatalogEntry | None:
-    """Return a table `catalog.database.table` where pyiceberg is configured for the catalog; None where it is not.
+    """Return the table `catalog.database.table` if pyiceberg is configured for the catalog, else None.
 
-    So a name that writes through the catalog of a Spark session is read without Spark too. Only a session writes.
+    A name in the catalog of a Spark session can therefore be read without Spark. Only a session writes.
     """
     parts = table.replace("`", "").split(".")
     if len(parts) < 3 or os.path.lexists(table):
@@ -35,7 +35,7 @@ def configured_table(table: str) -> CatalogEntry | None:
 
 
 def iceberg_table(name: str) -> CatalogEntry:
-    """Ask pyiceberg's catalog (`.pyiceberg.yaml`, `PYICEBERG_CATALOG__NAME__URI`) for the current metadata."""
+    """Load the current metadata from pyiceberg's catalog (`.pyiceberg.yaml`, `PYICEBERG_CATALOG__NAME__URI`)."""
     from prune_assets.tables.iceberg.metadata_files import place_of
 
     full = f"iceberg:{name}"
@@ -54,7 +54,7 @@ def iceberg_table(name: str) -> CatalogEntry:
 
 
 def tables_of(name: str) -> list[tuple[str, ...]]:
-    """Return the tables that pyiceberg's catalog lists, of all namespaces or of one: `catalog`, `catalog.database`."""
+    """Return the tables in pyiceberg's catalog, of all namespaces or of one: `catalog`, `catalog.database`."""
     full = f"iceberg:{name}"
     catalog, *namespace = name.split(".")
     found: list[tuple[str, ...]] = []
@@ -69,7 +69,7 @@ def tables_of(name: str) -> list[tuple[str, ...]]:
 
 @contextmanager
 def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
-    """Give what returns a catalog of pyiceberg; its errors become ours."""
+    """Yield a function that returns a pyiceberg catalog, and convert its errors to PruneError."""
     from prune_assets.tables.iceberg.opening import check_installed
 
     check_installed(full)
@@ -87,7 +87,7 @@ def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
 
 
 def _loaded(full: str, catalog: str) -> Catalog:
-    """Load a configured catalog; WrongUse if its settings are missing or invalid."""
+    """Load a configured catalog. Raises WrongUse if its settings are missing or invalid."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NotInstalledError
 
@@ -100,7 +100,7 @@ def _loaded(full: str, catalog: str) -> Catalog:
 
 
 def _is_wrong_setting(error: Exception) -> bool:
-    """Tell whether a client refused its settings, before it sent a request."""
+    """Return True if a client rejected its settings before it sent a request."""
     if type(error) is ValueError:
         return True
     package = type(error).__module__.partition(".")[0]

@@ -1,4 +1,7 @@
-"""The columns of an Iceberg table: its leaves, and the field ids by which files know them whatever they call them."""
+"""Columns of an Iceberg table.
+
+Files identify the leaves by field ids, under any name.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
 
 _REPEATED = "a repeated column is not pruned on"
-# By Iceberg's name of a type that of Spark; decimals have one name in both.
+# Spark's name of each Iceberg type; decimals have the same name in both.
 _SPARK_NAMES = {
     **{name: name for name in ("boolean", "long", "float", "double", "date", "string", "binary")},
     "int": "integer",
@@ -30,7 +33,7 @@ _SPARK_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumn:
-    """A leaf of the table: `kind` is Iceberg's name of its type."""
+    """A leaf of the table; `kind`: Iceberg's name of its type."""
 
     leaf: LeafColumn
     field_id: int
@@ -38,19 +41,23 @@ class IcebergColumn:
 
     @property
     def physical(self) -> Path:
-        """Its path in files that call it as the table does."""
+        """Path in files that use the table's names."""
         return self.leaf.path
 
 
 def spark_name(kind: str) -> str | None:
-    """Return what Spark calls a type; None for one that it lacks, or stores otherwise."""
+    """Return Spark's name of a type.
+
+    None if Spark lacks the type or stores it differently.
+    """
     return kind if kind.startswith("decimal(") else _SPARK_NAMES.get(kind)
 
 
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
-    """Return the leaves of a schema; `filled`: ids of those that a file may lack and still have values of.
+    """Return the leaves of a schema.
 
-    ValueError where two have one id: what a file has of one would be taken for the other.
+    `filled`: ids of columns that may have values in files that lack them. Raises ValueError if two leaves have one id,
+    because their values in files could be mixed up.
     """
     found = list(_leaves(schema.fields, (), filled))
     if len({column.field_id for column in found}) < len(found):
@@ -64,7 +71,7 @@ def _leaves(fields: Iterable[Any], above: Path, filled: Container[int]) -> Itera
         if kind.is_struct:
             yield from _leaves(kind.fields, path, filled)
         else:
-            # A default within a list or map makes the values of older files unknown too.
+            # A default inside a list or map makes the values in older files unknown too.
             may_be_filled = field.field_id in filled or any(
                 _has_default(each) for each in (field, *_fields_within(kind))
             )
@@ -95,9 +102,10 @@ def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
 
 
 def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable[Schema], names: str) -> Numbered:
-    """Return columns by the ids that files give their leaves; `names`: the name mapping of the table, if any.
+    """Return columns by the field ids of their leaves.
 
-    `schemas`: all that the table had: of a list or map whose parts were renamed nothing is known.
+    `names`: the table's name mapping, "" if missing.
+    `schemas`: all schemas of the table. Lists and maps whose parts were renamed are marked as `renamed`.
     """
     called = defaultdict(set)
     for each in schemas:
@@ -143,7 +151,10 @@ def _mapped(names: str) -> dict[Path, int]:
 
 
 def spark_type(kind: Any) -> Any:
-    """Return a type as Spark's JSON has it; ValueError names one that Spark's reader of Parquet has not."""
+    """Return a type in Spark's JSON.
+
+    Raises ValueError with a type that Spark's Parquet reader lacks.
+    """
     if kind.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}

@@ -1,7 +1,7 @@
-"""Rows that are deleted without a rewrite of their file: which files of deletes each file has, and what they say.
+"""Delete files per data file, and the rows that they delete.
 
-A file of deletes concerns older files of its partition, or of the whole table where it has none. Where it names one
-file alone, as its bounds tell, it concerns that one.
+A delete file applies to older data files of its partition. An equality delete file with an unpartitioned spec applies
+to the whole table. A position delete file whose bounds name a single data file applies only to that file.
 """
 
 from __future__ import annotations
@@ -32,14 +32,17 @@ if TYPE_CHECKING:
 
 
 class FileDeletes(NamedTuple):
-    """The files of deletes that may concern a file of data."""
+    """Delete files that may apply to a data file."""
 
     positions: tuple[DeleteFile, ...] = ()
     equality: tuple[DeleteFile, ...] = ()
 
 
 def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
-    """Return the deletes of files, by their numbers; of files that have some, and whose manifests were read."""
+    """Return the deletes per file number.
+
+    Includes only files that have deletes, and whose manifests were read.
+    """
     if not snapshot.deletes:
         return {}
     known = np.flatnonzero(snapshot.files.known).tolist()
@@ -66,7 +69,7 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
         elif not is_equality and (only := only_file(delete)) is not None:
             concerned = [numbers[only]] if only in numbers else []
         for i in concerned:
-            # An equality delete does not concern what was written with it.
+            # An equality delete does not apply to files of its own commit.
             if sequences[i] <= delete.sequence - is_equality:
                 of_file = found.get(i, FileDeletes())
                 kind = "equality" if is_equality else "positions"
@@ -75,13 +78,16 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
 
 
 def _may_be_one(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Return True if two partitions of a spec may be the same: a field that a manifest lacks may have any value."""
+    """Return True if two partitions of a spec may be the same.
+
+    A field that a manifest lacks may have any value.
+    """
     pairs = zip(one, other, strict=True)
     return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
 
 
 def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
-    """Return the delete debt of data files by the counts of their manifests; nothing else is read."""
+    """Return the delete debt of data files from their manifests alone."""
     rows = files.numbers("records", 0)
     deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
     shared: dict[tuple[str, int | None], int] = {}
@@ -105,13 +111,16 @@ def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDeb
 
 
 def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
-    """Return the position deletes that readers apply: a deletion vector replaces the files of positions."""
+    """Return the position deletes that readers apply: a deletion vector replaces position delete files."""
     vectors = tuple(each for each in deletes.positions if each.is_vector)
     return vectors or deletes.positions
 
 
 def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> int:
-    """Return how many rows of a file position deletes take away; delete files of several data files are read."""
+    """Count the rows of a file that position deletes delete.
+
+    Reads delete files that cover several data files.
+    """
     applied = applied_positions(deletes)
     if all(only_file(each) is not None for each in applied):
         return sum(each.record_count for each in applied)
@@ -119,7 +128,7 @@ def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes
 
 
 class PositionDeletes(NamedTuple):
-    """The position deletes of one file; `data`: what they call it."""
+    """Position deletes of one data file; `data`: its path in the delete files."""
 
     data: str
     deletes: tuple[str, ...]
@@ -127,7 +136,7 @@ class PositionDeletes(NamedTuple):
     allow: tuple[str, ...]
 
     def read(self) -> NDArray[np.int64]:
-        """Return the numbers of the deleted rows, which ascend."""
+        """Return the numbers of the deleted rows, ascending."""
         io, found = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
         for location in dict.fromkeys(self.deletes):
             with understood(location):
@@ -138,7 +147,7 @@ class PositionDeletes(NamedTuple):
 
 
 def deleted_rows(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> PositionDeletes:
-    """Return the position deletes of a file; refuse what is not read of deletes, by name."""
+    """Return the position deletes of a file. Raises UnsupportedFeature for other kinds of deletes."""
     path = snapshot.files.path(number)
     other = next((each for each in deletes.positions if each.file_format.upper() != "PARQUET"), None)
     if deletes.equality or other is not None:

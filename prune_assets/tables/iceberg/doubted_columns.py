@@ -1,9 +1,11 @@
-"""Columns by which Iceberg skips rows that Spark selects, so that its reader is not given what names them.
+"""Columns whose filters must not be pushed to Iceberg.
 
-- Floats: to Spark NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds leave NaN out, and it orders
+Iceberg would skip rows that Spark selects:
+
+- Floats: in Spark, NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds exclude NaN, and it orders
   -0.0 before 0.0.
 - UUIDs: Iceberg orders them as signed numbers, Spark as strings.
-- Columns with an initial default: Iceberg takes the row groups of files that lack such a column for nulls.
+- Columns with an initial default: Iceberg treats row groups of files that lack such a column as nulls.
 - Tables converted from Delta: their bounds may exclude values, and Iceberg skips files by them.
 """
 
@@ -40,14 +42,15 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 _FLOATS = frozenset({"float", "double"})
-# Casts that Spark moves to a literal round what is smaller to zero.
+# Casts that Spark moves to a literal round smaller values to zero.
 _LEAST = 1e-30
 
 
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
-    """Return the columns of a predicate by which Iceberg may skip rows that it selects.
+    """Return the columns by which Iceberg may skip rows of a predicate.
 
-    `x > 5` names one where x is a float: it selects NaN. `x < 5` does not. A part that is not understood may name any.
+    `x > 5` on a float column returns `x`, because it selects NaN; `x < 5` does not. An unsupported condition may refer
+    to any column.
     """
     named, parts = set(columns_of(predicate)), list(leaves(predicate))
     unseen = any(isinstance(leaf, Unsupported) for leaf in parts)
@@ -59,7 +62,10 @@ def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozense
 
 
 def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
-    """Return as SQL the operands of an AND that name no doubted column; None where each names one."""
+    """Return the operands of an AND that use no doubted column, as SQL.
+
+    None if there is no such operand.
+    """
     texts = [
         f"({text})"
         for text, tree in conjuncts
@@ -82,7 +88,10 @@ def _is_doubted(
 
 
 def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
-    """True if the bounds of a converted table, as written, may exclude a file that the widened ones keep."""
+    """Return True if bounds of a converted table may exclude matching files.
+
+    Compares the bounds as written with the widened ones.
+    """
     asked = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
     if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in asked):
         return True
@@ -95,7 +104,10 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Tell whether a part asks for nulls or NaN, or compares with numbers none of which is about zero."""
+    """Return True if a leaf compares with no number close to zero.
+
+    It tests for null or NaN, or compares only with other numbers.
+    """
     match leaf:
         case Compare(_, _, value):
             values = [value]

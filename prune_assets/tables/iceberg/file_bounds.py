@@ -1,11 +1,10 @@
-"""Bounds of columns by file, from the manifests, for the columns of a predicate alone.
+"""Bounds of a predicate's columns per file, from the manifests.
 
-Bounds of texts may be cut; they enclose the values all the same. Claims that are missing or contradict each other are
-unknown.
+Bounds of strings may be truncated, but still enclose the values. Missing or contradictory claims are unknown.
 
-Converters of a Delta log copy its statistics. These need not enclose the values: times have only milliseconds, and long
-numbers may have passed through a 64-bit float. Sources: https://github.com/delta-io/delta/issues/7444 (UniForm), and
-DeltaStatsExtractor of Apache XTable, which Microsoft's OneLake uses.
+Converters of a Delta log copy its statistics. These may not enclose the values: timestamps have only milliseconds, and
+long integers may have been rounded to a 64-bit float. Sources: https://github.com/delta-io/delta/issues/7444 (UniForm),
+and DeltaStatsExtractor of Apache XTable, which Microsoft's OneLake uses.
 """
 
 from __future__ import annotations
@@ -32,18 +31,21 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 
-# XTable moved its mark from the properties of the table to the summary of each snapshot.
+# Marks of converters. XTable moved its mark from the table properties to the summary of each snapshot.
 _MARKS = frozenset({"delta-version", "XTABLE_METADATA"})
 
 
 def is_converted(snapshot: IcebergSnapshot) -> bool:
-    """True if a converter wrote metadata of the table from a Delta log."""
+    """Return True if a converter wrote the table's metadata from a Delta log."""
     summaries = (one.summary.additional_properties for one in snapshot.metadata.snapshots if one.summary is not None)
     return any(not _MARKS.isdisjoint(names) for names in (snapshot.metadata.properties, *summaries))
 
 
 def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds:
-    """Return the bounds of a column in each file, widened if they were converted from a Delta log."""
+    """Return the bounds of a column per file.
+
+    They are widened if they were converted from a Delta log.
+    """
     bounds = bounds_of(column, snapshot.files)
     if not is_converted(snapshot):
         return bounds
@@ -52,7 +54,7 @@ def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds
 
 
 def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
-    """Return the bounds of a column in each file."""
+    """Return the bounds of a column per file, as written."""
     number = column.field_id
     return consistent_bounds(
         claimed_bounds(
@@ -70,7 +72,7 @@ def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
 def claimed_bounds(
     column: IcebergColumn, lower: pa.Array, upper: pa.Array, **counts: NDArray[np.int64]
 ) -> ClaimedBounds:
-    """Decode encoded bounds of a column; `counts`: the counts of `ClaimedBounds`."""
+    """Decode the bounds of a column; `counts`: the counts of `ClaimedBounds`."""
     low, high = decoded(column, lower), decoded(column, upper)
     return ClaimedBounds(
         enclosing(low, -0.0),
@@ -86,12 +88,18 @@ def _nan_flags(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def rows_of(files: ListedFiles) -> NDArray[np.int64]:
-    """Return how many rows each file has, deleted ones among them; what may hold none would be passed over."""
+    """Return the row count per file, including deleted rows.
+
+    At least 1, because 0 would skip the file.
+    """
     return np.maximum(files.numbers("records", 1), 1)
 
 
 def enclosing(values: pa.Array, zero: float) -> pa.Array:
-    """Take NaN, which is no bound, from floats, and let a zero stand for both."""
+    """Normalize float bounds.
+
+    NaN bounds nothing and becomes null; both zeros become `zero`.
+    """
     if not pa.types.is_floating(values.type):
         return values
     values = pc.if_else(pc.is_nan(values), pa.nulls(1, values.type)[0], values)
@@ -99,6 +107,6 @@ def enclosing(values: pa.Array, zero: float) -> pa.Array:
 
 
 def with_statistics(bounds: Bounds) -> int:
-    """Return the number of files that say anything of their values."""
+    """Return the number of files with bounds or a null count."""
     sides = (bounds.lower, bounds.upper, bounds.null_count)
     return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in sides])))

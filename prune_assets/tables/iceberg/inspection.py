@@ -1,4 +1,4 @@
-"""Inspection and claims of a snapshot of an Iceberg table, from metadata."""
+"""Inspection and claims of an Iceberg snapshot, from metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def inspect_snapshot(table: IcebergTable, options: InspectOptions) -> Inspection:
-    """Describe a snapshot by its metadata alone."""
+    """Describe a snapshot from its metadata alone."""
     snapshot, metadata = table.snapshot, table.snapshot.metadata
     files = snapshot.open_all()
     history = [entry.snapshot_id for entry in reversed(metadata.snapshot_log)]
@@ -88,7 +88,10 @@ def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCovera
 def planned_snapshot(
     table: IcebergTable, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
 ) -> TableSnapshot | None:
-    """Describe the snapshot that was planned; None of a table without rows. Of deletes only files are told."""
+    """Describe the planned snapshot.
+
+    None for a table without rows. Deletes are counted in files, not rows.
+    """
     from prune_assets.report.skip_report import TableSnapshot
 
     snapshot = table.snapshot.snapshot
@@ -120,7 +123,7 @@ def planned_snapshot(
 
 
 def clustered_by(table: IcebergTable) -> list[str]:
-    """Return the columns by whose values the table is to be sorted."""
+    """Return the columns of the table's sort order, without transforms."""
     metadata, by_id = table.snapshot.metadata, {column.field_id: column for column in table.by_path.values()}
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
@@ -129,7 +132,10 @@ def clustered_by(table: IcebergTable) -> list[str]:
 
 @dataclass(slots=True)
 class ManifestClaims(Claims):
-    """Claims of manifests: bounds, counts and rows, all of the rows as written, deleted rows included."""
+    """Claims of manifests: bounds, counts and rows.
+
+    They describe the rows as written, including deleted rows.
+    """
 
     table: IcebergTable
     name = "the manifest"
@@ -140,12 +146,15 @@ class ManifestClaims(Claims):
         self.table.snapshot.open_all()
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file; None for a column without bounds."""
+        """Return the bounds of a column in a file.
+
+        None if the column has no bounds.
+        """
         found = self.table.file_bounds(path)
         return None if found is None else found.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
-        """Return the row count of a file, deleted rows included."""
+        """Return the row count of a file, including deleted rows."""
         return int(self.table.snapshot.files.numbers("records", 0)[file])
 
 

@@ -1,4 +1,4 @@
-"""The files of metadata that pyiceberg reads, had through the storage of this package, and only where they may be."""
+"""Read metadata files for pyiceberg through this package's storage, only from allowed locations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from parquet_core.storage import DataFile
 
-# Compressed by gzip or zstd, which a name says before or after `.metadata.json`.
+# Compression (gzip or zstd), which the name states before or after `.metadata.json`.
 _PACKED = r"(?:\.(?:gz|zst|zstd))?"
 _METADATA = re.compile(rf"(?:v(\d+)|(\d+)-[^/]+?){_PACKED}\.metadata\.json{_PACKED}")
 _WANTED = re.compile(rf".+\.metadata\.json{_PACKED}|version-hint\.text")
@@ -33,7 +33,7 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class MetadataFiles:
-    """What pyiceberg takes for its FileIO. `root`: the folder of the table; `allow`: as `open_snapshot` has it."""
+    """FileIO for pyiceberg; `root`: directory of the table, `allow`: as in `open_snapshot`."""
 
     root: str
     allow: Sequence[str]
@@ -41,7 +41,7 @@ class MetadataFiles:
     _at_hand: dict[str, bytes] = field(default_factory=dict)
 
     def fetch(self, locations: Sequence[str]) -> None:
-        """Read files at once, for `new_input` to return."""
+        """Read files together, for later calls of `new_input`."""
         files = [self.found(location) for location in locations]
         read = read_whole(files, purpose="log", traffic=self.traffic)
         self._at_hand = dict(zip(locations, read, strict=True))
@@ -53,7 +53,10 @@ class MetadataFiles:
         return _Read(self._at_hand.pop(location))
 
     def found(self, location: str) -> DataFile:
-        """Look a file up by its location in the metadata, if it may be opened."""
+        """Find a file by its location in the metadata.
+
+        Raises UnsupportedFeature if it may not be opened, and MalformedFile if it is missing.
+        """
         place = allowed_place(self.root, place_of(location), self.allow)
         found = find_file(place)
         if found is None:
@@ -65,7 +68,7 @@ class MetadataFiles:
 
 
 def place_of(location: str) -> str:
-    """Return the address of a location in metadata, in which nothing is escaped.
+    """Return the address of a location in metadata, where nothing is percent-encoded.
 
     >>> place_of("file:///lake/t/s=%20/a.parquet"), place_of("s3a://lake/t")
     ('/lake/t/s=%20/a.parquet', 's3://lake/t')
@@ -78,7 +81,7 @@ def place_of(location: str) -> str:
 
 @contextmanager
 def understood(place: str) -> Iterator[None]:
-    """Turn whatever pyiceberg stumbles over into one line."""
+    """Convert any error of pyiceberg in the block to MalformedFile with a one-line message."""
     try:
         yield
     except PruneError:
@@ -91,23 +94,26 @@ def understood(place: str) -> Iterator[None]:
 
 
 def is_metadata_file(location: str) -> bool:
-    """Tell whether a location is named as a file of metadata."""
+    """Return True if a location has the name of a metadata file."""
     return _WANTED.fullmatch(location.rstrip("/").rpartition("/")[2]) is not None and not location.endswith(HINT)
 
 
 def listed(table: str) -> list[DataFile]:
-    """Return the files in the metadata folder of a table that tell which one is current; none where there are none."""
+    """Return the files in a table's metadata directory that determine the current one.
+
+    Empty without any.
+    """
     try:
         return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
-    except UnsupportedFeature:  # of what cannot be listed, such as a web server
+    except UnsupportedFeature:  # the location cannot be listed, such as a web server
         return []
 
 
 def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
-    """Return the current one of the files in a metadata folder.
+    """Return the path of the current file among the files in a metadata directory.
 
-    Of a table that no catalog has (`v3.metadata.json`) it is the last version. Elsewhere the catalog knows it, so two
-    of one number are refused.
+    A table without a catalog (`v3.metadata.json`) has its last version. For other tables the catalog decides, so
+    two files with the same highest number are refused.
     """
     numbers = {
         file.path: int(match[1] or match[2])

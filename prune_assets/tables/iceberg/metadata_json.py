@@ -1,7 +1,8 @@
-"""The metadata file as JSON, made ready for pyiceberg, which requires more than Iceberg's specification does.
+"""Prepare the JSON of a metadata file for pyiceberg.
 
-Version 1 of the format: partition fields without ids have the ids 1000, 1001, .., and a snapshot may list its manifests
-itself. Types that pyiceberg lacks, such as `variant`, become an `OtherType`, so that the other columns are read.
+pyiceberg requires more than Iceberg's specification. In version 1 of the format, partition fields without ids get the
+ids 1000, 1001, .., and a snapshot may list its manifests itself. Types that pyiceberg lacks, such as `variant`, become
+an `OtherType`, so that the other columns can be read.
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ _NESTED = {"list": ("element",), "map": ("key", "value")}
 
 
 class ParsedMetadata(NamedTuple):
-    """The metadata of a table; `manifests`: locations by snapshot id, for snapshots without a list of manifests."""
+    """Metadata of a table.
+
+    `manifests`: locations by snapshot id, for snapshots without a manifest list.
+    """
 
     table: TableMetadata
     manifests: Mapping[int, tuple[str, ...]]
 
 
 def parse_metadata(known: dict[str, Any]) -> ParsedMetadata:
-    """Parse a metadata file; it is changed. Raises what pyiceberg raises."""
+    """Parse a metadata file; modifies `known`. Raises the errors of pyiceberg."""
     from pyiceberg.table.metadata import TableMetadataUtil
 
     _make_texts(known, "properties")
@@ -48,7 +52,7 @@ def parse_metadata(known: dict[str, Any]) -> ParsedMetadata:
 
 
 def _make_texts(parent: dict[str, Any], name: str) -> None:
-    """Turn numbers and booleans among properties into texts, and drop null: properties are texts."""
+    """Convert properties to strings, which they must be, and drop nulls."""
     if isinstance(parent.get(name), dict):
         parent[name] = {key: _text(value) for key, value in parent[name].items() if value is not None}
 
@@ -66,7 +70,7 @@ def _partition_specs(known: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]
 
 
 def _replace_types(kind: Any) -> None:
-    """Put an OtherType for each type within a type that pyiceberg does not know."""
+    """Replace each nested type that pyiceberg lacks with an OtherType."""
     if not isinstance(kind, dict):
         return
     for field in kind.get("fields") or ():
@@ -89,12 +93,12 @@ def _known_type(kind: Any) -> Any:
 
 
 class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not installed everywhere
-    """A type by its name, such as `variant`."""
+    """A type that is known only by name, such as `variant`."""
 
     root: str = Field()
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return a new object: pyiceberg has one object of each other type."""
+        """Create a new object, because pyiceberg's types are singletons per class."""
         return object.__new__(cls)
 
     def __str__(self) -> str:
@@ -106,15 +110,15 @@ class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not instal
         return f"OtherType({self.root!r})"
 
     def __eq__(self, other: object) -> bool:
-        """Compare names."""
+        """Compare the names of the types."""
         return isinstance(other, OtherType) and self.root == other.root
 
     def __hash__(self) -> int:
-        """Return the hash of the name."""
+        """Return the hash of the type's name."""
         return hash(self.root)
 
 
 def other_type(name: str) -> OtherType:
-    """Return the type of a name, which pyiceberg does not parse."""
+    """Return an OtherType without validation, because pyiceberg cannot parse the name."""
     found: OtherType = OtherType.model_construct(root=name)
     return found

@@ -1,4 +1,4 @@
-"""Recognize an Iceberg table, and open a snapshot of it."""
+"""Recognize an Iceberg table, and open one of its snapshots."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.table import IcebergTable
     from prune_assets.tables.writing import Writing
 
-# What a transform counts since 1970.
+# numpy units of time transforms, which count since 1970.
 _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 _IDENTITIES = {"date": "D", "timestamp": "us", "timestamptz": "us"}
 
 
-# The folder of metadata that is being listed, and what will come of it.
+# The metadata directory that is being listed ahead, and the future result.
 _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHEAD", default=None)
 
 
 @contextmanager
 def looking_ahead(location: Location) -> Iterator[None]:
-    """List the folder of metadata in a store while others look for what they know, as a look there takes a while."""
+    """List the metadata directory of a store in the background.
+
+    A listing is slow, so it runs while other formats check the location.
+    """
     place = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(place) or is_metadata_file(place):
         yield
@@ -58,14 +61,17 @@ def looking_ahead(location: Location) -> Iterator[None]:
 
 
 def metadata_place(location: Location) -> str | None:
-    """Return the address of the file of metadata that a location names or that is current there; None without one."""
+    """Return the address of a table's metadata file.
+
+    The location is the metadata file itself, or a table whose current file is returned. None if missing.
+    """
     if not isinstance(location, str | os.PathLike):
         return None
     place = address(os.fspath(location))
     if is_metadata_file(place):
         return place if is_remote(place) else os.path.abspath(place)
     if not is_remote(place):
-        # A path that no file system takes is none of a table, and is refused where it is listed.
+        # An invalid path does not raise here; the format that lists the files refuses it.
         if not os.path.isdir(os.path.join(place, "metadata")):
             return None
         place = os.path.abspath(place)
@@ -75,7 +81,7 @@ def metadata_place(location: Location) -> str | None:
 
 
 def is_iceberg(location: Location) -> bool:
-    """Tell whether a location names an Iceberg table, or its file of metadata."""
+    """Return True if a location is an Iceberg table or its metadata file."""
     if not isinstance(location, str | os.PathLike):
         return False
     place = address(os.fspath(location))
@@ -85,7 +91,10 @@ def is_iceberg(location: Location) -> bool:
 
 
 def _directory_of(location: str) -> str:
-    """Return the folder of a table, in which its files of metadata have one of their own."""
+    """Return the directory of a table.
+
+    The location may be a file in its metadata directory.
+    """
     return location.rsplit("/", 2)[0] if is_metadata_file(location) else location
 
 
@@ -156,8 +165,8 @@ BY_NAME = (
     "a table of Iceberg is written by its catalog alone; name it as a catalog of the session has it, "
     "catalog.database.table"
 )
-# Iceberg's writer takes properties of the table in place of parquet-java's options, it has no limit of rows in a row
-# group, and files of pyarrow cannot replace its files.
+# Iceberg's writer reads table properties instead of parquet-java's options, has no row limit per row group, and pyarrow
+# files cannot replace its files.
 _SETTINGS = {
     Setting.PAGE_ROWS: ", or write with the table property write.parquet.page-row-limit={value}",
     Setting.BLOOM_FILTER: ", or write with the table property write.parquet.bloom-filter-enabled.column.{value}=true; "
@@ -186,7 +195,7 @@ def current_snapshot(table: str) -> int:
 
 
 def snapshot_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
-    """Return the id, the time, and operation and summary of the newest snapshots that the metadata has."""
+    """Return id, time, operation and summary of the newest snapshots in the metadata."""
     snapshots = _latest(table).metadata.snapshots
     newest = sorted(snapshots, key=lambda each: (each.sequence_number or 0, each.timestamp_ms), reverse=True)
     return [(each.snapshot_id, each.timestamp_ms, _described(each)) for each in newest[:limit]]
@@ -202,9 +211,10 @@ def _described(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the values that files of the current partition spec have of columns, and the path and deletes of each.
+    """Yield the partition values and an identity of each file.
 
-    Of a column that a year, month, day or hour is of, it is the time when that began.
+    The values belong to columns in the current spec. The identity is a string of the path and the delete files. For
+    year, month, day and hour transforms the value is the start of the interval.
     """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 
@@ -227,7 +237,7 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
 
 
 def _as_text(value: Any, transform: str, kind: str) -> str | None:
-    """Return a partition value as the names of directories have it."""
+    """Return a partition value in the form of directory names."""
     if value is None or value is ABSENT:
         return None
     unit = _UNITS.get(transform) or _IDENTITIES.get(kind)

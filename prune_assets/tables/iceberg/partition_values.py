@@ -1,8 +1,8 @@
-"""Partition values as evidence: what a transformed value says of the column that it was made from.
+"""Partition values as evidence: the range of a column that a transformed value implies.
 
-`day(ts) = 19700` says that `ts` lies in that day, `truncate(10)` of 20 that the number is in [20, 29], and of 'ab' that
-the text begins so. Of `bucket` a literal is hashed: where its bucket is another one, no row is equal to it. A value is
-null where the column is; of `void`, and of what is not known, nothing is told.
+`day(ts) = 19700` implies that `ts` is in that day. `truncate(10)` with value 20 implies a number in [20, 29], and with
+value 'ab' a string that starts with it. For `bucket`, literals are hashed: a file in another bucket has no row equal to
+them. A value is null if and only if the column is null; `void` and unknown transforms imply nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.columns import IcebergColumn
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
-# Days that 64 bits of microseconds hold, with a day to spare.
+# Number of days that fit in 64-bit microseconds, minus one day as a margin.
 _MOST_DAYS = (1 << 63) // DAY - 1
 _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 
 
 class _Ends(NamedTuple):
-    """The least and the greatest value that may be there; None where it is not known."""
+    """Minimum and maximum of the possible values; None if unknown."""
 
     low: Any
     high: Any
@@ -48,7 +48,7 @@ _UNKNOWN = _Ends(None, None)
 
 
 def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return which outcomes partition values leave possible for a leaf in each file; files have those of their spec."""
+    """Return the outcomes of a leaf per file, from partition values."""
     outcomes = unknown(len(snapshot.files))
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
@@ -75,7 +75,7 @@ def _outcomes(
 
 
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
-    """Return the bounds of the column where a transform has these values, each as one of a file of one row."""
+    """Return bounds of the column per transformed value, as for one row."""
     null = np.array([value is None for value in values], np.bool_)
     numbers = [None if value is None else number_of(value) for value in values]
     if transform == "identity":
@@ -95,12 +95,12 @@ def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequenc
 
 
 def tells_nulls(transform: str) -> bool:
-    """Tell whether a transform is null where the column is, and there alone."""
+    """Return True if a transform is null exactly where the column is null."""
     return transform in _UNITS or transform.startswith(("bucket[", "truncate["))
 
 
 def ends_of(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
-    """Return what encloses the values of the column by a value of a transform."""
+    """Return a function that maps a transformed value to the range of the column."""
     name, _, width = transform.rstrip("]").partition("[")
     if name in _UNITS:
         return lambda value: _of_time(_UNITS[name], value, is_date=column.kind == "date")
@@ -110,9 +110,9 @@ def ends_of(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
 
 
 def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
-    """Enclose what lies in a year, month, day or hour, counted since 1970.
+    """Return the range of a year, month, day or hour, counted since 1970.
 
-    Before 1970 some writers counted towards it: what they put into a unit may be of the one before.
+    Before 1970, some writers rounded towards 1970 instead of down, so the range includes the interval before.
     """
     exact = unit == "D" and is_date
     first = value - 1 if value <= 0 and not exact else value
@@ -136,13 +136,16 @@ def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
     if len(value) < width:
         return _Ends(value, value)
     low = value.encode() if isinstance(value, str) else value
-    # All that begin with these bytes come before the next ones of this length.
+    # All strings with this prefix sort before the next prefix of the same length.
     head = low.rstrip(b"\xff")
     return _Ends(low, head[:-1] + bytes([head[-1] + 1]) if head else None)
 
 
 def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
-    """Return the buckets of the literals of a leaf; None where it is not told by equality."""
+    """Return the buckets of a leaf's literals.
+
+    None if the leaf is not an equality or the buckets are unknown.
+    """
     match leaf:
         case Compare(_, Op.EQ, value):
             values = array_of([value.as_py()], value.type)

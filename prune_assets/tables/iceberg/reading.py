@@ -1,4 +1,7 @@
-"""Read files of a snapshot with Spark's reader of Parquet, which goes by names, where it reads what Iceberg would."""
+"""Read files of a snapshot with Spark's own Parquet reader.
+
+It matches columns by name, so it is used only if the result equals Iceberg's.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _REMEDY = "read it with Spark and Iceberg, or compact it first (rewrite_data_fil
 
 
 def declared_schema(table: IcebergTable) -> StructType:
-    """Return the schema of a snapshot as Spark has it; UnsupportedFeature names a type that is not read."""
+    """Return the Spark schema of a snapshot.
+
+    Raises UnsupportedFeature for a type that Spark does not read.
+    """
     from pyspark.sql.types import StructType
 
     try:
@@ -39,7 +45,10 @@ def declared_schema(table: IcebergTable) -> StructType:
 
 
 def declared_type(table: IcebergTable, name: str) -> DeclaredType:
-    """Return the type of a top-level column; UnsupportedFeature names one that Spark's reader of Parquet lacks."""
+    """Return the type of a top-level column.
+
+    Raises UnsupportedFeature if Spark's Parquet reader lacks the type.
+    """
     field = next(field for field in table.snapshot.schema.fields if field.name == name)
     try:
         kind = spark_type(field.field_type)
@@ -49,7 +58,10 @@ def declared_type(table: IcebergTable, name: str) -> DeclaredType:
 
 
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
-    """Open files with the schema of the table; UnsupportedFeature where Spark would not read what Iceberg does."""
+    """Open files with the table's schema.
+
+    Raises UnsupportedFeature if Spark would read them differently from Iceberg.
+    """
     schema, numbers = declared_schema(table), wanted.files.tolist()
     if not numbers:
         return spark.createDataFrame([], schema)
@@ -69,7 +81,10 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 
 def _differs(index: MetadataIndex, kind: int) -> str:
-    """Say why Spark would read other columns of files than Iceberg; empty where it does not."""
+    """Return why Spark would read other columns than Iceberg from files of one schema.
+
+    Return "" if the columns are the same.
+    """
     called, stored = index.groups.kinds[kind], index.groups.names.kinds[kind]
     if called.is_unnamed:
         return "does not number its columns"

@@ -1,8 +1,8 @@
-"""Read a table of a session's catalog with Iceberg itself, which knows deletes, evolution and defaults.
+"""Read a table in a session's catalog with Iceberg itself.
 
-Where the plan keeps fewer files than manifests alone would, exactly these are staged as a set of scan tasks, as
-Iceberg's own rewrites stage theirs. Elsewhere Iceberg scans the snapshot by the filters that it is given, which in
-neither case name a column by which it skips rows that Spark selects.
+Iceberg handles deletes, evolution and defaults. If the plan keeps fewer files than manifests alone would, exactly these
+files are staged as a set of scan tasks, like Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the
+filters it is given. In both cases no filter uses a column by which Iceberg skips rows that Spark selects.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.table import IcebergTable
     from prune_assets.tables.table import FilesToRead
 
-# Each task that Iceberg plans takes some calls to Java.
+# Each task that Iceberg plans costs several Java calls.
 _MOST_TASKS = 5_000
 _STAGED = "SparkStagedScan"
 
 
 def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
-    """Return rows of files, or of the snapshot; None where Iceberg cannot be held to the snapshot and its schema."""
+    """Return rows of files or of the snapshot.
+
+    None if Iceberg cannot be bound to the snapshot and its schema.
+    """
     name, version, snapshot = table.in_session, table.version_number, table.snapshot
     if name is None or version is None:
         return None
@@ -47,9 +50,10 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
 
 
 def _held_back(frame: DataFrame, where: str | None) -> DataFrame:
-    """Filter by a part of a predicate alone: Spark pushes no filter below one that is not deterministic.
+    """Filter by trusted conditions only, and block the pushdown of later filters.
 
-    It must hold for every row and Spark must not know, as it does of `rand() >= 0`.
+    Spark pushes no filter below a non-deterministic one. The blocking filter is true for every row, but Spark cannot
+    simplify it, as it simplifies `rand() >= 0`.
     """
     from pyspark.sql.functions import spark_partition_id
 
@@ -68,7 +72,7 @@ def _staged(
         return None
     try:
         return _staged_in_java(spark, name, int(table.version_number or 0), paths, where)
-    except (Py4JError, PySparkException):  # of a runtime that has it otherwise
+    except (Py4JError, PySparkException):  # the runtime has other classes or methods
         return None
 
 
@@ -88,7 +92,7 @@ def _staged_in_java(
     planned.close()
     if seen > _MOST_TASKS:
         return None
-    # The same files of the same snapshot are one set, however often they are read.
+    # The same files, snapshot and filter always have the same set id, so repeated reads share one set.
     known = "\0".join([str(java_table.uuid()), str(version), str(where), *sorted(paths)])
     task_set = f"prune-assets-{hashlib.sha256(known.encode()).hexdigest()[:32]}"
     jvm.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(java_table, task_set, tasks)
@@ -101,18 +105,21 @@ def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str
     cache = _table_cache(spark)
     if cache is None:
         return reader.load(name)
-    # Newer runtimes find a set by the name of a table that is being rewritten, and ignore the option.
+    # Newer runtimes resolve a set by a name in the cache of tables being rewritten, and ignore the option.
     cache.add(task_set, java_table)
     return reader.load(task_set)
 
 
 def _table_cache(spark: SparkSession) -> JavaObject | None:
-    """Return the tables that are being rewritten; None of a runtime for Spark 3.5, which keeps them to itself."""
+    """Return the cache of tables being rewritten.
+
+    None for a runtime of Spark 3.5, which does not expose it.
+    """
     from py4j.protocol import Py4JError
 
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     try:
-        # By reflection: Py4J does not always find the method of the class.
+        # By reflection, because Py4J does not always find the method of the class.
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
         found = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
         method = found.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
@@ -122,34 +129,37 @@ def _table_cache(spark: SparkSession) -> JavaObject | None:
 
 
 def _scans(frame: DataFrame) -> set[str]:
-    """Return what Spark reads the leaves of a frame with: an option that is not known is ignored without a word."""
+    """Return the scan classes of a frame, because an unknown option is ignored silently."""
     leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
     found = [leaves.apply(i) for i in range(leaves.size())]
     return {str(leaf.scan().getClass().getSimpleName()) for leaf in found}
 
 
 def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
-    """Let Iceberg plan by the parts of a predicate that it can express: its reader skips row groups by them."""
+    """Add the conditions that Iceberg can express to a scan.
+
+    Iceberg's reader skips row groups by them.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     if where is None:
         return scan
     convert = spark._jvm.org.apache.spark.sql.execution.datasources.SparkExpressionConverter  # type: ignore[union-attr]
-    # PySpark raises its own class for those of Java's exceptions that it knows.
+    # PySpark converts some Java exceptions to its own classes.
     failures = (Py4JError, PySparkException)
     try:
         resolved = convert.collectResolvedSparkExpression(spark._jsparkSession, name, where)
     except failures:
         return scan
-    for part in catalyst_conjuncts(resolved):  # Iceberg converts an expression whole or not at all
+    for part in catalyst_conjuncts(resolved):  # Iceberg converts an expression completely or not at all
         with contextlib.suppress(*failures):
             scan = scan.filter(convert.convertToIcebergExpression(part))
     return scan
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:
-    """Return Iceberg's own object of a table, as the session has it at the moment."""
+    """Return Iceberg's Java object of a table in its current state in the session."""
     return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(  # type: ignore[union-attr]
         spark._jsparkSession, name
     )

@@ -1,4 +1,4 @@
-"""Tables by their names in an Iceberg catalog of the Spark session: `lake.db.t`."""
+"""Tables in an Iceberg catalog of the Spark session: `lake.db.t`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 
-# Names by which Iceberg's catalogs give a table at another snapshot, and the option here that does the same.
+# Suffixes by which Iceberg's catalogs select another snapshot, and the equivalent option of this package.
 _SELECTORS = (
     (re.compile(r"snapshot_id_(\d+)"), "give version={0}"),
     (re.compile(r"at_timestamp_(\d+)"), "give timestamp= with the time that {0} ms are"),
@@ -27,21 +27,24 @@ _SELECTORS = (
 
 
 class NameInSession(NamedTuple):
-    """A name in SQL: `catalog`, and `table` with catalog and database, each in backquotes."""
+    """A name in SQL, each part in backquotes.
+
+    `table` includes the catalog and the database.
+    """
 
     catalog: str
     table: str
 
     @property
     def argument(self) -> str:
-        """The table as an argument of procedures, without the quotes around it."""
+        """The table as a procedure argument, without the enclosing quotes."""
         return self.table.replace("'", "\\'")
 
 
 def name_in_session(name: str, spark: SparkSession) -> NameInSession:
-    """Return a name with its catalog, which the session tells where the name does not.
+    """Complete a name with its catalog, by default the session's current catalog.
 
-    A name of two parts is that of a database in the current catalog, unless a catalog has the name of the first.
+    In a name of two parts, the first is a database of the current catalog, unless a catalog has this name.
     """
     parts = name.replace("`", "").split(".")
     has_catalog = spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) is not None
@@ -53,12 +56,12 @@ def name_in_session(name: str, spark: SparkSession) -> NameInSession:
 
 
 def entry_in_session(name: str, spark: SparkSession) -> CatalogEntry:
-    """Return a table with its current file of metadata, as the session's catalog has it now."""
+    """Return the entry of a table with its current metadata file in the session's catalog."""
     return CatalogEntry(name, current_metadata(name, spark), "iceberg", in_session=True)
 
 
 def current_metadata(name: str, spark: SparkSession) -> str:
-    """Return the address of the current file of metadata, after the changes of other sessions."""
+    """Return the address of the current metadata file, including changes of other sessions."""
     from pyspark.errors import PySparkException
 
     with quiet(), suppress(PySparkException, java_error()):
@@ -67,14 +70,17 @@ def current_metadata(name: str, spark: SparkSession) -> str:
 
 
 def snapshot_in_session(name: str, spark: SparkSession, version: int | None = None) -> IcebergSnapshot:
-    """Open the current snapshot of a table, or another one of its current metadata."""
+    """Open the current snapshot of a table, or another snapshot in its current metadata."""
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
     return open_iceberg(current_metadata(name, spark), version=version, timestamp=None, allow=())
 
 
 def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
-    """Raise UnsupportedFeature for a table name that ends with a snapshot selector, before Spark resolves it."""
+    """Raise UnsupportedFeature for a table name with a snapshot selector.
+
+    Called before Spark resolves the name.
+    """
     table, _, last = name.rpartition(".")
     for pattern, instead in _SELECTORS:
         found = pattern.fullmatch(last.strip("`"))
@@ -84,7 +90,7 @@ def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
 
 
 def exists_in_session(name: str, spark: SparkSession) -> bool:
-    """Tell whether a session's catalogs have a table or view."""
+    """Return True if a session's catalogs have a table or view with a name."""
     from pyspark.errors import PySparkException
 
     with quiet(), suppress(PySparkException):
@@ -93,7 +99,7 @@ def exists_in_session(name: str, spark: SparkSession) -> bool:
 
 
 def session_metadata(name: str, spark: SparkSession) -> str:
-    """Return the address of the metadata file; UnsupportedFeature for a metadata table."""
+    """Return the address of the metadata file. Raises UnsupportedFeature for a metadata table."""
     location = _of_java(name, spark) if hasattr(spark, "_jvm") else _of_metadata_log(name, spark)
     if location is None:
         raise UnsupportedFeature(

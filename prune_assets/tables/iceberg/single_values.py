@@ -1,6 +1,7 @@
-"""Single values of Iceberg as Arrow arrays that compare as bounds do: encoded in manifests, or as Python has them.
+"""Convert Iceberg's single values to comparable Arrow arrays.
 
-Source: "Binary single-value serialization" in Iceberg's specification. What is no value of its type is not known.
+The values are encoded as in manifests, or Python objects. Source: "Binary single-value serialization" in Iceberg's
+specification. Invalid encodings become null.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WIDTHS = {
     "float": (4,),
     "double": (4, 8),
 }
-# What reads many of them at once.
+# numpy types that decode many values at once.
 _CODES = {"int": "<i4", "date": "<i4", "long": "<i8", "float": "<f4", "double": "<f8"}
 _CODES |= dict.fromkeys(("timestamp", "timestamptz"), "<i8")
 _NUMBERS = frozenset({"int", "long", "date", "timestamp", "timestamptz"})
@@ -42,7 +43,7 @@ _LONGEST_DECIMAL = 16
 
 
 def decoded(column: IcebergColumn, values: pa.Array | Sequence[bytes | None]) -> pa.Array:
-    """Decode values of a column."""
+    """Decode values to the column's bounds type; null if invalid."""
     values = values if isinstance(values, pa.Array) else bytes_array(values)
     kind = bounds_type(column.leaf)
     if pa.types.is_binary(kind):
@@ -56,7 +57,7 @@ def decoded(column: IcebergColumn, values: pa.Array | Sequence[bytes | None]) ->
 
 
 def bytes_array(values: Sequence[bytes | None]) -> pa.Array:
-    """Return bytes as an array; `pa.array` would load pandas, where it is installed."""
+    """Build a binary array; `pa.array` would import pandas if it is installed."""
     known = np.array([value is not None for value in values], np.bool_)
     ends = np.cumsum([0, *(len(value or b"") for value in values)], dtype=np.int32)
     data = pa.py_buffer(b"".join(value or b"" for value in values))
@@ -64,7 +65,7 @@ def bytes_array(values: Sequence[bytes | None]) -> pa.Array:
 
 
 def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[Any]:
-    """Decode values one by one, as the number, text or bytes that stands for each; None for what is none."""
+    """Decode values one by one to numbers, strings or bytes; None if invalid."""
     decode = _decoder(column)
     texts = column.kind == "string"
     found = [None if value is None else decode(value) for value in values]
@@ -72,7 +73,10 @@ def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[An
 
 
 class _Bytes(NamedTuple):
-    """An array of bytes as numpy has it: where each begins and how long it is, 0 of null."""
+    """Buffers of a binary array in numpy.
+
+    `starts` and `lengths` have one entry per value; the length of null is 0.
+    """
 
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
@@ -88,7 +92,7 @@ def _bytes(values: pa.Array) -> _Bytes:
 
 
 def _of_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
-    """Decode numbers; of half the width are those that were written before the column was widened."""
+    """Decode numbers; values of a smaller width were written before the column was widened."""
     given = _bytes(values)
     found, known = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
     for width in widths:
@@ -99,7 +103,7 @@ def _of_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) ->
 
 
 def _of_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Decode decimals, which are as many bytes as they take, the highest first; null beyond the precision."""
+    """Decode big-endian decimals of any length up to 16 bytes; null beyond the precision."""
     given = _bytes(values)
     words = np.zeros((len(values), _LONGEST_DECIMAL), np.uint8)
     for length in range(1, _LONGEST_DECIMAL + 1):
@@ -128,7 +132,10 @@ def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
 
 
 def number_of(value: Any) -> Any:
-    """Return a value as the number, text or bytes that stands for it: days, microseconds, an unscaled decimal."""
+    """Convert a Python value to a number, string or bytes.
+
+    Times become days or microseconds, decimals their unscaled number.
+    """
     if isinstance(value, dt.datetime):
         return (value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)  # noqa: DTZ001
     if isinstance(value, dt.date):
@@ -140,7 +147,10 @@ def number_of(value: Any) -> Any:
 
 
 def as_array(column: IcebergColumn, values: Sequence[Any]) -> pa.Array:
-    """Return numbers, texts or bytes as an array of the column's bounds type; null where one does not fit."""
+    """Convert numbers, strings or bytes to the column's bounds type.
+
+    A value that does not fit becomes null.
+    """
     kind = bounds_type(column.leaf)
     if pa.types.is_binary(kind):
         return bytes_array([value.encode() if isinstance(value, str) else value for value in values])

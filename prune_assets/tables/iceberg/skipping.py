@@ -1,4 +1,4 @@
-"""The files of a snapshot that may hold rows a predicate selects, by partition values and the bounds of manifests."""
+"""Skip files of a snapshot by partition values and by the bounds in manifests."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
-    """Tell of every file whether it may hold rows that a predicate selects, before any is opened.
+    """Return the outcomes of a predicate for every file, without opening data files.
 
-    Of the manifests only those are read that the list of manifests leaves.
+    Reads only the manifests that the manifest list does not exclude.
     """
     snapshot, columns, parts = table.snapshot, table.by_path, list(leaves(predicate))
     named = [columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None for leaf in parts]

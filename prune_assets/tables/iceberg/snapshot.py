@@ -1,4 +1,4 @@
-"""A snapshot of an Iceberg table, as pyiceberg reads it from its metadata: columns, files, deletes."""
+"""A snapshot of an Iceberg table, read from its metadata: columns, files, deletes."""
 
 from __future__ import annotations
 
@@ -45,14 +45,17 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.metadata_json import ParsedMetadata
 
 MAX_BYTES = 1 << 30
-# Snapshots that are kept in memory, the last ones that were asked for.
+# Maximum number of snapshots cached in memory, the last ones used.
 MAX_KEPT = 4
 _KEPT: dict[tuple[Any, ...], IcebergSnapshot] = {}
 _FORMATS = (1, 2, 3)
 
 
 class PartitionField(NamedTuple):
-    """A field of a partition spec: of files of the spec `spec` the value at `position` is of the column `source`."""
+    """A field of a partition spec.
+
+    The value at `position` in files of the spec is derived from the column `source`.
+    """
 
     spec: int
     position: int
@@ -63,9 +66,10 @@ class PartitionField(NamedTuple):
 
 @dataclass
 class IcebergSnapshot:
-    """A snapshot; None is that of a table without rows. `files`: live ones, in the order of the manifests.
+    """A snapshot of a table.
 
-    `summaries`: by manifest what the list of manifests says of each partition field. `deletes`: files of deletes.
+    `snapshot`: None for a table without rows. `files`: live files, in manifest order.
+    `summaries`: per manifest, the partition field summaries in the manifest list. `deletes`: delete files.
     """
 
     place: str
@@ -79,22 +83,22 @@ class IcebergSnapshot:
 
     @cached_property
     def columns(self) -> tuple[IcebergColumn, ...]:
-        """The leaves of the table."""
-        # Files that were taken over from Hive lack them.
+        """Leaves of the table's schema."""
+        # Files migrated from Hive lack the columns of identity partitions.
         filled = {field.source for field in self.partition_fields if field.transform == "identity"}
         with understood(self.place):
             return columns_of(self.schema, filled)
 
     @cached_property
     def numbered(self) -> Numbered:
-        """The columns by field id."""
+        """Columns by field id."""
         names = self.metadata.properties.get("schema.name-mapping.default", "")
         with understood(self.place):
             return numbered(self.schema, self.columns, self.metadata.schemas, names)
 
     @cached_property
     def partition_fields(self) -> list[PartitionField]:
-        """The fields of all partition specs that the table had; those of dropped columns too."""
+        """Fields of all partition specs that the table had, including fields of dropped columns."""
         return [
             PartitionField(spec.spec_id, i, field.name, field.source_id, str(field.transform))
             for spec in self.metadata.partition_specs
@@ -103,11 +107,14 @@ class IcebergSnapshot:
 
     @cached_property
     def partition_ids(self) -> dict[int, tuple[int, ...]]:
-        """The ids of the fields of each partition spec."""
+        """Field ids of each partition spec."""
         return _partition_ids(self.metadata)
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = ()) -> NDArray[np.bool_]:
-        """Read some manifests; returns which: all, where the list of manifests counts their files wrongly."""
+        """Read the wanted manifests; return flags of the manifests read.
+
+        All manifests are read if the list's file counts are wrong.
+        """
         try:
             self.files.open(wanted, fields, self.io)
         except Miscounted:
@@ -121,21 +128,22 @@ class IcebergSnapshot:
         return self.files
 
     def partition_keys(self) -> dict[int, str]:
-        """Return spec and values of the partition of each file, as a text; of files whose manifests were read."""
+        """Return the partition key of each file whose manifest was read, by file number."""
         return {i: partition_key(spec, partition) for i, spec, partition in self.files.partitions()}
 
 
 def partition_key(spec: int, partition: Sequence[Any]) -> str:
-    """Return spec and values of a file's partition, as a text."""
+    """Return a string that identifies a partition by spec and values."""
     return f"{spec}: {list(partition)!r}"
 
 
 def open_iceberg(
     place: str, *, version: int | None, timestamp: dt.datetime | int | str | None, allow: Sequence[str]
 ) -> IcebergSnapshot:
-    """Open a snapshot by the address of a file of metadata; `version`: its id, by default the current one.
+    """Open a snapshot by the address of a metadata file.
 
-    No file of metadata changes, so the last ones that were opened are kept in memory.
+    `version`: its id, by default the current one. Metadata files never change, so the last opened snapshots are cached
+    in memory.
     """
     io = MetadataFiles(place.rpartition("/")[0].rpartition("/")[0], allow)
     asked = io.found(place), version, timestamp, tuple(allow), os.environ.get(ALLOW)
@@ -199,7 +207,7 @@ def _metadata(place: str, io: MetadataFiles) -> ParsedMetadata:
 
 
 def _unpacked(data: bytes) -> bytes:
-    """Return the text of a metadata file, up to one byte beyond the limit; writers pack it by gzip or zstd."""
+    """Decompress a metadata file (gzip, zstd or plain), up to one byte beyond the limit."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(BytesIO(data)) as packed:
             return packed.read(MAX_BYTES + 1)

@@ -1,4 +1,4 @@
-"""An Iceberg table: a snapshot of it, what its metadata say about a predicate, and the files that are left."""
+"""An Iceberg table at one snapshot."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class IcebergTable(LoggedTable):
-    """A snapshot of an Iceberg table; `given`: what names it, `name`: what the user called it.
+    """A snapshot of an Iceberg table.
 
-    `in_session`: its name in the catalogs of a Spark session, if that was asked. `is_older`: a version was asked for.
+    `given`: its location. `name`: its name as the user gave it.
+    `in_session`: its name in the catalogs of a Spark session, None if it was opened differently. `is_older`: True if a
+    version or time was requested.
     """
 
     given: str
@@ -50,7 +52,7 @@ class IcebergTable(LoggedTable):
     cache: MetadataCache | None = None
     in_session: str | None = None
     is_older: bool = False
-    # Iceberg's files have their partition columns, and none is told by a directory alone.
+    # Iceberg's data files store their partition columns; no value is known from a directory alone.
     partitions: ClassVar[Sequence[LeafColumn]] = ()
     last_answers: tuple[Predicate, FileAnswers] | None = None
     _bounds: dict[tuple[ColumnPath, int], Bounds] = field(default_factory=dict)
@@ -58,49 +60,52 @@ class IcebergTable(LoggedTable):
 
     @property
     def format(self) -> Format:
-        """The entry of Iceberg."""
+        """The Iceberg format."""
         from prune_assets.tables.iceberg.opening import ICEBERG
 
         return ICEBERG
 
     @property
     def version_number(self) -> int | None:
-        """The id of the snapshot that was opened."""
+        """Id of the opened snapshot; None for a table without snapshots."""
         snapshot = self.snapshot.snapshot
         return None if snapshot is None else snapshot.snapshot_id
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
+        """Columns that a predicate may refer to."""
         return [column.leaf for column in self.snapshot.columns]
 
     @cached_property
     def by_path(self) -> dict[ColumnPath, IcebergColumn]:
-        """The columns that metadata say something of, by path."""
+        """Columns with a type that metadata can prune, by path."""
         return {column.leaf.path: column for column in self.snapshot.columns if not column.leaf.unsupported}
 
     @property
     def deletes(self) -> dict[int, FileDeletes]:
-        """The deletes of files that have some, of those whose manifests were read."""
+        """Deletes per file number, for files that have deletes and whose manifests were read."""
         opened = int(self.snapshot.files.opened.sum())
         if self._deletes is None or self._deletes[0] != opened:
             self._deletes = opened, deletes_by_file(self.snapshot)
         return self._deletes[1]
 
     def declared_type(self, name: str) -> DeclaredType | None:
-        """Return the type that the snapshot has for a top-level column."""
+        """Return the type of a top-level column in the snapshot's schema."""
         from prune_assets.tables.iceberg.reading import declared_type
 
         return declared_type(self, name)
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
-        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        """Return an empty DataFrame with the table's columns, to resolve expressions."""
         from prune_assets.tables.iceberg.reading import declared_schema
 
         return spark.createDataFrame([], declared_schema(self))
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open these files by Iceberg, of a table of the session's catalogs, or by Spark's own reader of Parquet."""
+        """Open files with Iceberg, or with Spark's own Parquet reader.
+
+        Iceberg is used if a catalog of the session has the table.
+        """
         from prune_assets.tables.iceberg.reading import open_files
         from prune_assets.tables.iceberg.reading_with_iceberg import open_with_iceberg
 
@@ -108,13 +113,17 @@ class IcebergTable(LoggedTable):
         return open_files(spark, self, wanted) if frame is None else frame
 
     def kept_by_manifests(self) -> int:
-        """Return how many files the last answer left: about those that Iceberg would read by itself."""
+        """Return the number of files that the last predicate kept.
+
+        Iceberg would read about the same number itself.
+        """
         return len(self.snapshot.files) if self.last_answers is None else int(self.last_answers[1].kept.sum())
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds that the manifests which were read give of a column; None for one that none tells of.
+        """Return the bounds of a column from the manifests already read.
 
-        Of a column that the name mapping lacks files without ids have nulls, whatever was said of it before.
+        None for an unsupported column. Also None for a column that the name mapping lacks: files without field ids read
+        as null there, whatever their bounds claim.
         """
         from prune_assets.tables.iceberg.file_bounds import enclosing_bounds
 
@@ -127,7 +136,7 @@ class IcebergTable(LoggedTable):
         return self._bounds[known]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the values of columns that files lack, and position deletes; UnsupportedFeature for other deletes."""
+        """Return values of columns that files lack, and position deletes. Raises UnsupportedFeature for others."""
         from prune_assets.tables.iceberg.absent_columns import absent_values
 
         columns = [column for column in self.by_path.values() if column.leaf.path[0] in names]
@@ -142,15 +151,18 @@ class IcebergTable(LoggedTable):
 
     @property
     def root(self) -> Root:
-        """Where files are."""
+        """Directory and counter of bytes read."""
         return Root(self.snapshot.io.root, self.snapshot.io.traffic)
 
     def allowed_place(self, location: str) -> str:
-        """Return the place of a file that a manifest names; raises UnsupportedFeature if the file may not be opened."""
+        """Return the address of a file in a manifest.
+
+        Raises UnsupportedFeature if the file may not be opened.
+        """
         return allowed_place(self.snapshot.io.root, location, self.snapshot.io.allow)
 
     def skip_files(self, predicate: Predicate) -> FileAnswers:
-        """Evaluate a predicate on every live file by the metadata."""
+        """Evaluate a predicate for every live file, from the metadata."""
         from prune_assets.tables.iceberg.skipping import skip_files
 
         return skip_files(self, predicate)
@@ -161,7 +173,7 @@ class IcebergTable(LoggedTable):
         return super().read_all()
 
     def logged(self) -> LoggedFiles:
-        """Return the live files as the manifests list them."""
+        """Return the live files as listed in the manifests."""
         files = self.snapshot.files
         has_deletes = np.zeros(len(files), np.bool_)
         has_deletes[list(self.deletes)] = True
@@ -176,9 +188,10 @@ class IcebergTable(LoggedTable):
         )
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Put in how many rows the unopened files have, as the manifests say: no plan needs it, reports do.
+        """Fill in row counts of unopened files, from the metadata.
 
-        Of manifests that were not read their list knows the rows, and the snapshot the bytes of all files.
+        Only reports need them; plans do not. For unread manifests, the manifest list has the row counts, and the
+        snapshot summary the total bytes.
         """
         if index.groups.opened is None or index.groups.opened.all():
             return
@@ -192,9 +205,10 @@ class IcebergTable(LoggedTable):
         index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
-        """Return how many rows of each file position deletes take away; those without a count in manifests are read.
+        """Count the rows per file that position deletes delete.
 
-        The rows that equality deletes take away are unknown without the data, and are not counted.
+        Reads delete files that have no count per data file in the manifests. Rows deleted by equality deletes are
+        unknown without the data, and are not counted.
         """
         from prune_assets.tables.iceberg.deletes import count_positions
 
@@ -204,7 +218,10 @@ class IcebergTable(LoggedTable):
         return counts
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return the values that a file's partition has of a column, in words; None where it has none."""
+        """Return a file's partition values of a column as text.
+
+        None if the column is not in the file's spec.
+        """
         column, snapshot = self.by_path.get(path), self.snapshot
         positions = [
             field
@@ -219,14 +236,14 @@ class IcebergTable(LoggedTable):
         return f"in a file of {', '.join(f'{field.name} = {values[field.position]!r}' for field in positions)}"
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number for the partition of each file."""
+        """Return the partition number of each file."""
         self.snapshot.open_all()
         keys = self.snapshot.partition_keys()
         numbers = {key: i for i, key in enumerate(sorted(set(keys.values())))}
         return np.array([numbers[keys[i]] for i in range(len(keys))], np.int64)
 
     def partition_names(self) -> list[str]:
-        """Return the fields of the current partition spec as layouts have them."""
+        """Return the fields of the current partition spec, in the form of a layout."""
         from prune_assets.tables.iceberg.writes.partition_by import transforms_of
 
         return list(map(str, transforms_of(self.snapshot)))

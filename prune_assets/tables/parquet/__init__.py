@@ -1,4 +1,4 @@
-"""All that is special to plain Parquet files; the protocol that they fill is `tables/table.py`."""
+"""Plain Parquet tables; they implement the protocol in `tables/table.py`."""
 
 from prune_assets.tables.parquet.table import PARQUET, ParquetTable
 

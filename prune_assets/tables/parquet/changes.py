@@ -1,4 +1,4 @@
-"""What changes in a table of plain files when its rows do: the files, and those of each partition."""
+"""Fingerprints of a plain table and of its partitions, from its files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def files_fingerprint(table: str) -> str:
-    """Return a hash of names, sizes and times of the files."""
+    """Return a hash of the names, sizes and times of the files."""
     digest = hashlib.sha256()
     for file in list_data_files(table):
         etag = "" if file.etag is None else f"\0{file.etag}"
@@ -22,7 +22,10 @@ def files_fingerprint(table: str) -> str:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the values that directory names give each file, and its path, size and time."""
+    """Yield the partition values and an identity of each file.
+
+    Values come from directory names. The identity is a string of the path, size and time.
+    """
     from parquet_core.dataset.opening import list_dataset
 
     listed = list_dataset(table)

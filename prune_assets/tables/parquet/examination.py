@@ -45,7 +45,10 @@ class DirectoryClaims(Claims):
     partition_remedy = "move the file to the partition of its rows, or write it without the column"
 
     def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the value of a partition column; None where none is certain."""
+        """Return the value of a partition column in a file.
+
+        None if it is not certain.
+        """
         index = self.table.schema
         values = index.groups.partition_values.get(path)
         if values is None:

@@ -1,4 +1,4 @@
-"""Read plain files through Spark, with the schema that the whole table has."""
+"""Read plain files through Spark with the schema of the whole table."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) -> DataFrame:
-    """Open files with the schema that the whole table has.
+    """Open files with the schema of the whole table.
 
-    Paths are made absolute here: Java keeps the directory it was started in, Python may have gone elsewhere.
+    Paths are made absolute here, because Java keeps the working directory of its start while Python's may change.
     """
     index, opening, given = wanted.index, wanted.opening, table.given
     paths = [index.groups.files[number].path for number in wanted.files.tolist()]
@@ -44,7 +44,7 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
     schema = None if index.groups.partitions and base is None else known_schema(index)
     if schema is None:
         if opening is Opening.TABLE or (index.groups.partitions and base is None):
-            # Of several directories each has partition columns of its own: only Spark sorts them out.
+            # With several directories, each has its own partition columns, and only Spark can combine them.
             _refuse_unfinished(table)
             return reader_of(spark, given).options(**wanted.options).parquet(*patterns_of(given))
         whole = open_for_schema(spark, given, index, options=wanted.options)
@@ -53,7 +53,7 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
             return whole
         schema = whole.schema
     if opening is Opening.NOTHING:
-        # Of the table all the same: the predicate may ask for `_metadata`.
+        # An empty frame of the table's files, not of no files, because the predicate may use `_metadata`.
         return open_for_columns(spark, given, index).limit(0)
     reader = reader_of(spark, given).options(**wanted.options).schema(schema)
     if opening is Opening.PATHS:
@@ -63,19 +63,25 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
         names = [os.path.basename(path) for path in paths] if opening is Opening.NAMES else []
         reader = reader.option("pathGlobFilter", one_of_names(names)) if names else reader
         frame = reader.parquet(*patterns_of(given))
-    # Under a given schema Spark puts a column that stands in files and in directory names behind the others.
+    # With a given schema, Spark moves a column that is in both files and directory names to the end.
     names = schema.names
     return frame if frame.schema.names == names else frame.select(*(column_of(name, nested=False) for name in names))
 
 
 def _is_staged_in_partition(path: str) -> bool:
-    """Tell whether Spark would take a file for one of another table, whose partitions lie in a staging folder."""
+    """Return True for a file in a partition of a staging directory.
+
+    Spark would take it for a file of another table.
+    """
     _, staging, below = path.rpartition("/_staging-")
     return bool(staging) and below.count("/") > 1
 
 
 def _refuse_unfinished(table: ParquetTable) -> None:
-    """Refuse to have Spark list directories that it would not see as they count."""
+    """Raise UnfinishedWrite if a write is unfinished.
+
+    Called before Spark lists directories, because it ignores the journal.
+    """
     if table.listed.is_unfinished:
         raise UnfinishedWrite(
             f"{table.name}: a write is running or was interrupted, and only Spark knows the partition columns of "
@@ -84,7 +90,7 @@ def _refuse_unfinished(table: ParquetTable) -> None:
 
 
 def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
-    """Tell whether Spark takes the same types from directory names as the plan."""
+    """Return True if Spark infers the same types from directory names as the plan."""
     types = {name.casefold(): kind for name, kind in whole.dtypes}
     return all(
         column.unsupported or types.get(column.path[0].casefold()) == spark_type(column.type) for column in partitions
@@ -92,7 +98,7 @@ def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
 
 
 def _base_path(table: Location) -> str | None:
-    """Return the directory whose `column=value` parts make partition columns; None when files were named."""
+    """Return the directory below which `column=value` names are partitions; None if files were given."""
     if not isinstance(table, str | os.PathLike):
         return None
     name = os.fspath(table)
@@ -103,9 +109,9 @@ def _base_path(table: Location) -> str | None:
 
 
 def one_of_names(names: Iterable[str]) -> str:
-    r"""Return a pattern for `pathGlobFilter` that matches these names alone, at least one.
+    r"""Return a pattern for `pathGlobFilter` that matches only these names, at least one.
 
-    What all of them begin and end with is tried once.
+    The common prefix and suffix are factored out.
 
     >>> one_of_names(["part-1.parquet", "part-2.parquet"])
     'part-{1,2}.parquet'
@@ -124,6 +130,6 @@ def one_of_names(names: Iterable[str]) -> str:
 
 
 def _shared(names: Sequence[str]) -> int:
-    """Return how many letters sorted names have in common at their beginning."""
+    """Return the length of the common prefix of sorted names."""
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(names[0], names[-1], strict=False))
     return sum(1 for _ in pairs)

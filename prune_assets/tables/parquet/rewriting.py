@@ -1,4 +1,4 @@
-"""Write plain files anew, and put them in place of the old ones in one swap."""
+"""Rewrite plain files, and replace the old ones in one commit."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 
 def check_rewrite(table: ParquetTable, layout: LayoutSpec) -> None:
-    """Refuse a layout of other partitions than the table has."""
+    """Refuse a layout whose partitions differ from the table's."""
     check_same_partitions(layout, table.partition_names(), table.name)
 
 
 def directories(table: ParquetTable) -> NDArray[np.int64]:
-    """Return a number for the directory of each file."""
+    """Return a number per file that identifies its directory."""
     names = [file.path.rpartition("/")[0] for file in table.listed.files]
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
 
 def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) -> Rewritten:
-    """Decide again once no other writer is at work, and replace files in one swap."""
+    """Take the lock, decide again which files to rewrite, and replace them in one commit."""
     directory = Path(table.name)
     with staging_directory(directory) as stage:
         rewrite = decided.decide_again()
@@ -57,18 +57,21 @@ def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) ->
         _put_into_place(stage, directory, rewrite)
         staged = prove(stage, rows=rewrite.rows)
         removed = [file.path for file in rewrite.files]
-        # It names files and their row groups.
+        # A `_metadata` file lists the files and their row groups, so it becomes invalid.
         summaries = [file.path for file in summaries_below(directory) if Path(file.path).name == "_metadata"]
         added = commit([file.path for file in staged], stage, replaced=[*removed, *summaries])
     return Rewritten({path: Path(path).stat().st_size for path in added}, frozenset(removed))
 
 
 def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns that they hold, whatever directories are called, and their group."""
+    """Open the picked files with the columns stored in them, and their group.
+
+    Directory names are ignored.
+    """
     import pyarrow as pa
     from pyspark.sql import functions as fn
 
-    paths = [escaped(os.path.abspath(file.path)) for file in rewrite.files]  # links stay links
+    paths = [escaped(os.path.abspath(file.path)) for file in rewrite.files]  # keeps symbolic links
     reader = spark.read.option("recursiveFileLookup", "true")
     frame = reader.schema(reader.parquet(paths[0]).schema).parquet(*paths)
     name = metadata_column(frame)["file_path"].alias(FILE)
@@ -79,9 +82,9 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
 
 
 def _check_columns(rewrite: Rewrite) -> None:
-    """Refuse plain files that lack columns of the table, hold others, or hold them as another type.
+    """Refuse plain files whose columns or types differ from the table's schema.
 
-    Spark would read and write those of one file for all of them.
+    Spark would read and write all files with the columns of one.
     """
     index = rewrite.index
     ours = _types(index.groups.columns)
@@ -98,7 +101,7 @@ def _check_columns(rewrite: Rewrite) -> None:
 
 
 def _check_types(stage: Path, rewrite: Rewrite) -> None:
-    """Refuse what Spark has written with other types than it has read, e.g. unsigned numbers."""
+    """Refuse new files whose types differ from the old files, e.g. from unsigned integers."""
     there = _types(rewrite.index.groups.columns)
     for path, kind in _types(read_dataset(str(stage)).groups.columns).items():
         if there.get(path) != kind:
@@ -113,7 +116,10 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
 
 
 def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
-    """Move the files of each group to where those that they replace lie in the table."""
+    """Move new files to the directories of the files that they replace.
+
+    Directories are created inside the stage.
+    """
     places = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
     for group, target_directory in places.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):

@@ -1,4 +1,7 @@
-"""A table of plain Parquet files: a directory, a file, a glob, or a list of files."""
+"""A table of plain Parquet files.
+
+It is a directory, a file, a glob, or a list of files.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ParquetTable(TableDefaults):
-    """Plain files as they were listed; `given`: what names them. `schema`: what was read to know the columns.
+    """Plain files as listed; `given`: their location. `schema`: footers read to determine the columns.
 
-    `entry`: what a catalog says of them.
+    `entry`: the table's entry in a catalog.
     """
 
     given: Location
@@ -52,26 +55,26 @@ class ParquetTable(TableDefaults):
 
     @property
     def format(self) -> Format:
-        """The entry of plain files."""
+        """The format of plain Parquet files."""
         return PARQUET
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """Name of the table as the user gave it."""
         return str(self.given)
 
     @property
     def columns(self) -> Sequence[LeafColumn]:
-        """The columns that a predicate may name."""
+        """Columns that a predicate may refer to."""
         return named_columns(self.schema)
 
     @property
     def partitions(self) -> Sequence[LeafColumn]:
-        """The columns that directory names give a value."""
+        """Columns whose values are in directory names."""
         return self.schema.groups.partitions
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open files with the schema that the whole table has, listed by Spark itself."""
+        """Open files with the schema of the whole table; Spark lists them itself."""
         from prune_assets.spark.stores import explaining
         from prune_assets.tables.parquet.reading import open_files
 
@@ -80,7 +83,7 @@ class ParquetTable(TableDefaults):
             return open_files(spark, self, wanted)
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the values that directory names give files."""
+        """Return the values of files from directory names."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
         known = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {
@@ -94,17 +97,17 @@ class ParquetTable(TableDefaults):
         ]
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
-        """Return a DataFrame with the columns of the table, for expressions to be resolved on."""
+        """Return an empty DataFrame with the table's columns, to resolve expressions."""
         from prune_assets.spark.queries.table_schema import open_for_columns
 
         return open_for_columns(spark, self.given, self.schema)
 
     def answers(self, predicate: Predicate) -> FileAnswers:
-        """Return the outcome of a predicate for every file, by directory names."""
+        """Return the outcomes of a predicate for every file, from directory names."""
         return answers_of_directories(predicate, self.schema)
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
-        """Read the footers of files, and of the one that decides on the schema."""
+        """Read the wanted footers, and the footer that determines the schema."""
         return self.schema if self.schema.groups.opened is None else self.listed.read(wanted)
 
     def read_all(self) -> MetadataIndex:
@@ -112,19 +115,22 @@ class ParquetTable(TableDefaults):
         return self.read(np.ones(len(self.listed.files), np.bool_))
 
     def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
-        """Read the footers of all files, or of some as a table of these alone; directory names tell the partitions."""
+        """Read the footers of all files, and number the partition of each.
+
+        `files`: read only these files, as a table of their own.
+        """
         from parquet_core.layout.places import partition_of_files
 
         index = self.read_all() if files is None else self.listed.of_files(files).read_all()
         return index, partition_of_files(index)
 
     def unread(self) -> NDArray[np.bool_]:
-        """Tell of which files the footers are not known yet."""
+        """Flag the files whose footers are not read or cached yet."""
         opened = self.schema.groups.opened
         return self.listed.unread() & (np.zeros(len(self.listed.files), np.bool_) if opened is None else ~opened)
 
     def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
-        """Return some of the files for another process to read."""
+        """Return some files as a part that another process can read."""
         return self.listed.part(numbers)
 
     def partition_names(self) -> Sequence[str]:
@@ -132,7 +138,10 @@ class ParquetTable(TableDefaults):
         return [column.name for column in self.partitions]
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return the value that a directory name gives a file, in words; None where none gives the column one."""
+        """Return a file's value of a partition column as text.
+
+        None if its directory has no such column.
+        """
         values = self.schema.groups.partition_values.get(path)
         if values is None:
             return None
@@ -140,10 +149,10 @@ class ParquetTable(TableDefaults):
 
 
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
-    """Return the columns that a predicate may name; one of both files and directories is that of directories.
+    """Return the columns that a predicate may refer to.
 
-    Where the two are spelled differently it depends on the session which is meant: that of the files stands
-    for both, marked as not to be pruned on.
+    Columns in directory names take precedence over columns in files. If the names differ in case, the session
+    determines which column is meant. Then the column in files represents both, and is marked so that it does not prune.
     """
     in_directories = {column.path[0] for column in index.groups.partitions}
     in_files = {column.path[0] for column in index.groups.columns}
@@ -188,7 +197,7 @@ def _open(location: Location, options: OpenOptions) -> ParquetTable:
 
 
 def _check_columns(table: ParquetTable, spark: SparkSession) -> None:
-    """Refuse a table whose files have other columns than its catalog says."""
+    """Refuse a table whose columns differ between its files and its catalog."""
     if table.entry is not None:
         from prune_assets.tables.catalogs.session_catalog import check_columns
 

@@ -1,4 +1,4 @@
-"""Write a DataFrame into a directory of plain files: staged, proven, then put in place in one swap."""
+"""Write a DataFrame to a directory of plain files: stage, check, then commit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PLACE = "__prune_place"
 
 
 def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
-    """Write and swap, as `write` says; a catalog's columns and partitions are kept."""
+    """Write and commit, as `write` describes; keeps the columns and partitions of a catalog."""
     directory = plain_directory(table)
     session, layout, where, entry = df.sparkSession, request.layout, request.where, request.entry
     if entry is not None:
@@ -83,11 +83,11 @@ def write_files(
     only_by_rows: bool = False,
     lock_timeout: float | None = None,
 ) -> WriteResult:
-    """Add to a directory, or put in place of what it holds, the Parquet files that `fill` makes; all of them or none.
+    """Add the Parquet files that `fill` writes, or replace files with them, atomically.
 
-    `fill` is given a directory to make and the files of the table, and returns how many rows it wrote. `replaced`:
-    given that directory, filled, returns the files that go; without it `mode` says. `only_by_rows`: as of a
-    WriteRequest. Otherwise as `write`.
+    `fill`: takes a directory to create and the files of the table; returns the number of rows written. `replaced`:
+    takes the filled directory and returns the files to remove; None to decide by `mode`. `only_by_rows`: as in
+    WriteRequest. Other arguments as in `write`.
     """
     with staging_directory(directory, lock_timeout=lock_timeout) as stage:
         old = _files_before(directory, mode)
@@ -100,7 +100,7 @@ def write_files(
         else:
             removed = replaced(stage)
         if set(old).difference(removed):
-            staged = [file for file in staged if file.rows]  # an empty file says nothing beside others
+            staged = [file for file in staged if file.rows]  # an empty file adds nothing to other files
         files = commit([file.path for file in staged], stage, replaced=removed)
     return WriteResult(
         table=str(directory),
@@ -113,9 +113,9 @@ def write_files(
 
 
 def _replaced(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
-    """Return the files that go, `places` being the directories of those that come."""
+    """Return the files to remove; `places`: directories of the new files."""
     if mode == "overwrite" or not old:
-        # A summary would go on giving the table the schema of files that are gone.
+        # A summary file would keep the schema of removed files for the table.
         return (*old, *(file.path for file in summaries_below(directory)))
     if mode == "replace_partitions":
         return tuple(file for file in old if Path(file).parent.relative_to(directory) in places)
@@ -133,7 +133,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
 
 
 def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
-    """Refuse to add what a reader could not read together with the files that are there."""
+    """Refuse data whose columns or partitions differ from the existing files."""
     _check_partitions(directory, old, partition_by)
     read_dataset(old[0])  # names a file that is not Parquet
     existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
@@ -149,7 +149,7 @@ def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], part
 
 
 def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
-    """Refuse to add files of other partition columns than those that the directories have."""
+    """Refuse data whose partition columns differ from the existing directories."""
     for file in old:
         parts = Path(file).parent.relative_to(directory).parts
         names = [unescape(part.partition("=")[0]) if "=" in part else part for part in parts]
@@ -163,12 +163,15 @@ def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Seque
 
 
 def _literal(path: str) -> str:
-    """Name one local file for a reader that would take `[` or `*` for a pattern."""
+    """Escape the path of a local file for a reader of patterns."""
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
 def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
-    """Return the columns of a plain table in its catalog's order; refuse others, and another partitioning."""
+    """Return the columns in the order of the catalog's table.
+
+    Raises WrongUse for other columns, and LayoutError for other partitions.
+    """
     session = df.sparkSession
     frame = conformed(df, entry.name, columns_of(entry, session).fields)
     theirs = [column.name for column in session.catalog.listColumns(entry.name) if column.isPartition]
@@ -181,7 +184,7 @@ def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> Da
 
 
 def _refuse_existing(table: str) -> None:
-    # A write that was interrupted is finished first, by the one that comes now.
+    # An interrupted write is no reason to refuse: the write that follows completes it first.
     with suppress(UnfinishedWrite):
         if not is_remote(table) and Path(local_path(table)).is_dir() and (old := files_below(table)):
             raise WrongUse(
@@ -191,7 +194,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table whose files are not those that its catalog knows."""
+    """Refuse a table whose files differ from the files in its catalog."""
     if entry.format == "parquet" and entry.files is not None:
         entry.check_files(files_below(local_path(entry.location)))
 
@@ -214,10 +217,11 @@ WRITING = Writing(
 def partitions_replaced(
     table: Path, stage: Path, where: str | Column, df: DataFrame, partition_by: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the files of a table whose partitions a condition selects; WrongUse where `stage` has files of others.
+    """Return the files in partitions that a condition selects.
 
-    Both are directories of files by partition. Spark is asked, of the values that directories name, as `df` has their
-    types: what it would infer from the names takes `01` and `1` for one number.
+    Raises WrongUse if `stage` has files of other partitions.
+    `table`, `stage`: directories of files by partition. Spark evaluates the condition on the directory values, cast to
+    the types of `df`: with inferred types, `01` and `1` would be the same number.
     """
     old, new = _by_directory(table), _by_directory(stage)
     selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
@@ -233,13 +237,13 @@ def _by_directory(directory: Path) -> dict[str, list[str]]:
     by_directory = defaultdict(list)
     for file in files_below(directory):
         directory_name = Path(file.path).parent.relative_to(directory)
-        if directory_name.parts:  # a file without rows lies in no partition
+        if directory_name.parts:  # a file without rows is in no partition
             by_directory[str(directory_name)].append(file.path)
     return by_directory
 
 
 def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
-    """Return the partitions for which a condition is true."""
+    """Return the partition directories for which a condition is true."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as fn
 
@@ -249,7 +253,7 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
     frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
     values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
-    # Twice, so that Spark refuses to choose: of a missing column `user` it would make its function of that name.
+    # Each name is added twice, to be ambiguous: a missing column `user` would resolve to Spark's function of that name.
     others = [fn.lit(None).alias(name) for name in df.columns if name not in partition_by for _ in range(2)]
     try:
         condition = fn.expr(where) if isinstance(where, str) else where

@@ -1,1 +1,1 @@
-"""Tables written with a layout: staged, proven, committed, and finished where a write was cut off."""
+"""Write tables with a layout: stage, check and commit files, and complete interrupted writes."""

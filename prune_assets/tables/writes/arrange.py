@@ -1,4 +1,4 @@
-"""Put a DataFrame in the order of a layout and have Spark write it, into a place that nobody reads yet."""
+"""Order a DataFrame by a layout, and write it to a new directory."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from prune_assets.tables.writes.write_options import WriteLayout
 
 
-# The position on the curve, a column for as long as rows are put in order.
+# Temporary column for the position on the curve while rows are sorted.
 CURVE = "__prune_assets_curve"
 
 _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
-    """Return the data in the order of the layout and the options that write it, after one pass over them.
+    """Return the data in the order of the layout, and writer options.
 
-    Texts to partition by name their directory already: of a column with nulls Spark would make the names itself, and
-    sort anew for that, which loses the order inside of partitions.
+    Takes one pass over the data. Strings to partition by are replaced by their directory names. Otherwise Spark would
+    compute the names of a column with nulls itself and sort again by them, which loses the order inside partitions.
     """
     check_row_group_rows(df.sparkSession, layout.row_group_rows)
     keys = (*bound.keys, *map(SortKey, bound.curve_by))
@@ -54,7 +54,7 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[Data
         options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
         return df.repartition(layout.files), options
     texts = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
-    named = df.withColumns(texts) if texts else df  # that of Spark Connect takes no empty dict
+    named = df.withColumns(texts) if texts else df  # withColumns of Spark Connect refuses an empty dict
     measured = measure(named, bound, keys, files=layout.files)
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
     partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
@@ -72,7 +72,7 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[Data
     bounds = values_at(measured, [row for row, _ in starts], range(len(bound.keys)))
     if bound.curve_by:
         bounds = [(*before, int(order[row])) for before, (row, _) in zip(bounds, starts, strict=True)]
-    # Of a partition all rows come after its values alone, those too that no sample has.
+    # A partition's first file begins at the bare partition values, so rows missing from the sample stay in it too.
     whole = len(bound.partition_by)
     bounds = [values[:whole] if is_first else values for values, (_, is_first) in zip(bounds, starts, strict=True)]
     if bound.curve_by:
@@ -98,7 +98,7 @@ def _options(
 
 
 def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
-    """Return the rows in one task a range of the keys, and sorted there."""
+    """Return the rows with one task per range of the keys, sorted within each task."""
     ordered = [Ordered(sortable(df, key.column), key) for key in keys]
     file = rank_expression(ordered, bounds, range(len(bounds) + 1))
     return in_tasks_by_number(df, len(bounds) + 1, file).sortWithinPartitions(*map(sort_expression, keys))
@@ -116,7 +116,10 @@ def _directory_text(name: str) -> Column:
 
 
 def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the options of a layout and those of the caller; LayoutError for one that is both."""
+    """Merge the options of a layout and the caller's options.
+
+    Raises LayoutError for an option in both.
+    """
     for key in others or {}:
         if key in of_layout:
             raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")
@@ -124,11 +127,14 @@ def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) 
 
 
 def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
-    """Write the files into a directory that is not there yet; return the rows that Spark saw pass."""
+    """Write files to a directory that does not exist yet.
+
+    Returns the number of rows that Spark observed.
+    """
     from pyspark.sql import functions as fn
 
     passed = observation(df)
-    # Above the shuffle: below it the range sampling would be counted too.
+    # Observed after the shuffle: before it, the rows of the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
     with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
@@ -141,9 +147,10 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
 def along_curve(
     df: DataFrame, layout: LayoutSpec, bound: WriteLayout, measured: MeasuredData, codes: Sequence[Codes]
 ) -> tuple[DataFrame, Codes]:
-    """Return the data with the position of each row on the curve, and those of the sample.
+    """Add each row's position on the curve.
 
-    `codes`: the order of the sample's rows by each column of the key, the partition columns first.
+    Returns the data with the position as a column, and the positions of the sample.
+    `codes`: order of the sample's rows by each column of the key, partition columns first.
     """
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
     cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)
@@ -163,5 +170,5 @@ def along_curve(
 def _looked_up(positions: Codes, cell: Column) -> Column:
     from pyspark.sql import functions as fn
 
-    # One text, which the optimizer makes an array of once: a literal for each would take a second.
+    # One string literal, which the optimizer turns into an array once; a literal per position would take a second.
     return fn.get(fn.split(fn.lit(",".join(map(str, positions))), ",").cast("array<int>"), cell)

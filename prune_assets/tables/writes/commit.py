@@ -1,17 +1,17 @@
-"""Put staged files into a plain directory, and take replaced ones out, at once: by a journal.
+"""Commit staged files to a plain directory, atomically by a journal.
 
-Order of a commit, whose writer holds the directory's lock:
+The same commit removes the replaced files. Steps of a commit, while the writer holds the directory's lock:
 
-1. The staged files are brought to the disk.
-2. The journal that names all files that come and go gets its name. From here on the write counts.
+1. The staged files are synced to disk.
+2. The journal, which names all files to add and remove, is renamed to its final name. From here on the write counts.
 3. The staged files are moved into the directory, one by one.
 4. The replaced files are removed.
-5. The journal is removed, then what is left of the staging folder.
+5. The journal is removed, then the rest of the staging directory.
 
-Killed before 2, the table is the old one; killed later, `plan` and `read` see the new one, and `finish` does the
-steps that are left. Every step may be done twice. An error in 2 or 3 is undone, and the table is the old one.
-What a reader that knows no journal sees between 2 and 5: some of the new files beside the old ones (3), or all of the
-new ones beside some of the old ones (4).
+If the writer is killed before step 2, the table is unchanged. If it is killed later, `plan` and `read` see the new
+table, and `finish` completes the remaining steps. Each step is idempotent. An error in step 2 or 3 is rolled back, and
+the table is unchanged. Between steps 2 and 5, a reader that ignores the journal sees some of the new files next to the
+old ones (step 3), or all new files next to some of the old ones (step 4).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _SECONDS_OF_AN_ORPHAN = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was done about writes that were cut off.
+    """Result of cleaning up interrupted writes.
 
-    `added`, `removed`: the files of a write that counted already and is finished now. `leftovers`: the staging folders
-    of others, which never counted and are removed.
+    `added`, `removed`: files of a committed write that is complete now. `leftovers`: staging directories of uncommitted
+    writes, which were removed.
     """
 
     added: tuple[str, ...] = ()
@@ -53,10 +53,11 @@ class Recovered:
 
 
 def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
-    """Move staged files into the table that `stage` lies in and remove the replaced ones; return the new paths.
+    """Move staged files into their table, and remove the replaced files.
 
-    An error before the first removal leaves the table as it was. WrongUse where the table, or where replaced files
-    lie, has become one of Delta, Iceberg or Hudi meanwhile.
+    The table is the directory that contains `stage`. Returns the new paths. An error before the first removal leaves
+    the table unchanged. Raises WrongUse if the table, or a directory of replaced files, has become a Delta, Iceberg or
+    Hudi table meanwhile.
     """
     if not staged and not replaced:
         return ()
@@ -83,11 +84,11 @@ def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> t
 
 
 def recover(table: Path) -> Recovered:
-    """Finish a write of a table that was cut off, or remove what it left where it did not count yet.
+    """Complete an interrupted write of a table if it was committed, else remove its leftovers.
 
-    Nothing is written where nothing is left. Raises UnfinishedWrite while a writer is at work, StorageFailure where
-    this process may not write, MalformedFile for a journal that is none, and WrongUse for a table that has become one
-    of Delta, Iceberg or Hudi.
+    Writes nothing if there are no leftovers. Raises UnfinishedWrite while a writer is running, StorageFailure without
+    write permission, MalformedFile for an invalid journal, and WrongUse for a table that has become a Delta, Iceberg or
+    Hudi table.
     """
     if not leftovers(table):
         return Recovered()
@@ -101,7 +102,7 @@ def recover(table: Path) -> Recovered:
 
 
 def leftovers(table: Path) -> list[str]:
-    """Return the names in a directory that writers put there for the time of a write, sorted."""
+    """Return the names of temporary files and directories of writers in a directory, sorted."""
     try:
         names = [entry.name for entry in table.iterdir()]
     except FileNotFoundError:
@@ -114,7 +115,10 @@ def leftovers(table: Path) -> list[str]:
 
 
 def finish(table: Path) -> Recovered:
-    """Do the same as `recover` for a writer that holds the lock: every staging folder is that of one that has ended."""
+    """Recover like `recover`, for a writer that holds the lock.
+
+    All staging directories belong to finished writers then.
+    """
     left = leftovers(table)
     journal = read_journal(str(table / JOURNAL)) if JOURNAL in left else None
     if journal is not None:
@@ -131,9 +135,9 @@ def finish(table: Path) -> Recovered:
 
 
 def delete_folder(folder: Path) -> None:
-    """Delete a folder that was written for a while; where that fails it stays, which `recover` reports.
+    """Delete a temporary directory; if that fails it stays, and `recover` reports it.
 
-    The JVM of a driver that was killed goes on for a moment, and a file that it adds meanwhile makes the deletion fail.
+    The JVM of a killed driver keeps running for a moment, and a file that it adds meanwhile makes the deletion fail.
     """
     deadline = time.monotonic() + _SECONDS_OF_AN_ORPHAN
     while True:
@@ -154,7 +158,10 @@ def _carry_out(journal: Journal, table: Path) -> None:
 
 
 def _publish(journal: Journal, table: Path) -> None:
-    """Let the write count: the journal gets its name when all that it names is on the disk, itself too."""
+    """Publish the write by renaming the journal to its final name.
+
+    The journal and all files that it names are synced before.
+    """
     stage = table / journal.staging
     (stage / JOURNAL).write_bytes(journal.encode())
     for name in (*journal.added, JOURNAL, *_places(journal.added), ""):
@@ -177,13 +184,16 @@ def _move(journal: Journal, table: Path) -> None:
 
 
 def _places(names: Iterable[str]) -> list[str]:
-    """Return the directories that files lie in, and those above, the innermost first."""
+    """Return the directories of files and their parents, innermost first."""
     places = {str(subdirectory) for name in names for subdirectory in PurePosixPath(name).parents}
     return sorted(places - {"."}, key=lambda subdirectory: (-subdirectory.count("/"), subdirectory))
 
 
 def _undo(journal: Journal, table: Path) -> None:
-    """Take back what was moved, then the journal: until that is gone, all that it names counts as there."""
+    """Move the files back, then remove the journal.
+
+    As long as the journal exists, its files count as committed.
+    """
     if not (table / JOURNAL).exists():
         return
     try:
@@ -203,7 +213,7 @@ def _undo(journal: Journal, table: Path) -> None:
 
 
 def _remove(journal: Journal, table: Path) -> None:
-    """Remove the replaced files and the checksums that Hadoop keeps beside them, and then the journal."""
+    """Remove the replaced files and their Hadoop checksum files, then the journal."""
     file = table
     try:
         for file in (table / name for name in journal.removed):
@@ -226,7 +236,7 @@ def _existing(directories: Iterable[Path]) -> list[Path]:
 
 
 def _sync(path: Path) -> None:
-    """Bring a file, or the names in a directory, to the disk."""
+    """Sync a file, or the names in a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,6 +1,6 @@
-"""Space-filling curves as data: the position of each cell of a grid along a Z-order or Hilbert curve.
+"""Positions of grid cells along a Z-order or Hilbert curve.
 
-Hilbert's after Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+The Hilbert curve follows Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-# A grid has at most 2 ** 15 cells, whose positions travel with the query as one literal.
+# A grid has at most 2 ** 15 cells, because their positions are one literal in the query.
 GRID_BITS = 15
 
 Cells = NDArray[np.int64]
 
 
 def bits_per_column(columns: int) -> int:
-    """Return how many bits of each column's rank the grid has."""
+    """Return the bits per column of the grid."""
     return GRID_BITS // columns
 
 
 @cache
 def curve_positions(columns: int, *, hilbert: bool) -> Cells:
-    """Return the position on the curve of each cell, whose number is its ranks as digits, the first column's first.
+    """Return the curve position of each cell.
+
+    A cell number concatenates the ranks, the first column in the high bits.
 
     >>> curve_positions(2, hilbert=True).shape
     (16384,)
@@ -35,7 +37,7 @@ def curve_positions(columns: int, *, hilbert: bool) -> Cells:
 
 
 def _interleaved(axes: list[Cells], bits: int) -> Cells:
-    """Return numbers of the axes' bits by turns, the highest of the first axis first."""
+    """Interleave the bits of the axes, starting with the highest bit of the first axis."""
     interleaved = np.zeros_like(axes[0])
     for bit in reversed(range(bits)):
         for axis in axes:
@@ -44,7 +46,7 @@ def _interleaved(axes: list[Cells], bits: int) -> Cells:
 
 
 def _transposed(axes: list[Cells], bits: int) -> list[Cells]:
-    """Return Skilling's transpose, whose bits by turns are the position on Hilbert's curve."""
+    """Return Skilling's transpose, whose interleaved bits are the position on the Hilbert curve."""
     turned = [axis.copy() for axis in axes]
     for bit in reversed(range(1, bits)):
         low = (1 << bit) - 1

@@ -1,4 +1,4 @@
-"""How much a DataFrame holds, as it was measured before it is written, and what follows from that."""
+"""Measured size of a DataFrame, and file and row group sizes."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
 
-# Plain bytes a value takes, over the bytes it takes encoded and compressed: a careful guess.
+# Estimated ratio of plain bytes to encoded and compressed bytes; a conservative guess.
 SHRINK = 4
 
 
 @dataclass(frozen=True, slots=True)
 class DataSize:
-    """Rows, and bytes as plain values: not encoded, not compressed."""
+    """Number of rows, and bytes as plain values (not encoded or compressed)."""
 
     rows: int
     plain_bytes: int
 
 
 def file_count(size: DataSize, layout: LayoutSpec) -> int:
-    """Return how many files to aim for: what the layout says, or what its bytes of a file come to."""
+    """Return the target number of files.
+
+    It is the layout's number, or follows from its bytes per file.
+    """
     if layout.files is not None:
         return layout.files
     return max(1, math.ceil(size.plain_bytes / SHRINK / layout.target_file_bytes))
 
 
 def row_group_rows(size: DataSize, layout: LayoutSpec, *, is_limited: bool = True) -> int:
-    """Return the rows a row group may hold: what the layout says, or the least of its limits in rows and in bytes.
+    """Return the rows per row group.
 
-    The result is set as a limit where bloom filters are written, so that no row group holds more
-    distinct values than its filter was sized for. `is_limited`: whether the writer takes such a limit.
+    The layout's number, or the smaller of its limits by rows and by bytes. The result is set as a limit if bloom
+    filters are written, so that no row group holds more distinct values than its filter was sized for. `is_limited`:
+    True if the writer supports a row limit.
     """
     if layout.row_group_rows is not None:
         return layout.row_group_rows

@@ -1,4 +1,4 @@
-"""The names of the formats that tables are written in; imports nothing that takes time."""
+"""Names of the formats with a writer, without slow imports."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Those of `FORMATS` in `prune_assets.tables.opening` that have a writer.
+# The entries of `FORMATS` in `prune_assets.tables.opening` that have a writer.
 WRITTEN = ("parquet", "iceberg", "delta")
 
 
 def check_format(name: object, known: Sequence[str] = WRITTEN) -> None:
-    """Raise WrongUse for an unknown name of a format; None means the format of the table.
+    """Raise WrongUse for an unknown format name; None means the format of the table.
 
     >>> check_format("detla")
     Traceback (most recent call last):

@@ -1,10 +1,11 @@
-"""One pass over the data before they are written: rows, bytes, and a sample of a bounded size.
+"""Measure data in one pass before they are written.
 
-Each row has a score for being drawn at random, and one a bloom column, the hash of its value; the rows with the
-smallest score of all are the sample. So, `rate` being the largest score in it, it has every row with the same chance,
-`rate`, and beside them *all* rows of that share of each column's values. The former tell where files begin and end, the
-latter how many distinct values meet in a row group (Bar-Yossef et al., "Counting distinct elements in a data stream",
-2002: the k minimum values).
+Counts rows and bytes, and draws a sample of limited size. Each row has a random score, and one score per bloom column:
+the hash of its value. The sample consists of the rows with the smallest scores. Let `rate` be the largest score in the
+sample. Then the sample has every row with the same probability `rate`, and in addition *all* rows of that share of each
+bloom column's values. The random rows determine where files begin and end. The hashed values determine the number of
+distinct values in a row group (k minimum values: Bar-Yossef et al., "Counting distinct elements in a data stream",
+2002).
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from parquet_core.layout.sort_key import SortKey
     from prune_assets.tables.writes.write_options import WriteLayout
 
-# Rows drawn for the ranges of files, and as many for each bloom column.
+# Rows sampled for the ranges of files, and for each bloom column.
 SAMPLE = 10_000
-# The ranges of many files need more: their sizes vary by a tenth then.
+# Rows sampled per file. With this number, file sizes vary by a tenth.
 SAMPLE_PER_FILE = 100
 MOST = 200_000
-# Three standard deviations of approx_count_distinct; a finer sketch takes many times as long.
+# Three standard deviations of approx_count_distinct; a finer sketch is many times slower.
 _DISTINCT_ERROR = 0.05
 DISTINCT_MARGIN = 1 + 3 * _DISTINCT_ERROR
 
@@ -45,10 +46,10 @@ _TIMES_AND_LONGS = {"long": 8, "double": 8, "timestamp": 8, "timestamp_ntz": 8}
 
 @dataclass(frozen=True, slots=True)
 class MeasuredData:
-    """What a pass over the data told.
+    """Results of a pass over the data.
 
-    `keys`: of each row in the sample the columns of the key; `random`, `hashes` (by bloom column): its scores, of which
-    those below `rate` are complete. `distinct`: about how many values each bloom column has in all.
+    `keys`: key columns of the sampled rows. `random`, `hashes` (per bloom column): scores of these rows; all rows with
+    a score below `rate` are in the sample. `distinct`: approximate number of distinct values per bloom column.
     """
 
     size: DataSize
@@ -60,18 +61,21 @@ class MeasuredData:
 
     @property
     def drawn(self) -> NDArray[np.bool_]:
-        """Tell the rows of the sample that were drawn with equal chances."""
+        """Flags of the sampled rows that were drawn at random."""
         return self.random < self.rate
 
 
 def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, files: int | None) -> MeasuredData:
-    """Count rows and plain bytes and draw a sample, all in one job of one stage."""
+    """Count rows and plain bytes, and draw a sample.
+
+    Takes one Spark job with one stage.
+    """
     from pyspark.sql import functions as fn
 
     seen, blooms = observation(df), [column_of(name) for name in bound.bloom]
     distinct = [fn.approx_count_distinct(leaf, _DISTINCT_ERROR).alias(f"d{i}") for i, leaf in enumerate(blooms)]
     width = sum((_width(field) for field in df.schema.fields), fn.lit(0).cast("bigint"))
-    # Bytes only where something follows from them: those of nested columns are dear.
+    # Bytes are measured only if they are used, because they are expensive for nested columns.
     plain = width if files is None or blooms else fn.lit(0)
     counted = df.observe(seen, fn.count(fn.lit(1)).alias("rows"), fn.sum(plain).alias("bytes"), *distinct)
     columns = [sortable(df, key.column).alias(f"k{i}") for i, key in enumerate(keys)]
@@ -81,7 +85,7 @@ def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, fil
     with own_jobs(df.sparkSession, "measure"):
         sample = to_arrow(counted.select(*columns, *scores).orderBy(least).limit(wanted))
     names = [f"h{i}" for i in range(len(blooms))]
-    # Of rows that Spark knows to be none, it observes nothing.
+    # Spark reports no observation for a plan that it knows to be empty.
     values = seen.get if sample.num_rows else defaultdict(int)
     arrays = [sample.column(name).to_numpy() for name in ("random", *names)]
     everything = values["rows"] <= wanted
@@ -96,7 +100,10 @@ def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, fil
 
 
 def _score(leaf: Column) -> Column:
-    """Return the hash of a value as a number below 1, and 1 of null, which no bloom filter holds."""
+    """Return the hash of a value scaled to [0, 1).
+
+    The score of null is 1, because bloom filters do not hold null.
+    """
     from pyspark.sql import functions as fn
 
     high_bits = fn.shiftrightunsigned(fn.xxhash64(leaf), 11)

@@ -1,4 +1,4 @@
-"""What a sample tells: where files begin, where a curve's cells begin, how many values meet in a row group."""
+"""Derive file starts, curve cells and distinct values from a sample."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 _SEVERAL = 2
-# Of fewer values than these a share tells too little about the others.
+# With fewer sampled values than this, the sample says too little about the rest.
 _FEWEST_VALUES = 30
 
 
 def places_of(codes: Sequence[Codes], rows: int) -> Codes:
-    """Return the place of each row among the distinct keys, whose columns `codes` are."""
+    """Return each row's rank among the distinct keys; `codes`: the columns of the keys."""
     if not codes:
         return np.zeros(rows, np.int64)
     order = np.lexsort(tuple(reversed(codes)))
@@ -37,9 +37,10 @@ def places_of(codes: Sequence[Codes], rows: int) -> Codes:
 
 
 def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
-    """Return where so many parts of equal size begin: (a row of the sample that begins one, its number), ascending.
+    """Return the starts of `parts` ranges of equal size.
 
-    Rows of one place are never parted, so there may be fewer; the number says which part it were without that.
+    One entry per range, ascending: (first row in the sample, number of the range). Rows with equal keys are never
+    split, so there may be fewer ranges; the number counts as if they were split.
     """
     rows = np.flatnonzero(drawn)
     rows = rows[np.argsort(places[rows], kind="stable")]
@@ -47,7 +48,7 @@ def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int,
         return []
     wanted = rows[np.arange(1, parts) * len(rows) // parts]
     at = places[wanted]
-    # Of equal ones the last; what begins at the first place of all begins no part.
+    # Equal starts are merged to the last one; a range that would start at the first key is dropped.
     last = np.append(np.diff(at) != 0, True)[: len(at)] & (at > places[rows[0]])
     return [(int(wanted[i]), int(i) + 1) for i in np.flatnonzero(last)]
 
@@ -55,9 +56,11 @@ def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int,
 def at_partitions(
     starts: Sequence[int], places: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
 ) -> list[tuple[int, bool]]:
-    """Move where files begin to where a partition does, if that is at most half a file away; tell which begin there.
+    """Move starts of files to starts of partitions nearby.
 
-    A partition that a cut leaves a few rows of would get a small file for them. Of `cuts` these are the rows.
+    A start moves by at most half a file. Returns (first row in the sample, True if a partition starts there) per file.
+    Otherwise, a partition with only a few rows beyond a start would get a small file for them. `starts`: the rows of
+    `cuts`.
 
     >>> rows = np.arange(30)
     >>> at_partitions([10, 20], rows, np.ones(30, np.bool_), rows // 13, 3)
@@ -73,14 +76,14 @@ def at_partitions(
     for place in np.searchsorted(places[rows], places[list(starts)], side="left").tolist():
         nearest = int(begins[np.argmin(np.abs(begins - place))])
         is_near = abs(nearest - place) <= half
-        # At the first row of all no file begins anew.
+        # The first row of all starts the first file already.
         if nearest or not is_near:
             found[nearest if is_near else place] = is_near
     return [(int(rows[place]), is_near) for place, is_near in found.items()]
 
 
 def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return the key values of rows of the sample."""
+    """Return the key values of rows in the sample."""
     taken = [[measured.keys.column(i)[row].as_py() for row in rows] for i in columns]
     return [tuple(values[n] for values in taken) for n in range(len(rows))]
 
@@ -88,15 +91,16 @@ def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int
 def distinct_per_row_group(measured: MeasuredData, places: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
     """Estimate, per bloom column, the most distinct values in one row group.
 
-    A bloom filter is sized for one row group, and how many of a column's values meet in it depends on the sort: all
-    rows of a customer lie together or in every row group. So the key is cut into slices at least as large as a row
-    group, the values of each slice are counted, and the largest count wins. Too large a count wastes bytes, too small
-    a one breaks the asked probability: hence the largest, three standard deviations, and never more than the rows.
+    A bloom filter is sized for one row group, and the number of values in a row group depends on the sort order: the
+    rows of a customer are all together, or in every row group. So the key is cut into slices of at least the size of a
+    row group, and the largest count of values in a slice is used. Too large a count wastes bytes, too small a count
+    exceeds the requested false-positive rate: hence the largest count, plus three standard deviations, but never more
+    than the rows.
     """
     drawn, rows = measured.drawn, measured.size.rows
     slices = max(1, min(rows // group_rows, int(drawn.sum()) // SAMPLE_PER_FILE))
     before = np.searchsorted(np.sort(places[drawn]), places, side="left")
-    # A file holds rows of one partition alone.
+    # A file holds rows of one partition only.
     part = partitions * slices + before * slices // max(1, int(drawn.sum()) + 1)
     return [
         max(1, min(group_rows, _most_values(hashes, part, measured.rate, in_all)))

@@ -1,4 +1,4 @@
-"""Spark's order of rows, on both sides: as numbers for a sample, as an expression for all rows."""
+"""Spark's sort order, as integers for a sample and as an expression for all rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.sort_key import SortKey
 
-# How values of a type come to Python and back without a time zone, a calendar or an encoding between.
+# Conversions to Python and back that do not involve time zones, calendars or encodings.
 _PLAIN = {
     "boolean": "int({})",
     "date": "unix_date({})",
@@ -33,14 +33,14 @@ _PLAIN = {
 
 
 class Ordered(NamedTuple):
-    """A column as it is compared, with the direction and place of nulls of its key."""
+    """A column in comparable form, with the direction and null order of its key."""
 
     column: Column
     key: SortKey
 
 
 def sortable(df: DataFrame, name: str) -> Column:
-    """Return a column in the same order, as numbers or bytes."""
+    """Return a column converted to numbers or bytes that sort in the same order."""
     from pyspark.sql import functions as fn
 
     plain = _PLAIN.get(df.schema[name].dataType.typeName())
@@ -48,7 +48,7 @@ def sortable(df: DataFrame, name: str) -> Column:
 
 
 def sort_expression(key: SortKey) -> Column:
-    """Return a key as `sortWithinPartitions` takes it."""
+    """Return a key as an argument of `sortWithinPartitions`."""
     column = column_of(key.column, nested=False)
     if key.descending:
         return column.desc_nulls_last() if key.nulls_last else column.desc_nulls_first()
@@ -56,7 +56,10 @@ def sort_expression(key: SortKey) -> Column:
 
 
 def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
-    """Return a number a value, equal for equal values and in the order of the key; NaN is above all values."""
+    """Return integers in the order of the key.
+
+    Equal values have equal integers; NaN sorts above all values.
+    """
     if len(values) == 0:
         return np.zeros(0, np.int64)
     array = values.combine_chunks()
@@ -68,9 +71,10 @@ def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
 
 
 def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], ranks: Sequence[int]) -> Column:
-    """Return, as a search tree, the rank of a row: `ranks[i]` when `i` of the bounds sort before it or are its like.
+    """Return the rank of a row as a search tree.
 
-    `bounds`: values of the keys or of the first of them, ascending in their order; `ranks`: one more than these.
+    It is `ranks[i]` if `i` bounds sort before or equal to the row.
+    `bounds`: values of the keys, or of the first keys, ascending. `ranks`: one more entry than `bounds`.
     """
     from pyspark.sql import functions as fn
 
@@ -83,7 +87,7 @@ def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], 
 
 
 def _before(keys: Sequence[Ordered], bound: tuple[Any, ...]) -> Column:
-    """Tell whether a row sorts before a bound; never null."""
+    """Return True if a row sorts before a bound; the expression is never null."""
     (column, key), value = keys[0], bound[0]
     first = _value_before(column, key, value)
     if len(bound) == 1:

@@ -1,7 +1,7 @@
-"""Files that are written beside the data of a table and proven there, before any reader sees them.
+"""Stage files inside a table and check them before any reader sees them.
 
-They lie in a hidden directory inside the table, which Spark and the planner pass over, until
-`prune_assets.tables.writes.commit` makes them files of the table.
+Staged files are in a hidden directory, which Spark and the planner skip, until `prune_assets.tables.writes.commit`
+makes them files of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file whose footer was read back."""
+    """A staged file, as read back from its footer."""
 
     path: Path
     rows: int
@@ -38,11 +38,11 @@ class StagedFile:
 
 @contextmanager
 def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iterator[Path]:
-    """Give the path of a hidden directory inside the table, to one writer at a time.
+    """Yield a hidden directory inside the table, for one writer at a time.
 
-    What writers that were cut off left is finished or removed first. The directory is gone afterwards, and so is a
-    table made for nothing; only a commit that could not be finished stays, for the next writer. Raises UnfinishedWrite
-    where another writer is at work for longer than `lock_timeout` seconds, None for what PRUNE_LOCK_TIMEOUT says.
+    Interrupted writes are completed or removed first. Afterwards the directory is deleted, and also a table directory
+    that was created but stayed empty; only a commit that could not be completed stays, for the next writer. Raises
+    UnfinishedWrite if another writer runs for longer than `lock_timeout` seconds (None for PRUNE_LOCK_TIMEOUT).
     """
     seconds = lock_seconds(lock_timeout)
     made = [path for path in (table, *table.parents) if not path.exists()]
@@ -75,10 +75,10 @@ def _remove_empty(directories: list[Path]) -> None:
 
 
 def prove(stage: Path, *, rows: int) -> list[StagedFile]:
-    """Read the footers of the staged files back; together they must hold `rows` rows.
+    """Read back the footers of the staged files.
 
-    Raises MalformedFile when a footer cannot be read or the rows differ. Sorted by name, which is
-    the order of the sort key.
+    They are sorted by name, which is the order of the sort key. Raises MalformedFile if a footer cannot be read, or if
+    the files do not hold `rows` rows in total.
     """
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
     counted = sum(file.rows for file in staged)

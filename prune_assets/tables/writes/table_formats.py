@@ -1,6 +1,6 @@
-"""Directories that a table format keeps: what is written or removed there behind the format's back breaks the table.
+"""Detect directories of Delta, Iceberg and Hudi tables, which plain writes and deletions would corrupt.
 
-A format is known by what it keeps beside its data, so a file belongs to the table of any directory above it.
+A format is recognized by its metadata next to the data, so a file belongs to the table of any directory above it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _hudi(directory: Path) -> Path | None:
 
 def _iceberg(directory: Path) -> Path | None:
     metadata = directory / "metadata"
-    # One that may not be listed is not told from an ordinary directory of this name.
+    # A `metadata` directory that cannot be listed counts as an ordinary directory of this name.
     files = sorted(metadata.glob("[!.]*.metadata.json*")) if os.access(metadata, os.R_OK) else []
     return files[0] if files else _there(metadata / "version-hint.text")
 
@@ -36,17 +36,17 @@ def _there(path: Path) -> Path | None:
     return path if os.path.lexists(path) else None
 
 
-# What each keeps in the directory of a table, empty or damaged as it may be.
+# Metadata of each format in the directory of a table, even if it is empty or damaged.
 FORMATS: dict[str, Callable[[Path], Path | None]] = {"Delta": _delta, "Iceberg": _iceberg, "Hudi": _hudi}
-# Those that no plain directory is read inside of.
+# Formats of directories that are never read as plain Parquet.
 OF_OTHERS = ("Iceberg", "Hudi")
 
 
 def plain_directory(table: str | os.PathLike[str]) -> Path:
     """Return the local directory that a table is written to.
 
-    Raises WrongUse for one of a table format, UnsupportedFeature for one elsewhere: a store has no way to let many
-    files come and go at once.
+    Raises WrongUse for a directory of a table format, and UnsupportedFeature for a remote location: a store cannot add
+    and remove many files atomically.
     """
     if is_remote(os.fspath(table)):
         raise UnsupportedFeature(
@@ -61,9 +61,10 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unread(table: object) -> None:
-    """Raise UnsupportedFeature where a table is a local directory of Hudi, or one inside of a table of some format.
+    """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    Its files hold rows of old versions too, which plain Parquet would show.
+    It is a local Hudi or Iceberg directory, or inside a table of any format. Such directories also hold rows of old
+    versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
@@ -89,7 +90,10 @@ def refuse_unread(table: object) -> None:
 
 
 def _refuse_pattern(table: object, pattern: Path) -> None:
-    """Refuse a pattern of files below the directory of a table: its log alone knows which of them are rows."""
+    """Refuse a file pattern below the directory of a table.
+
+    Only the table's log lists which files are current.
+    """
     for above in (each for each in pattern.parents if not has_magic(str(each))):
         for name, mark_of in FORMATS.items():
             if mark_of(above) is not None:
@@ -100,7 +104,10 @@ def _refuse_pattern(table: object, pattern: Path) -> None:
 
 
 def table_inside(table: object) -> tuple[str, Path] | None:
-    """Return the format and the place of the first table of Delta, Iceberg or Hudi below a local directory."""
+    """Return the first Delta, Iceberg or Hudi table below a directory.
+
+    Returns its format and its path; None without one or for a remote location.
+    """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
     above = local_path(os.fspath(table))
@@ -115,9 +122,9 @@ def table_inside(table: object) -> tuple[str, Path] | None:
 
 
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:
-    """Raise WrongUse where a directory, or any above it, is a table of Delta, Iceberg or Hudi, or of some of these.
+    """Raise WrongUse if a directory or a parent belongs to a table.
 
-    Directories are looked for as they are named and behind symbolic links.
+    `formats`: names of the formats to check. Checks each directory as given and with symbolic links resolved.
     """
     seen: set[Path] = set()
     for directory in directories:

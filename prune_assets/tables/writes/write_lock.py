@@ -1,4 +1,4 @@
-"""One writer at a time in a plain directory; others wait for it."""
+"""Lock a plain directory for one writer at a time; other writers wait."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 LOCK = "_prune_lock"
 TIMEOUT_VARIABLE = "PRUNE_LOCK_TIMEOUT"
-# In seconds. Only a writer that is alive holds a lock, so this is for writes in a row, as of a backfill.
+# In seconds. Only a live writer holds a lock, so the limit is meant for consecutive writes, such as a backfill.
 DEFAULT_TIMEOUT = 3600.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 1.0
 _LOG = logging.getLogger(__name__)
 
 
 def lock_seconds(lock_timeout: float | None) -> float:
-    """Return how many seconds to wait for a lock: as given, or as PRUNE_LOCK_TIMEOUT says, or an hour.
+    """Return the seconds to wait for a lock: the argument, else PRUNE_LOCK_TIMEOUT, else an hour.
 
     >>> lock_seconds(30)
     30.0
@@ -45,12 +45,13 @@ def lock_seconds(lock_timeout: float | None) -> float:
 
 @contextmanager
 def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
-    """Keep every other writer out of a directory; UnfinishedWrite where one is at work.
+    """Exclude other writers from a directory. Raises UnfinishedWrite if another writer is running.
 
-    `timeout`: for how many seconds to wait for the end of another write; None refuses at once.
+    `timeout`: seconds to wait for the end of another write; None raises at once.
 
-    The system holds the lock for this process and lets it go when that ends, however it ends: a file that is left
-    keeps nobody out. Where directories are shared between machines, the file system must share locks too.
+    The operating system holds the lock for this process and releases it when the process ends in any way. A lock file
+    that is left over does not block other writers. For directories shared between machines, the file system must share
+    locks too.
     """
     path = table / LOCK
     lock = _take(path, timeout)
@@ -58,14 +59,17 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
         _sign(lock)
         yield
     finally:
-        # While it is held: nobody else's is removed.
+        # Removed while the lock is held, so that no other writer's file is removed.
         with suppress(OSError):
             path.unlink()
         os.close(lock)
 
 
 def _sign(lock: int) -> None:
-    """Say whose lock it is, for those that it keeps out; it holds as well where there is no room for that."""
+    """Write the owner into the lock file, for messages of waiting writers.
+
+    The lock also holds if the disk is full.
+    """
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with suppress(OSError):
         os.ftruncate(lock, 0)
@@ -81,7 +85,7 @@ def _take(path: Path, timeout: float | None) -> int:
             if _lock(lock, path):
                 if _is_at(lock, path):
                     return lock
-                pause = 0.0  # its owner removed it meanwhile
+                pause = 0.0  # the owner removed the file meanwhile
             else:
                 pause = _pause(lock, path, pause, timeout=timeout, left=deadline - time.monotonic())
         except BaseException:
@@ -92,7 +96,10 @@ def _take(path: Path, timeout: float | None) -> int:
 
 
 def _open(path: Path) -> int:
-    """Open the file of a lock; in a table that another writer removed, because nothing came of it, made again."""
+    """Open the lock file.
+
+    Recreates the table directory if another writer removed it because it stayed empty.
+    """
     while True:
         try:
             with suppress(FileNotFoundError):
@@ -103,7 +110,7 @@ def _open(path: Path) -> int:
 
 
 def _lock(lock: int, path: Path) -> bool:
-    """Tell whether the lock is ours now, or another writer's."""
+    """Return True if this process acquired the lock, False if another writer holds it."""
     import fcntl
 
     try:
@@ -119,7 +126,7 @@ def _lock(lock: int, path: Path) -> bool:
 
 
 def _pause(lock: int, path: Path, pause: float, *, timeout: float | None, left: float) -> float:
-    """Return for how long to sleep until the lock is tried again; UnfinishedWrite where the time is over."""
+    """Return the seconds until the next attempt. Raises UnfinishedWrite when the time is over."""
     owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
     message = f"{path.parent}: another write is under way ({redacted(owner)})"
     if timeout is None:

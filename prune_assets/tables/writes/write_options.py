@@ -1,4 +1,4 @@
-"""What a layout is in the words of Spark's Parquet writer, bound to the columns of a DataFrame."""
+"""Options of Spark's Parquet writer for a layout, bound to the columns of a DataFrame."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
 
-# Types whose values parquet-java hashes and Spark looks up; it writes an all-zero filter for booleans,
-# by which a reader that hashes them would skip every row.
+# Types whose values parquet-java hashes and Spark looks up. Booleans are excluded: parquet-java writes an all-zero
+# filter for them, by which a reader that hashes booleans would skip every row.
 _NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 _BLOOM_TYPES = _NUMBERS | {"string", "char", "varchar", "binary", "date", "timestamp", "timestamp_ntz"}
 _SORT_TYPES = _BLOOM_TYPES | {"boolean"}
-# Those whose values a directory name gives back.
+# Types whose values can be restored from a directory name.
 _PARTITION_TYPES = _SORT_TYPES - {"float", "double", "binary"}
 
 
@@ -31,7 +31,10 @@ _GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGH
 
 @dataclass(frozen=True, slots=True)
 class WriteLayout:
-    """A layout whose columns are spelled as the DataFrame spells them; `bloom`, `dictionary` by dotted leaf path."""
+    """A layout in the DataFrame's spelling of columns.
+
+    `bloom` and `dictionary` are keyed by dotted leaf path.
+    """
 
     sort_by: tuple[SortKey, ...]
     bloom: dict[str, float]
@@ -41,15 +44,15 @@ class WriteLayout:
 
     @property
     def keys(self) -> tuple[SortKey, ...]:
-        """The columns that decide where a row goes, a curve left out."""
+        """Columns that determine the position of a row, without a curve."""
         return (*map(SortKey, self.partition_by), *self.sort_by)
 
 
 def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool) -> WriteLayout:
     """Resolve the columns that a layout names to their exact spelling.
 
-    parquet-java silently ignores an option for `#Col` when the column is `col`. Raises LayoutError
-    for an unknown column, or one that cannot be sorted or cannot carry a bloom filter.
+    parquet-java silently ignores an option for `#Col` if the column is `col`. Raises LayoutError for an unknown column,
+    and for a column whose type does not support sorting, partitioning or a bloom filter.
     """
     option = next((name for name in ("zorder_by", "hilbert_by") if getattr(layout, name)), "sort_by")
     names = _key(schema, layout.curve_by or layout.sort_columns, option, case_sensitive)
@@ -83,9 +86,10 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
 
 
 def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
-    """Raise LayoutError for a column that is not among those of the data, in any case; `names`: the top-level ones.
+    """Raise LayoutError for a layout column that the data lack.
 
-    Whether the rest of a layout fits is for `bind_layout`, which knows the types.
+    Ignores case. `names`: top-level columns of the data.
+    `bind_layout` checks the rest of a layout, because it has the types.
     """
     known = {name.casefold() for name in names}
     curve = "zorder_by" if layout.zorder_by else "hilbert_by"
@@ -107,9 +111,10 @@ def _key(schema: StructType, names: Sequence[str], option: str, case_sensitive: 
 def write_options(
     layout: LayoutSpec, bound: WriteLayout, *, row_group_rows: int | None, distinct: Mapping[str, int]
 ) -> dict[str, str]:
-    """Render a layout as options of `DataFrameWriter`.
+    """Convert a layout to options of `DataFrameWriter`.
 
-    `row_group_rows`: the limit in force, `distinct`: per bloom column the values expected in a row group.
+    `row_group_rows`: row limit per row group, None for no limit. `distinct`: expected number of distinct values in a
+    row group, per bloom column.
     """
     options = {
         "compression": layout.compression,
@@ -117,7 +122,7 @@ def write_options(
         "parquet.page.size": layout.page_bytes,
         "parquet.page.row.count.limit": layout.page_rows,
         "parquet.page.size.row.check.min": _first_size_check(layout),
-        "maxRecordsPerFile": 0,  # the session may set one: it would cut the files
+        "maxRecordsPerFile": 0,  # overrides a limit of the session, which would split the files
     }
     options |= {key: value for key, value in _optional(layout).items() if value is not None}
     options |= {f"parquet.enable.dictionary#{column}": str(on).lower() for column, on in bound.dictionary.items()}
@@ -138,7 +143,7 @@ def _optional(layout: LayoutSpec) -> dict[str, object]:
     level = layout.compression_level
     return {
         "parquet.compression.codec.zstd.level": level if layout.compression == "zstd" else None,
-        # Hadoop knows it by the name of an enum.
+        # Hadoop names the gzip level by an enum.
         "zlib.compress.level": _GZIP[level] if layout.compression == "gzip" and level is not None else None,
         "parquet.columnindex.truncate.length": layout.column_index_truncate_length,
         "parquet.statistics.truncate.length": layout.statistics_truncate_length,
@@ -146,7 +151,10 @@ def _optional(layout: LayoutSpec) -> dict[str, object]:
 
 
 def _first_size_check(layout: LayoutSpec) -> int:
-    """Return the rows after which sizes are looked at first: 100 by default, too late for small or wide pages."""
+    """Return the rows before the first size check.
+
+    The default, 100, is too late for small or wide pages.
+    """
     return max(1, min(100, layout.page_rows, layout.page_bytes >> 13))
 
 
@@ -165,7 +173,7 @@ def _no_column(option: str, name: str, names: list[str]) -> LayoutError:
 
 
 def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:  # noqa: FBT001 - passed on
-    """Resolve a column or a leaf of a struct (`address.city`) to the path that parquet-java knows."""
+    """Resolve a column or a struct leaf (`address.city`) to its path in parquet-java."""
     option = f"{key}: {name}"
     if "." in name and name in schema.fieldNames():
         raise LayoutError(f"{option}: parquet-java takes the dot as nesting and ignores the column; rename the column")

@@ -1,4 +1,4 @@
-"""What a write did."""
+"""Result of a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Mode = Literal["append", "overwrite", "replace_partitions", "error"]
 
 
 def check_mode(mode: object, where: object | None = None) -> None:
-    """Raise WrongUse for an unknown mode, and for a condition with a mode that takes none.
+    """Raise WrongUse for an unknown mode, and for `where` with a mode other than overwrite.
 
     >>> check_mode("overwrit")
     Traceback (most recent call last):
@@ -28,9 +28,10 @@ def check_mode(mode: object, where: object | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What a write added: `files` in the order of the sort key; `removed` are those that it replaced, summaries too.
+    """Files and figures of a write.
 
-    `version`: that of a Delta table which has the rows, None of a plain one.
+    `files`: new files in the order of the sort key. `removed`: replaced files, including summary files. `version`:
+    Delta version or Iceberg snapshot that has the rows; None for a plain table.
     """
 
     table: str
@@ -42,6 +43,6 @@ class WriteResult:
     version: int | None = None
 
     def figures(self, *, prefix: str = "") -> dict[str, int]:
-        """Return the figures of the new files, by their names."""
+        """Return the figures of the new files, by name."""
         figures = {"files": len(self.files), "row_groups": self.row_groups, "bytes": self.bytes}
         return {f"{prefix}{name}": value for name, value in figures.items()}

@@ -1,1 +1,1 @@
-"""Lists of manifests and manifests: read, numbered, and skipped by what their list says of partitions."""
+"""Manifest lists and manifests, and skipping of manifests by partition summaries."""

@@ -1,7 +1,7 @@
-"""Avro files, as manifests are: the schema that wrote them, and their rows as bytes to walk.
+"""Read Avro files, the format of manifests.
 
-Source: "Object Container Files" in Avro's specification. What is wrong in them is a ValueError or an IndexError, for
-the caller to say of which file.
+Source: "Object Container Files" in Avro's specification. Invalid content raises ValueError or IndexError; the caller
+adds the name of the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
-# Manifests nest 5 levels, and values of columns are single.
+# Manifests nest 5 levels deep, and column values are not nested.
 _MAX_DEPTH: Final = 16
 MAX_BYTES: Final = 1 << 30
 _KINDS: Final = {
@@ -51,7 +51,10 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AvroRows:
-    """The rows of a file, `count` of them, one behind the other; `schema`: the record, `metadata`: of the header."""
+    """The `count` concatenated rows of a file.
+
+    `schema`: its record type, `metadata`: of the file header.
+    """
 
     schema: dict[str, Any]
     metadata: Mapping[str, bytes]
@@ -60,7 +63,7 @@ class AvroRows:
 
 
 def read_avro(data: bytes) -> AvroRows:
-    """Read a file whole, its blocks unpacked."""
+    """Read a whole file and decompress its blocks."""
     if data[:4] != _MAGIC:
         raise ValueError("does not begin as a file of Avro")
     metadata, at = _header(data, 4)
@@ -80,7 +83,7 @@ def read_avro(data: bytes) -> AvroRows:
 
 
 def avro_header(data: bytes) -> Mapping[str, bytes]:
-    """Return the metadata in the header of a file."""
+    """Return the metadata in a file's header."""
     if data[:4] != _MAGIC:
         raise ValueError("does not begin as a file of Avro")
     return _header(data, 4)[0]
@@ -100,7 +103,7 @@ def _header(data: bytes, at: int) -> tuple[dict[str, bytes], int]:
 
 
 def long_at(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number at a place, and the place behind it."""
+    """Return the number at a position, and the position after it."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -113,7 +116,7 @@ def long_at(data: bytes, at: int) -> tuple[int, int]:
 
 
 def bytes_at(data: bytes, at: int) -> tuple[bytes, int]:
-    """Return the bytes at a place, behind their length, and the place behind them."""
+    """Return the length-prefixed bytes at a position, and the position after them."""
     length, at = long_at(data, at)
     if not 0 <= length <= len(data) - at:
         raise IndexError
@@ -156,7 +159,7 @@ def _plain_varint(block: bytes) -> int:
 
 
 def _named(schema: Any, names: dict[str, Any], depth: int) -> Any:
-    """Put types in place of their names."""
+    """Replace type names in a schema with their definitions."""
     if depth > _MAX_DEPTH:
         raise ValueError("has a schema that nests too deep")
     if isinstance(schema, str):
@@ -179,9 +182,9 @@ def _named(schema: Any, names: dict[str, Any], depth: int) -> Any:
 
 
 def compiled(schema: Any, wanted: Mapping[int, int], slot: int = -1) -> Node:
-    """Return a schema to walk by, in which the wanted fields have slots."""
+    """Compile a schema to nodes; `wanted`: slot of each wanted field id."""
     if isinstance(schema, list):
-        # A value is wanted, and not which of the types it has.
+        # The slot is for the value itself, not for the number of the union branch.
         branches = [compiled(one, wanted, -1 if one == "null" else slot) for one in schema]
         return Node(UNION, branches, 0, 1, -1)
     kind = schema if isinstance(schema, str) else schema["type"]
@@ -216,7 +219,10 @@ def _size(schema: Mapping[str, Any]) -> int:
 
 
 def value_at(schema: Any, data: bytes, at: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
-    """Return the value at a place, and the place behind it; records are dicts by field id, maps by number dicts too."""
+    """Return the value at a position, and the next position.
+
+    Records become dicts by field id, maps become dicts.
+    """
     if isinstance(schema, list):
         branch, at = long_at(data, at)
         return value_at(schema[branch], data, at)
@@ -247,7 +253,7 @@ def value_at(schema: Any, data: bytes, at: int) -> tuple[Any, int]:  # noqa: PLR
 
 
 def _many_at(schema: Any, kind: str, data: bytes, at: int) -> tuple[Any, int]:
-    """Read a list or a map; as Iceberg writes maps, they are lists of records of a key and a value."""
+    """Read an array or map; Iceberg writes maps as arrays of key-value records."""
     found: list[Any] = []
     count, at = long_at(data, at)
     while count:

@@ -1,4 +1,4 @@
-"""Find the wanted fields in the rows of an Avro file, such as a manifest, and the values of a key in its maps.
+"""Find wanted fields and map values in the rows of an Avro file.
 
 An Avro file has no index of its rows. So each row is walked from start to end, by the `Node`s of the schema that wrote
 it. A node with a slot notes the position of its value; a null notes nothing. The bytes are not trusted: a count or a
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-# What a value is: nothing, a number as a varint, bytes of one length, bytes behind their length, or made of others.
+# Kinds of values: null, varint, bytes of fixed length, length-prefixed bytes, and composite types.
 NULL: Final = 0
 VARINT: Final = 1
 FIXED: Final = 2
@@ -28,10 +28,10 @@ ARRAY: Final = 4
 MAP: Final = 5
 RECORD: Final = 6
 UNION: Final = 7
-# The `size` of an array of records of a number and a number, or of a number and bytes: what all maps of manifests are.
+# The `size` of an array of (number, number) or (number, bytes) records, which are all maps in manifests.
 PAIRS_OF_NUMBERS: Final = 1
 PAIRS_OF_BYTES: Final = 2
-# The same as numbers of the machine.
+# The same constants as C integers.
 _PAIRS_OF_NUMBERS: Final = 1
 _PAIRS_OF_BYTES: Final = 2
 _NULL: Final = 0
@@ -45,7 +45,10 @@ _UNION: Final = 7
 
 
 class Node:
-    """A type of a schema. `size`: of FIXED; `least`: the bytes that a value has at least; `slot`: -1 for none."""
+    """A type in a schema.
+
+    `size`: of FIXED. `least`: minimum bytes of a value. `slot`: -1 for none.
+    """
 
     def __init__(self, kind: int, children: list[Node], size: int, least: int, slot: int) -> None:
         self.kind = kind
@@ -56,12 +59,15 @@ class Node:
 
 
 def is_compiled() -> bool:
-    """Tell whether this runs as machine code."""
+    """Return True if this module is compiled to machine code."""
     return not __file__.endswith(".py")
 
 
 def walk(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> None:
-    """Walk `count` rows, which must fill the buffer; put where fields lie into `table`, `width` cells a row."""
+    """Walk `count` rows, which must fill the buffer.
+
+    Writes the positions of fields to `table`, `width` cells per row.
+    """
     _rows(buffer, node, count, width, table)
 
 
@@ -74,7 +80,10 @@ def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> 
 
 
 def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Read the number at each place into `found`, which keeps what it has where the place is -1."""
+    """Read the number at each position into `found`.
+
+    Entries whose position is -1 are kept.
+    """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -83,7 +92,10 @@ def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
 
 
 def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Put where what follows the number at each place begins into `found`, which keeps what it has for -1."""
+    """Write the position after each varint to `found`.
+
+    Entries whose position is -1 are kept.
+    """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -91,9 +103,10 @@ def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
 
 
 def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, found: Numbers) -> None:  # noqa: FBT001
-    """Put where the value of a key begins in each array of pairs into `found`, -1 where the key is missing.
+    """Find the value of a key in each array of pairs.
 
-    `of_bytes`: whether the values are bytes behind their length; they are numbers otherwise.
+    Writes its position to `found`, -1 if the key is missing.
+    `of_bytes`: True if the values are length-prefixed bytes, False if they are numbers.
     """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
@@ -120,7 +133,7 @@ def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, f
                 left -= 1
 
 
-# Every function below that takes a position returns the one after what it read.
+# Functions below that take a position return the position after the value.
 
 
 def _after(data: bytes, position: int, size: int) -> int:
@@ -132,7 +145,7 @@ def _after(data: bytes, position: int, size: int) -> int:
 
 
 def _number(data: bytes, position: int, stop: int) -> int:
-    """Return the number that stands from `position` to `stop`."""
+    """Return the number encoded from `position` to `stop`."""
     if stop - position > 10 or (stop - position == 10 and data[stop - 1] > 1):
         raise IndexError
     result = 0
@@ -181,7 +194,10 @@ def _after_bytes(data: bytes, position: int, size: int) -> int:
 
 
 def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
-    """Walk what is repeated: blocks of a count and as many values, behind their bytes where it is negative."""
+    """Walk an array or a map.
+
+    It consists of blocks of a count and values; a negative count is followed by the block's bytes.
+    """
     while True:
         stop = _after(data, position, size)
         count = _number(data, position, stop)

@@ -1,4 +1,7 @@
-"""Files of deletes as their manifests list them: few beside those of data, so each is read whole."""
+"""Delete files as listed in manifests.
+
+Each manifest is read whole, because there are few delete files.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ _REFERENCED, _OFFSET, _LENGTH = 143, 144, 145
 
 
 class DeleteFile(NamedTuple):
-    """A file of deletes; `content`: POSITIONS or EQUALITY, `sequence`: the number of its commit.
+    """A delete file; `content`: POSITIONS or EQUALITY, `sequence`: sequence number of its commit.
 
-    `referenced`: the one file that it concerns, where that is said. `offset` and `length`: where a deletion vector lies
-    in a file of Puffin.
+    `referenced`: the only data file that it applies to; None if unknown. `offset`, `length`: position of a deletion
+    vector in a Puffin file.
     """
 
     content: int
@@ -40,12 +43,12 @@ class DeleteFile(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Whether it is a deletion vector, as version 3 of the format has them."""
+        """True for a deletion vector (version 3 of the format)."""
         return self.file_format.upper() == "PUFFIN"
 
 
 def delete_files(listed: Listed, packed: bytes, spec: Sequence[int]) -> list[DeleteFile]:
-    """Read a manifest of deletes."""
+    """Read a manifest of delete files."""
     places = m.places(packed, listed, spec, [])
     rows, found, at = places.rows, [], 0
     partition = m.partition_columns(places, np.arange(rows.count), len(spec))
@@ -75,12 +78,15 @@ def _delete(listed: Listed, file: Mapping[int, Any], sequence: int | None, parti
 
 
 def only_file(delete: DeleteFile) -> str | None:
-    """Return the one file that deletes of positions concern, where what lists them tells."""
+    """Return the only data file that position deletes apply to.
+
+    None if their manifest entry does not state one.
+    """
     if delete.referenced is not None:
         return delete.referenced
     low, high = delete.lower_bounds.get(_FILE_PATH), delete.upper_bounds.get(_FILE_PATH)
     return low.decode(errors="replace") if low is not None and low == high else None
 
 
-# The id of the column of a file of position deletes that names the file of data.
+# Field id of the `file_path` column in position delete files.
 _FILE_PATH = 2147483546

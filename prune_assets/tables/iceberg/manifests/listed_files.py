@@ -1,6 +1,7 @@
-"""The live files of a snapshot, numbered in the order of its manifests; a manifest is read when a file of it is needed.
+"""Live files of a snapshot, numbered in manifest order.
 
-The list of manifests counts the files of each, so files of unread manifests have numbers too.
+A manifest is read when one of its files is needed. The manifest list has the file count of each manifest, so files of
+unread manifests have numbers too.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.iceberg.metadata_files import MetadataFiles
 
-# Manifests that are fetched at once, and held packed and unpacked.
+# Number of manifests that are fetched together, and held compressed and decompressed.
 _AT_ONCE = 32
 
 
 class ListedFile(NamedTuple):
-    """A file as its manifest lists it, under the names that Iceberg gives the fields."""
+    """A file as listed in its manifest, with Iceberg's field names."""
 
     file_path: str
     file_size_in_bytes: int
@@ -37,11 +38,14 @@ class ListedFile(NamedTuple):
 
 
 class Miscounted(Exception):
-    """A manifest has another number of files than the list of manifests says."""
+    """A manifest has another number of files than the manifest list states."""
 
 
 class ListedFiles(Sequence[ListedFile]):
-    """Files by number. `specs`: ids of partition fields by spec; `miscounted`: the list is wrong, so all were read."""
+    """Files by number.
+
+    `specs`: partition field ids by spec, `miscounted`: the list's counts are wrong, so read all.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,7 @@ class ListedFiles(Sequence[ListedFile]):
         *,
         miscounted: bool = False,
     ) -> None:
-        """Know what the list of manifests says."""
+        """Number the files; reads manifests whose file count is unknown."""
         self.listed, self._specs, self._io = listed, specs, io
         self._opened: dict[int, Manifest] = {}
         unknown = range(len(listed)) if miscounted else [i for i, one in enumerate(listed) if one.files is None]
@@ -60,27 +64,30 @@ class ListedFiles(Sequence[ListedFile]):
         self.first = np.array([0, *accumulate(counts)], np.int64)
 
     def __len__(self) -> int:
-        """Return how many files there are, those of manifests that were not read among them."""
+        """Return the number of files, including files of unread manifests."""
         return int(self.first[-1])
 
     @property
     def opened(self) -> NDArray[np.bool_]:
-        """Which manifests were read."""
+        """Flags of the manifests already read."""
         found = np.zeros(len(self.listed), np.bool_)
         found[list(self._opened)] = True
         return found
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which files are of manifests that were read."""
+        """Flags of the files whose manifest was read."""
         return self.by_file(self.opened)
 
     def by_file(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return for each file the value of its manifest."""
+        """Spread values per manifest to the files of each manifest."""
         return np.repeat(values, np.diff(self.first))
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = (), io: MetadataFiles | None = None) -> None:
-        """Read these manifests, with bounds of some columns; Miscounted where the list of manifests is wrong."""
+        """Read the wanted manifests, with bounds of some columns.
+
+        Raises Miscounted if the list's counts are wrong.
+        """
         fields, self._io = list(fields), io or self._io
         for i in np.flatnonzero(wanted & self.opened).tolist():
             with understood(self.listed[i].location):
@@ -107,7 +114,7 @@ class ListedFiles(Sequence[ListedFile]):
     def __getitem__(self, index: slice) -> list[ListedFile]: ...
 
     def __getitem__(self, index: int | slice) -> ListedFile | list[ListedFile]:
-        """Return a file; its manifest is read for it."""
+        """Return a file; reads its manifest if necessary."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
@@ -119,13 +126,16 @@ class ListedFiles(Sequence[ListedFile]):
         )
 
     def path(self, index: int) -> str:
-        """Return the location of a file as its manifest has it."""
+        """Return a file's location as written in its manifest."""
         of, i = self._place(index % len(self))
         with understood(self.listed[of].location):
             return self._manifest(of).paths()[i]
 
     def name(self, index: int) -> str:
-        """Return the same; where its manifest was not read, that and the number of the file in it: `m0.avro#3`."""
+        """Return a file's location.
+
+        If its manifest is unread, return the manifest's location and the file's position in it: `m0.avro#3`.
+        """
         of, i = self._place(index % len(self))
         return self.path(index) if of in self._opened else f"{self.listed[of].location}#{i}"
 
@@ -139,7 +149,7 @@ class ListedFiles(Sequence[ListedFile]):
         return self._opened[of]
 
     def numbers(self, name: str, missing: int) -> NDArray[np.int64]:
-        """Return `sizes`, `records` or `sequence` of all files; `missing` for those of manifests that were not read."""
+        """Return `sizes`, `records` or `sequence` per file; `missing` for files of unread manifests."""
         found = np.full(len(self), missing, np.int64)
         for i, manifest in self._opened.items():
             found[self.first[i] : self.first[i + 1]] = getattr(manifest, name)
@@ -147,11 +157,14 @@ class ListedFiles(Sequence[ListedFile]):
 
     @property
     def spec(self) -> NDArray[np.int64]:
-        """The number of the partition spec of each file."""
+        """Partition spec id of each file."""
         return self.by_file(np.array([one.spec for one in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the numbers of the files of a spec whose manifests were read, and what each has of a field."""
+        """Return the values of a partition field in read manifests of a spec.
+
+        First the file numbers, then the value per file.
+        """
         numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
@@ -162,13 +175,16 @@ class ListedFiles(Sequence[ListedFile]):
         return np.concatenate(numbers), values
 
     def partitions(self) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
-        """Yield number, spec and partition of each file whose manifest was read."""
+        """Yield number, spec and partition of each file in a read manifest."""
         for i, manifest in sorted(self._opened.items()):
             for k in range(len(manifest.row)):
                 yield int(self.first[i]) + k, manifest.listed.spec, manifest.partition_of(k)
 
     def of_column(self, of: int, field_id: int) -> Any:
-        """Return the bounds or the counts of a column in all files; an unknown bound is null, an unknown count -1."""
+        """Return bounds or counts of a column per file.
+
+        Unknown bounds are null, unknown counts -1.
+        """
         found: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)
         for i in range(len(self.listed)):

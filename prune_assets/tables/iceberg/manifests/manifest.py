@@ -1,7 +1,8 @@
-"""A manifest: the path, size and partition of each live file that it lists, and bounds of the columns of a predicate.
+"""A manifest: path, size, partition and bounds of each live file.
 
-A manifest is decompressed to read some columns, and these alone are kept. `packed` keeps it compressed, to read others
-later. Field ids are those of "Manifests" in Iceberg's specification.
+Bounds are read for the columns of a predicate only. A manifest is decompressed to read some columns, and only these are
+cached. `packed` keeps the compressed bytes, to read other columns later. Field ids are those in "Manifests" of
+Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ DELETED = 2
 _ADDED = 1
 _FIXED_FIELDS = (STATUS, SEQUENCE, PATH, FORMAT, RECORDS, SIZE, CONTENT)
 _MAPS = (*COUNTS, *BOUNDS)
-# Ids of the fields of partitions, by their position, beside those that manifests have.
+# Partition fields get the ids `_OF_PARTITION` minus position, which no field of a manifest has.
 _OF_PARTITION = -1000
 
 
 class Absent:
-    """The value of a partition field that a manifest lacks: unknown, and not null."""
+    """Value of a partition field that a manifest lacks: unknown, not null."""
 
     def __repr__(self) -> str:
-        """Return a word for messages."""
+        """Return the word for messages."""
         return "unknown"
 
 
@@ -59,9 +60,10 @@ ABSENT: Final = Absent()
 
 
 class Listed(NamedTuple):
-    """What the list of manifests says of one: its place, the spec and the sequence number that its files inherit.
+    """Entry of a manifest in the manifest list.
 
-    `files` and `rows` are those of live files; None where it does not tell.
+    Files of the manifest inherit its spec and its sequence number.
+    `files`, `rows`: counts of live files and their rows; None if unknown.
     """
 
     location: str
@@ -73,10 +75,11 @@ class Listed(NamedTuple):
 
 @dataclass(slots=True)
 class Manifest:
-    """The live files of a manifest, as columns; `partition`: by position the value of each file.
+    """Live files of a manifest, in columns.
 
-    `spec`: the ids of its partition fields; a field that the manifest lacks is None in `partition`. `kept`: by map of a
-    file (`LOWER`, ..) and column what it has of each file.
+    `partition`: by field position, the value of each file.
+    `spec`: ids of its partition fields; a field that the manifest lacks is None in `partition`. `kept`: cached entries
+    of the files' maps (`LOWER`, ..), by map and column id, one per file.
     """
 
     listed: Listed
@@ -91,7 +94,7 @@ class Manifest:
     _paths: list[str] | None = None
 
     def paths(self) -> list[str]:
-        """Return where the files are, as the manifest has it."""
+        """Return the locations of the files as written in the manifest."""
         if self._paths is None:
             found = places(self.packed, self.listed, self.spec, [PATH])
             self._paths = [str(text) for text in _texts(found.rows.data, found.at[PATH][self.row]).to_pylist()]
@@ -102,28 +105,34 @@ class Manifest:
         return tuple(ABSENT if values is None else values[i] for values in self.partition)
 
     def read(self, fields: Iterable[int]) -> None:
-        """Keep what maps of files have of columns, by their field ids."""
+        """Cache the bounds and counts of columns, by field id."""
         missing = [field_id for field_id in fields if (LOWER, field_id) not in self.kept]
         if missing:
             _keep(self, places(self.packed, self.listed, self.spec, _MAPS), missing)
 
 
 class Places(NamedTuple):
-    """Rows, and where their wanted fields lie: by field id, of partitions by `_OF_PARTITION` less their position."""
+    """Rows, and the positions of wanted fields by field id.
+
+    Partition fields have the ids `_OF_PARTITION` minus position.
+    """
 
     rows: AvroRows
     node: Node
     at: Mapping[int, NDArray[np.int64]]
 
     def numbers(self, field_id: int, missing: int) -> NDArray[np.int64]:
-        """Return the numbers of a field, `missing` where it has none."""
+        """Return the numbers in a field; `missing` if the field is missing."""
         found = np.full(self.rows.count, missing, np.int64)
         numbers_at(self.rows.data, self.at[field_id], found)
         return found
 
 
 def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> Places:
-    """Unpack a manifest, and find wanted fields of its rows and its partition fields; `spec`: their ids."""
+    """Decompress a manifest and find wanted fields and partition fields of its rows.
+
+    `spec`: partition field ids.
+    """
     rows = read_avro(packed)
     fields = _number_partition_fields(_partition(rows.schema), spec)
     if fields is None:
@@ -139,9 +148,10 @@ def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[
 
 
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
-    """Give each partition field the number of its position in the spec; returns the numbers, None if ids are missing.
+    """Number each partition field by its position in the spec.
 
-    A manifest may lack fields, such as fields of a dropped column. Writers that use other numbers write all fields.
+    Returns the numbers, None if field ids are missing. A manifest may lack fields, such as fields of a dropped column.
+    Writers that use other numbers write all fields.
     """
     ids: list[int | None] = [one.get("field-id") for one in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}
@@ -156,12 +166,15 @@ def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[in
 
 
 def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Sequence[int]) -> Manifest:
-    """Read a manifest of data; `fields`: columns to keep bounds and counts of, `spec`: ids of its partition fields."""
+    """Read a manifest of data files.
+
+    `fields`: columns to cache bounds and counts of, `spec`: partition field ids.
+    """
     fields = list(fields)
     found = places(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
     status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
     row = np.flatnonzero(status != DELETED)
-    # Files inherit the number of their manifest; version 1 of the format has no such numbers.
+    # Files inherit the sequence number of their manifest; version 1 of the format has no sequence numbers.
     sequence = np.where(sequence >= 0, sequence, listed.sequence)
     manifest = Manifest(
         listed,
@@ -179,7 +192,10 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Se
 
 
 def partition_columns(found: Places, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
-    """Return the values of some rows by partition field, `width` of them; None for a field that the manifest lacks."""
+    """Return the values of the `width` partition fields in some rows.
+
+    None for a field that the manifest lacks.
+    """
     types = {one["field-id"]: one["type"] for one in _partition(found.rows.schema)}
     ids = [_OF_PARTITION - position for position in range(width)]
     return [
@@ -193,14 +209,17 @@ def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _type_of(record: Mapping[str, Any], field_id: int) -> Any:
-    """Return the type of a field of a record, without its null, which some writers allow everywhere."""
+    """Return the type of a record field without its null branch.
+
+    Some writers add a null branch to every field.
+    """
     kind = next((one["type"] for one in record["fields"] if one.get("field-id") == field_id), None)
     branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
     return branches[0] if len(branches) == 1 else None
 
 
 def _check(manifest: Manifest, found: Places) -> None:
-    """Refuse files that are no Parquet, and what no file can have."""
+    """Refuse files that are not Parquet, and impossible sizes or paths."""
     place, live, data = manifest.listed.location, manifest.row, found.rows.data
     formats = _texts(data, found.at[FORMAT][live])
     for name in formats.unique().to_pylist():
@@ -218,7 +237,7 @@ def _keep(manifest: Manifest, found: Places, fields: Iterable[int]) -> None:
         at = found.at[of][manifest.row]
         node = _node_of(found.rows.schema, of)
         if node is not None and node.size != (PAIRS_OF_BYTES if of in BOUNDS else PAIRS_OF_NUMBERS):
-            at = np.full(len(at), -1, np.int64)  # of maps of another kind nothing is known
+            at = np.full(len(at), -1, np.int64)  # maps of another type count as missing
         for field_id in fields:
             manifest.kept[of, field_id] = (_bounds if of in BOUNDS else _counts)(found.rows.data, at, field_id)
 
@@ -245,7 +264,7 @@ def _of_key(data: bytes, at: NDArray[np.int64], field_id: int, *, of_bytes: bool
 
 
 def _slices(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
-    """Return bytes as an array, null where one begins at -1."""
+    """Return slices of the data as a binary array; null where the start is -1."""
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     source = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
     values = np.frombuffer(data, np.uint8)[source]
@@ -267,7 +286,7 @@ def _behind_lengths(data: bytes, at: NDArray[np.int64]) -> pa.Array:
 
 
 def _values(rows: AvroRows, kind: Any, at: NDArray[np.int64]) -> list[Any]:
-    """Return the values of a field of partitions as Python has them; None where one is null."""
+    """Return the values of a partition field as Python objects; None for null."""
     if isinstance(kind, list):
         kinds = [one for one in kind if one != "null"]
         if len(kinds) != 1:
@@ -306,5 +325,5 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
 
 
 def _decimal(unscaled: int, scale: int) -> Decimal:
-    # Not by `scaleb`, which rounds to 28 digits.
+    # `scaleb` would round to 28 digits.
     return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))

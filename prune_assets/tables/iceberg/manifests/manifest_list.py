@@ -1,4 +1,4 @@
-"""The list of manifests of a snapshot: location, partition spec, counts and partition summaries of each manifest.
+"""Manifest list of a snapshot: location, partition spec, counts and partition summaries of each manifest.
 
 Only the path and the partition spec are required, as in version 1 of the format. A list without field ids is read by
 field names. Source: "Manifest Lists" in Iceberg's specification.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prune_assets.tables.iceberg.metadata_files import MetadataFiles
 
-# More files than this are not believed to be there before they are seen.
+# Larger counts are not trusted before the files are seen.
 _MOST_FILES = 1 << 26
 _MOST_ROWS = 1 << 60
 _DATA = 0
@@ -26,7 +26,7 @@ _SPEC_ID = "partition-spec-id"
 
 
 class FieldSummary(NamedTuple):
-    """The values of a partition field in a manifest; None if unknown."""
+    """Summary of a partition field in a manifest; None if unknown."""
 
     contains_null: bool | None
     contains_nan: bool | None
@@ -35,7 +35,7 @@ class FieldSummary(NamedTuple):
 
 
 class ListedManifest(NamedTuple):
-    """An entry of the list of manifests; None if unknown."""
+    """An entry of the manifest list; None if unknown."""
 
     manifest_path: str
     partition_spec_id: int
@@ -50,11 +50,11 @@ class ListedManifest(NamedTuple):
 
     @property
     def is_data(self) -> bool:
-        """Whether its files are of data, and not of deletes."""
+        """True if the manifest lists data files, False if it lists delete files."""
         return self.content == _DATA
 
 
-# Id and names of each field; the specification has the first name.
+# Id and names of each field; the first name is the one in the specification.
 _FIELDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "manifest_path": (500, ("manifest_path",)),
     "partition_spec_id": (502, ("partition_spec_id",)),
@@ -76,7 +76,7 @@ _SUMMARY: Mapping[str, tuple[int, tuple[str, ...]]] = {
 
 
 def read_manifest_list(location: str, io: MetadataFiles) -> list[ListedManifest]:
-    """Read a list of manifests whole."""
+    """Read all entries of a manifest list."""
     with understood(location):
         rows = read_avro(io.new_input(location).data)
         found, at = [], 0
@@ -94,7 +94,7 @@ def _entry(entry: Mapping[Any, Any]) -> ListedManifest:
 
 
 def _named(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, Any]:
-    """Return the fields of a record by name; None for one that it lacks."""
+    """Return the fields of a record by name; None for a missing field."""
     return {
         name: next((record[key] for key in (number, *names) if key in record), None)
         for name, (number, names) in fields.items()
@@ -102,7 +102,10 @@ def _named(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str,
 
 
 def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> list[ListedManifest]:
-    """Return the manifests that a snapshot of version 1 names itself; each tells its partition spec."""
+    """Return the manifests that a version 1 snapshot lists itself.
+
+    The header of each manifest has its partition spec.
+    """
     io.fetch(list(locations))
     found = []
     for location in locations:
@@ -113,7 +116,10 @@ def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> lis
 
 
 def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
-    """Return what the list says of a manifest, as far as it can be."""
+    """Return the trusted part of a manifest's list entry.
+
+    Raises MalformedFile for an unknown partition spec.
+    """
     if one.partition_spec_id not in specs:
         raise MalformedFile(f"{place}: {one.manifest_path} is of a partition spec that is not there; it is damaged")
     files = _sum(one.added_files_count, one.existing_files_count, _MOST_FILES)
@@ -122,7 +128,7 @@ def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
 
 
 def with_believable_counts(listed: Sequence[Listed]) -> list[Listed]:
-    """Believe no count where they are too many to be true."""
+    """Drop file counts if their sum is implausible."""
     if sum(one.files or 0 for one in listed) <= _MOST_FILES:
         return list(listed)
     return [one._replace(files=None, rows=None) for one in listed]

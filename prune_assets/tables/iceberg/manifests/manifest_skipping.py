@@ -1,7 +1,7 @@
-"""The list of manifests as evidence: the range of partition values in each manifest, before one of them is read.
+"""The manifest list as evidence, before a manifest is read.
 
-Bounds of `day(ts)` in [19700, 19702] say that `ts` lies in those three days, as `partition_values.py` has it of one
-value.
+It has the range of partition values in each manifest. Bounds [19700, 19702] of `day(ts)` imply that `ts` is in those
+three days, like single values in `partition_values.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CUT_AT = 16
 
 
 def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return which outcomes the list of manifests leaves possible for a leaf in the files of each manifest."""
+    """Return the outcomes of a leaf per manifest, from the manifest list."""
     outcomes = unknown(len(snapshot.summaries))
     for field in snapshot.partition_fields:
         if field.source != column.field_id or field.transform == "void":
@@ -83,7 +83,7 @@ def _bounds(
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
-    """Return bounds of the column in each manifest, as if each manifest were a file of one row."""
+    """Return bounds of the column per manifest, as for a file of one row."""
     lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
     no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)
@@ -117,9 +117,9 @@ def _last(column: IcebergColumn, value: Any) -> Any:
 
 
 def _beyond_cut(upper: bytes | None) -> bytes | None:
-    """Return an upper bound that holds if the given one was cut to 16 bytes or characters, and not rounded up.
+    """Return an upper bound that also holds if it was truncated.
 
-    DuckDB cuts texts so (duckdb/duckdb-iceberg#1047).
+    DuckDB truncates strings to 16 bytes or characters without rounding up (duckdb/duckdb-iceberg#1047).
     """
     if upper is None or _CUT_AT not in {len(upper), len(upper.decode(errors="replace"))}:
         return upper
@@ -130,9 +130,10 @@ def _beyond_cut(upper: bytes | None) -> bytes | None:
 def _absences(
     summaries: Sequence[FieldSummary], bounded: NDArray[np.bool_], column: IcebergColumn
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return flags of manifests without nulls, and without NaN.
+    """Return flags of manifests without nulls, and of manifests without NaN.
 
-    Iceberg's specification requires bounds unless all values are null or NaN: without bounds one of them is there.
+    Iceberg's specification requires bounds unless all values are null or NaN: a manifest without bounds has one of
+    them, whatever its flags claim.
     """
     no_nulls = np.array([one.contains_null is False for one in summaries], np.bool_)
     no_nans = np.array([one.contains_nan is False for one in summaries], np.bool_)
@@ -141,12 +142,15 @@ def _absences(
 
 
 def _ordered(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return both bounds of transformed values; None for both if the lower bound is above the upper bound."""
+    """Return both bounds of transformed values.
+
+    None for both if the lower exceeds the upper.
+    """
     return (None, None) if low is not None and high is not None and low > high else (low, high)
 
 
 def _values(column: IcebergColumn, transform: str, values: list[bytes | None]) -> list[Any]:
-    """Return transformed values as numbers, texts or bytes; None for what is not known."""
+    """Return transformed values as numbers, strings or bytes; None if unknown."""
     if transform.startswith("truncate["):
         return numbers_of(column, values)
     return [_number(value) for value in values]

@@ -1,4 +1,7 @@
-"""Rows and bytes of files whose manifests were not read, for reports: sums are known, and spread over the files."""
+"""Estimate rows and bytes of files in unread manifests, for reports.
+
+Known totals are spread over the files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
-    """Return rows and bytes of every file; reads the other manifests where the sums are not known."""
+    """Return rows and bytes per file; reads the remaining manifests if the totals are unknown."""
     files = snapshot.files
     unread = np.flatnonzero(~files.opened).tolist()
     left = 0 if not unread else _bytes_left(snapshot, unread)
@@ -31,11 +34,14 @@ def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
 
 
 def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
-    """Return the bytes of files in manifests that were not read; None where they, or their rows, are not known."""
+    """Return the total bytes of files in unread manifests.
+
+    None if the bytes or rows are unknown.
+    """
     files, listed = snapshot.files, snapshot.files.listed
     summary = None if snapshot.snapshot is None else snapshot.snapshot.summary
     text = "" if summary is None else str(summary.get("total-files-size") or "")
-    # With deletes the sum is of their files too.
+    # With deletes, the total includes the delete files.
     if not text.isdecimal() or snapshot.deletes or any(listed[i].rows is None for i in unread):
         return None
     left = int(text) - int(files.numbers("sizes", 0).sum())

@@ -1,1 +1,1 @@
-"""Writes and rewrites through Iceberg: a layout as the table's own, conditions of a rewrite, proof of a snapshot."""
+"""Write and rewrite Iceberg tables."""

@@ -1,4 +1,4 @@
-"""The columns of `partition_by` as Iceberg has them: `day`, `days(ts)`, `bucket(16, id)`, `truncate(4, word)`."""
+"""Iceberg transforms in `partition_by`: `day`, `days(ts)`, `bucket(16, id)`, `truncate(4, word)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDE = {"bucket", "truncate"}
 
 
 class PartitionTransform(NamedTuple):
-    """A field of a partition spec: `transform` as Spark calls it, "identity" of the column itself."""
+    """A field of a partition spec; `transform`: Spark's name, "identity" for the column itself."""
 
     column: str
     transform: str = "identity"
@@ -32,7 +32,7 @@ class PartitionTransform(NamedTuple):
         return self.sql("")
 
     def sql(self, functions: str) -> str:
-        """Return it as SQL, its function with what stands before: none in CREATE TABLE, `lake.system.` elsewhere."""
+        """Return SQL; `functions`: prefix of the function name, "" in CREATE TABLE, else `lake.system.`."""
         name = quoted(self.column) if functions or not self.column.isidentifier() else self.column
         if self.transform == "identity":
             return name
@@ -41,7 +41,7 @@ class PartitionTransform(NamedTuple):
 
 
 def spark_name(transform: str) -> str:
-    """Return what Spark calls a transform of Iceberg.
+    """Return Spark's name of an Iceberg transform.
 
     >>> spark_name("day"), spark_name("bucket")
     ('days', 'bucket')
@@ -50,7 +50,9 @@ def spark_name(transform: str) -> str:
 
 
 def parse_transform(text: str) -> PartitionTransform:
-    """Parse an entry of `partition_by`; what is no call is a column.
+    """Parse a `partition_by` entry.
+
+    An entry that is not a function call is a column name.
 
     >>> parse_transform("bucket(16, id)"), parse_transform("day(ts)").transform, parse_transform("day").column
     (PartitionTransform(column='id', transform='bucket', width=16), 'days', 'day')
@@ -71,7 +73,7 @@ def parse_transform(text: str) -> PartitionTransform:
 
 
 def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
-    """Return the fields of the current partition spec, without dropped ones."""
+    """Return the fields of the current partition spec, without dropped fields."""
     metadata = snapshot.metadata
     schema, found = metadata.schema(), []
     for field in metadata.spec().fields:
@@ -85,9 +87,10 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
 def transforms_kept(
     layout: LayoutSpec, snapshot: IcebergSnapshot | None, name: str, *, by: str = "optimize"
 ) -> list[PartitionTransform]:
-    """Return the fields of the current spec; LayoutError for a layout with different fields. `by`: the operation.
+    """Return the fields of the current spec.
 
-    A new table, whose snapshot is None, has the fields of the layout.
+    Raises LayoutError for a layout with other fields; `by`: the operation. Returns the fields of the layout for a new
+    table (`snapshot` is None).
     """
     mine = list(map(parse_transform, layout.partition_by))
     if snapshot is None:
@@ -103,7 +106,7 @@ def transforms_kept(
 
 
 def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTransform]) -> bool:
-    """Tell whether two specs part the rows alike, in any case of the names."""
+    """Return True if two specs partition rows equally, ignoring case."""
     return [each._replace(column=each.column.casefold()) for each in mine] == [
         each._replace(column=each.column.casefold()) for each in theirs
     ]
@@ -112,9 +115,9 @@ def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTrans
 def with_partition_values(
     frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
 ) -> tuple[DataFrame, list[str]]:
-    """Return a frame with a column more for the value of each field, and the names of these columns.
+    """Add one column per partition field; return their names too.
 
-    By them rows are arranged. Texts get a letter in front, so that an empty one is not taken for null.
+    Rows are arranged by these columns. Strings get a prefix, so that an empty string is not treated as null.
     """
     from pyspark.sql import functions as fn
 

@@ -1,4 +1,4 @@
-"""What a commit to an Iceberg table added and removed, and the proof that what it added has the layout."""
+"""Check the files that a commit to an Iceberg table added."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.session_catalog import NameInSession
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
-# The property of a snapshot by which a write finds the one that it made, whoever commits beside it.
+# Snapshot property by which a write finds its own snapshot among concurrent commits.
 WRITE_ID = "prune-assets.write"
 
 
 class SnapshotChange(NamedTuple):
-    """A snapshot, and the files that its commit added and removed, as metadata name them."""
+    """A snapshot, and the files that its commit added and removed.
+
+    Files are given by their locations in the metadata.
+    """
 
     snapshot: IcebergSnapshot
     added: tuple[str, ...]
@@ -33,20 +36,23 @@ class SnapshotChange(NamedTuple):
 
     @property
     def version(self) -> int:
-        """The id of the snapshot."""
+        """Id of the snapshot."""
         assert self.snapshot.snapshot is not None
         return int(self.snapshot.snapshot.snapshot_id)
 
     @property
     def parent(self) -> int | None:
-        """The id of the snapshot before it."""
+        """Id of the parent snapshot; None for the first snapshot."""
         assert self.snapshot.snapshot is not None
         parent: int | None = self.snapshot.snapshot.parent_snapshot_id
         return parent
 
 
 def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
-    """Return the changes of the latest snapshot of a write."""
+    """Return the changes of the latest snapshot with this write id.
+
+    Raises StorageFailure if it is missing.
+    """
     snapshot = snapshot_in_session(name, spark)
     ours = [
         each.snapshot_id
@@ -59,7 +65,7 @@ def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
 
 
 def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
-    """Read from its manifests what a snapshot added and removed."""
+    """Read the files that a snapshot added and removed from its manifests."""
     from pyiceberg.manifest import ManifestContent, ManifestEntryStatus, read_manifest_list
 
     assert snapshot.snapshot is not None
@@ -78,9 +84,10 @@ def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
 def prove(
     name: NameInSession, change: SnapshotChange, layout: LayoutSpec, *, rows: int | None = None
 ) -> MetadataIndex | None:
-    """Check the files that a commit added; return their metadata, None where there are none.
+    """Check the files that a commit added.
 
-    Raises UnprovenWrite, which says how to go back, where they have not the layout, or not so many rows.
+    Returns their metadata, None if it added no files. Raises UnprovenWrite, with the rollback statement, if they do not
+    match the layout or `rows`.
     """
     from parquet_core.layout import check_index
     from prune_assets.sql.semantics import SparkSemantics
@@ -115,5 +122,5 @@ def _unproven(name: NameInSession, change: SnapshotChange, why: str) -> Unproven
 
 
 def paths_of(files: tuple[str, ...]) -> tuple[str, ...]:
-    """Return files by their paths or addresses."""
+    """Return the paths or addresses of files."""
     return tuple(map(place_of, files))

@@ -1,6 +1,6 @@
-"""Rewrite files of an Iceberg table by Iceberg's own procedures, told by conditions which files are meant.
+"""Rewrite files of an Iceberg table with Iceberg's procedures, which select files by conditions.
 
-One call has one group of a partition at most: it sorts what it takes of a partition as one.
+One call has at most one group per partition, because it sorts all selected files of a partition together.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
 
 _INTEGERS = {"year", "month", "hour", "bucket"}
 
-# A condition of more groups would be long.
+# Maximum number of groups per call, because a condition of more groups would be long.
 _MOST_GROUPS = 100
-# So many times as many manifests as their bytes need are too many.
+# Manifests are merged if there are more than this factor times the number that their bytes need.
 _MANIFESTS = 4
 _MANIFEST_BYTES = 8 << 20
 
 
 def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
-    """Refuse a layout that Iceberg's procedures cannot give, or of other partitions than the table has."""
+    """Refuse a layout that Iceberg's procedures cannot produce, or with partitions unlike the table's."""
     check_layout(layout)
     if layout.hilbert_by:
         raise LayoutError("hilbert_by: Iceberg rewrites files along a Z-order alone; use zorder_by, or write anew")
@@ -71,13 +71,16 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
 
 
 def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:
-    """Return the calls of Iceberg's procedures that rewrite files, or else deletes and manifests."""
+    """Return the procedure calls that rewrite files, or without a `Rewrite` deletes and manifests."""
     named = name_in_session(table.name, spark)
     return tuple(upkeep_calls(table.snapshot, named) if rewrite is None else rewrite_calls(table, rewrite, named))
 
 
 def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -> list[str]:
-    """Return the calls that rewrite the groups, each with conditions of groups in different partitions."""
+    """Return the calls that rewrite the groups.
+
+    Each call has the conditions of groups in different partitions.
+    """
     by_partition: dict[str, list[int]] = defaultdict(list)
     files: dict[int, list[int]] = defaultdict(list)
     for number, group in sorted(rewrite.group_of.items()):
@@ -99,7 +102,7 @@ def _call(table: IcebergTable, rewrite: Rewrite, named: NameInSession, where: st
     order = ", ".join(map(str, layout.sort_keys))
     if layout.zorder_by:
         order = f"zorder({', '.join(column_sql((name,)) for name in layout.zorder_by)})"
-    # Without an order Iceberg merges what is small; else all of the files that the condition selects are taken.
+    # Without an order or bloom filters, Iceberg merges only small files; else it must rewrite all selected files.
     all_of_them = bool(order or layout.bloom)
     options = {"target-file-size-bytes": str(layout.target_file_bytes)}
     options |= {"rewrite-all": "true"} if all_of_them else {"min-input-files": "2", "delete-file-threshold": "1"}
@@ -113,7 +116,7 @@ def _call(table: IcebergTable, rewrite: Rewrite, named: NameInSession, where: st
 
 
 def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
-    """Return the calls that merge files of position deletes and manifests where there are many."""
+    """Return the calls that merge position delete files and manifests, if there are many."""
     calls = []
     deletes = Counter(
         f"{file.spec_id} {list(file.partition)!r}"
@@ -132,7 +135,7 @@ def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
 
 
 def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
-    """Count the manifests of data files, and their bytes."""
+    """Return the number of data manifests, and their bytes."""
     if snapshot.snapshot is None or not snapshot.snapshot.manifest_list:
         return 0, 0
     found = read_manifest_list(snapshot.snapshot.manifest_list, snapshot.io)
@@ -141,7 +144,10 @@ def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
 
 
 def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) -> Rewritten:
-    """Give the table its layout, have Iceberg rewrite the groups, and prove what came of it."""
+    """Rewrite the groups with Iceberg's procedures, and check the result.
+
+    The layout is stored in the table first.
+    """
     named, layout = name_in_session(table.name, spark), rewrite.layout
     present = table.snapshot.metadata.properties
     options = _bloom_options(spark, named, rewrite, present)
@@ -155,7 +161,10 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
 
 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
-    """Return the options of filters; the distinct values of columns are counted where the table does not say them."""
+    """Return bloom filter options.
+
+    Counts the distinct values of columns for which the table has no such property.
+    """
     from pyspark.sql import functions as fn
 
     layout = rewrite.layout
@@ -171,7 +180,7 @@ def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, 
 
 
 def _proven(spark: SparkSession, table: IcebergTable, named: NameInSession, layout: LayoutSpec) -> Rewritten:
-    """Prove each snapshot that rewrote files since the one that was looked at."""
+    """Check each snapshot that rewrote files since the assessed one."""
     from pyiceberg.table.snapshots import Operation
 
     current = snapshot_in_session(named.table, spark)
@@ -193,10 +202,11 @@ def _proven(spark: SparkSession, table: IcebergTable, named: NameInSession, layo
 def conditions_of(
     table: IcebergTable, rewrite: Rewrite, named: NameInSession, groups: Sequence[list[int]]
 ) -> Iterator[str]:
-    """Yield the condition of each group of files, by their numbers; `TRUE` where nothing tells it apart.
+    """Yield the condition that selects each group of files.
 
-    Procedures of Iceberg take no names of files. A condition is the partition and a range of the leading sort key that
-    contains no other file; Iceberg takes all files that may hold such rows.
+    Files are given by their numbers. `TRUE` if nothing restricts the group. Iceberg's procedures do not accept file
+    names. A condition consists of the partition and a range of the leading sort key that contains no other file;
+    Iceberg selects all files that may hold such rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None
@@ -212,7 +222,7 @@ def conditions_of(
 
 
 def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Iterator[str]:
-    """Yield conditions that rows of a file's partition satisfy."""
+    """Yield conditions that are true for the rows of a file's partition."""
     snapshot = table.snapshot
     by_id = {column.field_id: column for column in table.by_path.values()}
     for field in snapshot.partition_fields:
@@ -229,7 +239,10 @@ def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Ite
 
 
 def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
-    """Return a partition value as SQL; None of one that SQL has not, or that equals others."""
+    """Return a partition value as a SQL literal.
+
+    None if SQL has none, or if other values may equal it.
+    """
     if transform in _INTEGERS:
         return str(int(value))
     if transform == "day":
@@ -243,7 +256,10 @@ def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
 
 
 def _of_key(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
-    """Yield the condition that the values of the leading key in some files satisfy, where their bounds tell it."""
+    """Yield a condition on the leading key that all rows of files satisfy.
+
+    Yields nothing if the bounds are unknown.
+    """
     rows = from_numpy(bounds.row_count)
     has_values = filled(pc.less(bounds.null_count, rows), value=True)
     lower, upper = bounds.lower.filter(has_values), bounds.upper.filter(has_values)
@@ -256,7 +272,7 @@ def _of_key(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
         if column.kind == "string":
             try:
                 low, high = (pa.scalar(side.as_py().decode()) for side in (low, high))
-            except UnicodeDecodeError:  # a bound that was cut within a letter
+            except UnicodeDecodeError:  # a bound that was truncated within a character
                 return
         parts.append(f"{name} BETWEEN {literal_sql(low)} AND {literal_sql(high)}")
     yield f"({' OR '.join(parts)})" if parts[1:] else parts[0]

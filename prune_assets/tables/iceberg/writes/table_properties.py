@@ -1,4 +1,7 @@
-"""A layout in the words of Iceberg: table properties, which its Parquet writer reads, and the table's sort order."""
+"""Express a layout as Iceberg table properties and sort order.
+
+Iceberg's Parquet writer reads the properties.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,14 @@ _BLOOM = "write.parquet.bloom-filter"
 _DISTINCT = f"{_BLOOM}-ndv.column."
 _MAX_BYTES = f"{_BLOOM}-max-bytes"
 DISTRIBUTION = "write.distribution-mode"
-# Iceberg looks at sizes after so many rows at first, unless it is told otherwise.
+# Rows before Iceberg's first check of sizes, by default.
 _FIRST_CHECK = 100
-# Filters stay that were made for so much fewer values: each change of a property is a commit, and counts are estimates.
+# An existing distinct count is kept if it is at least this share of the new one: each property change is a commit, and
+# counts are estimates.
 _ENOUGH = 0.8
-# Iceberg's own limit of a filter, and the largest that parquet-java makes.
+# Iceberg's default limit of a filter, and the largest filter of parquet-java.
 _DEFAULT_BLOOM_BYTES, _MOST_BLOOM_BYTES = 1 << 20, 128 << 20
-# What Iceberg's writer has no setting for.
+# Layout fields without a setting in Iceberg's writer.
 _UNKNOWN = {
     "row_group_rows": "row groups are limited in bytes alone: use row_group_bytes",
     "dictionary": "a table has dictionaries for all of its columns or for none, and none with bloom filters",
@@ -34,7 +38,7 @@ _UNKNOWN = {
 
 
 def check_layout(layout: LayoutSpec) -> None:
-    """Refuse what Iceberg's writer cannot honour, by name."""
+    """Refuse a layout with fields that Iceberg's writer does not support."""
     for name, why in _UNKNOWN.items():
         if getattr(layout, name):
             raise LayoutError(f"{name}: of Iceberg's writer, {why}; leave it out")
@@ -43,10 +47,10 @@ def check_layout(layout: LayoutSpec) -> None:
 def properties_of(
     layout: LayoutSpec, options: Mapping[str, str], *, partitioned: bool, present: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the properties of a table with a layout.
+    """Return the table properties of a layout.
 
-    `options`: the layout as `arrange` has it for Spark's writer, with the distinct values of bloom columns.
-    `present`: those that the table keeps, of which a filter that is large enough stays.
+    `options`: the layout's options for Spark's writer from `arrange`, with distinct values of bloom columns. `present`:
+    properties that the table keeps; a filter there that is large enough is not changed.
     """
     codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
     first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
@@ -86,19 +90,22 @@ def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) ->
         }
         most = max(most, min(_MOST_BLOOM_BYTES, _filter_bytes(distinct, probability)))
     if found:
-        # A chunk that stays dictionary-encoded gets no filter, and Iceberg knows no such setting for one column.
+        # A dictionary-encoded chunk gets no filter, and Iceberg has no dictionary setting per column.
         found |= {_MAX_BYTES: most, "parquet.enable.dictionary": "false"}
     return found
 
 
 def _filter_bytes(distinct: int, probability: float) -> int:
-    """Return the bytes of parquet-java's filter: a power of two, with 8 bits for a value in a block."""
+    """Return the bytes of parquet-java's bloom filter.
+
+    They are a power of two, with 8 bits per value in a block.
+    """
     bits = -8 * distinct / math.log1p(-(probability ** (1 / 8)))
     return 1 << math.ceil(math.log2(max(256, bits) / 8))
 
 
 def removed_properties(layout: LayoutSpec, present: Mapping[str, str]) -> list[str]:
-    """Return the properties of filters that the layout does not ask for."""
+    """Return the properties of bloom filters that the layout does not have."""
     stale = {name.rpartition(".column.")[2] for name in present if name.startswith(f"{_BLOOM}-enabled.column.")}
     stale -= set(layout.bloom)
     names = [name for name in present if name.startswith(_BLOOM) and name.rpartition(".column.")[2] in stale]
@@ -112,10 +119,13 @@ def statements(
     keys: Sequence[SortKey],
     removed: Sequence[str],
 ) -> list[str]:
-    """Return the statements that give a table its layout for all who write to it later; none where it has it."""
+    """Return the statements that store a layout in a table for all later writers.
+
+    Empty if it is stored already.
+    """
     present, said = snapshot.metadata.properties, []
     if sort_order_of(snapshot) != [str(key) for key in keys]:
-        # It sets the way of distribution, too.
+        # This statement also sets the distribution mode.
         order = f"ORDERED BY {', '.join(map(str, keys))}" if keys else "UNORDERED"
         said.append(f"ALTER TABLE {table} WRITE {order}")
         present = {**present, DISTRIBUTION: "range" if keys else "none"}
@@ -130,13 +140,16 @@ def statements(
 def creation(
     table: str, columns: str, partition_by: Sequence[PartitionTransform], properties: Mapping[str, str]
 ) -> str:
-    """Return the statement that makes a table."""
+    """Return the statement that creates a table."""
     by = f" PARTITIONED BY ({', '.join(each.sql('') for each in partition_by)})" if partition_by else ""
     return f"CREATE TABLE {table} ({columns}) USING iceberg{by} TBLPROPERTIES ({listed_properties(properties)})"
 
 
 def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
-    """Return the keys of the table's sort order as SQL; of a transform, which no layout has, its text."""
+    """Return the keys of the table's sort order as SQL.
+
+    A transform, which no layout has, is returned as its text.
+    """
     metadata = snapshot.metadata
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     keys = []
@@ -151,10 +164,10 @@ def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
 
 
 def listed_properties(properties: Mapping[str, str]) -> str:
-    """Return properties as SQL has them."""
+    """Return properties in SQL syntax."""
     return ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
 
 
 def sql_text(value: str) -> str:
-    """Return a text as a literal of Spark SQL."""
+    """Return a string literal of Spark SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

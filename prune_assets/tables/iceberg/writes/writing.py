@@ -1,7 +1,8 @@
-"""Write a DataFrame into an Iceberg table: its catalog gives it the layout, Iceberg writes and commits the files.
+"""Write a DataFrame to an Iceberg table.
 
-Rows come to Iceberg in the order of the layout, as other formats have it, so its own distribution is switched off for
-the write. The table keeps the layout as properties and sort order, for whoever writes to it later.
+The layout is stored in the table; Iceberg writes and commits the files. Rows are passed to Iceberg in the order of the
+layout, as for other formats, so Iceberg's own distribution is disabled for the write. The table stores the layout as
+properties and sort order for later writers.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.writes.partition_by import PartitionTransform
     from prune_assets.tables.writes.write_options import WriteLayout
 
-# Rows come arranged, and files are cut already: a limit would part one that comes out a little larger.
+# Rows are arranged and divided into files already; a size limit would split a file that is a little larger.
 _OPTIONS = {
     "use-table-distribution-and-ordering": "false",
     "target-file-size-bytes": str(1 << 50),
@@ -64,7 +65,10 @@ _OUTSIDE = "prune-assets: a row outside of where"
 
 @dataclass(frozen=True, slots=True)
 class _Arranged:
-    """Rows in the order of the layout, `bound` to them, and the properties of their table."""
+    """Rows in the order of the layout `bound`.
+
+    `properties`, `removed`: table properties to set and to remove.
+    """
 
     frame: DataFrame
     bound: WriteLayout
@@ -73,7 +77,7 @@ class _Arranged:
 
 
 def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResult:
-    """Write and commit, as `write` says, then prove what was written."""
+    """Write and commit, as `write` describes, then check the written files."""
     spark, layout = df.sparkSession, request.layout
     name = table if request.entry is None else request.entry.name
     check_installed(name, to_write=True)
@@ -129,7 +133,7 @@ def _condition(where: str | Column) -> Column:
 
 
 def _held_to(frame: DataFrame, where: str | Column | None) -> DataFrame:
-    """Return a frame whose rows raise an error where they are none of those that are replaced."""
+    """Return a frame whose rows raise an error if `where` does not select them."""
     from pyspark.sql import functions as fn
 
     if where is None:
@@ -151,7 +155,7 @@ def _arranged(
     layout = replace(request.layout, partition_by=names)
     bound = bind_layout(parted.schema, layout, case_sensitive=semantics_of(frame.sparkSession).case_sensitive)
     arranged, options = arrange(parted, layout, bound)
-    # Where all rows go, so do the filters that were made for them.
+    # If all rows are replaced, the existing bloom filter properties are not kept either.
     stay = before is not None and (request.mode != "overwrite" or request.where is not None)
     present = before.metadata.properties if before is not None and stay else {}
     spelled = replace(request.layout, bloom=bound.bloom)
@@ -170,7 +174,10 @@ def _give_layout(
     arranged: _Arranged,
     before: IcebergSnapshot | None,
 ) -> IcebergSnapshot:
-    """Make the table, or change what differs of its properties and order; return it as it is then."""
+    """Create the table, or update its properties and sort order.
+
+    Returns its new state.
+    """
     spark = frame.sparkSession
     if before is None:
         spark.sql(creation(named.table, column_definitions(frame.schema), transforms, arranged.properties))
@@ -182,7 +189,10 @@ def _give_layout(
 
 
 def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table: IcebergSnapshot) -> tuple[int, str]:
-    """Write and commit the rows; return how many passed, and what the snapshot has for its id."""
+    """Write and commit the rows.
+
+    Returns the number of rows and the write id of the snapshot.
+    """
     from pyspark.sql import functions as fn
 
     write_id, version = uuid4().hex, _version(table)
@@ -190,7 +200,7 @@ def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table
     if sort_order_of(table):
         options["output-sort-order-id"] = str(table.metadata.default_sort_order_id)
     if request.mode != "append" and version is not None:
-        # What was committed meanwhile is not replaced unseen.
+        # A concurrent commit must not be replaced unseen.
         options |= {"isolation-level": "serializable", "validate-from-snapshot-id": str(version)}
     passed = observation(frame)
     writer = frame.observe(passed, fn.count(fn.lit(1)).alias("rows")).writeTo(named.table)
@@ -206,14 +216,14 @@ def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table
 
 
 def _drop_if_empty(name: str, spark: SparkSession, named: NameInSession) -> None:
-    """Remove the table that was made for rows that did not come."""
+    """Drop a new table if its first write failed."""
     if exists_in_session(name, spark) and _version(snapshot_in_session(name, spark)) is None:
         spark.sql(f"DROP TABLE {named.table}")
 
 
 @contextmanager
 def _naming_conflicts(name: str) -> Iterator[None]:
-    """Turn what Iceberg says of a commit that it refuses into one line; any other error stays."""
+    """Convert Iceberg's errors about refused commits to one-line errors; other errors are kept."""
     from pyspark.errors import PySparkException
 
     try:
@@ -246,7 +256,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table of Iceberg that its catalog takes for another."""
+    """Refuse an Iceberg table that its catalog lists in another format."""
     if entry.format != "iceberg" and is_iceberg(entry.location):
         raise UnsupportedFeature(
             f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
@@ -274,7 +284,7 @@ WRITING = Writing(
 
 
 def column_definitions(schema: StructType) -> str:
-    """Return the columns of a schema; all of them take nulls.
+    """Return the column definitions of a schema, all nullable.
 
     >>> from pyspark.sql.types import LongType, StructType
     >>> column_definitions(StructType().add("id", LongType()).add("a b", StructType().add("c", LongType())))
