@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from parquet_core.pruning.known_levels import Status
+from parquet_core.pruning.known_levels import Status  # noqa: TC001 - the JSON schema is made of its type
 
 SCHEMA = "skip-report/1"
 
