@@ -276,7 +276,7 @@ def snapshot_text(snapshot: TableSnapshot) -> str:
     if snapshot.pro_rata:
         parts.append("bytes of unopened files are estimated for the columns read")
     if snapshot.timestamp is not None:
-        parts.append(f"committed {snapshot.timestamp}")
+        parts.append(f"committed at {snapshot.timestamp}")
     return "; ".join([*parts, *snapshot.notes])
 
 

@@ -36,7 +36,7 @@ def test_a_partition_has_a_file_of_its_own(tmp_path):
 
 
 def test_only_applications_that_are_asked_for_count(tmp_path):
-    log = Path(__file__).parents[1] / "workload" / "logs" / "spark-4.3.zstd"
+    log = Path(__file__).parents[1] / "advisor" / "workload" / "logs" / "spark-4.3.zstd"
     counts = [
         materialize(build_workload_asset("queries", log, workloads=tmp_path, app=app))["prune/queries"].value
         for app in ("nightly*", "other")

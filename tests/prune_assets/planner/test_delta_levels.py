@@ -144,7 +144,7 @@ def test_the_report_survives_json_and_shows_the_version_in_every_form(partitione
     commit = Path(partitioned.path, "_delta_log", f"{0:020}.json")
     committed = dt.datetime.fromtimestamp(commit.stat().st_mtime_ns // 1_000_000 / 1000, dt.UTC)
     assert dt.datetime.fromisoformat(report.table_snapshot.timestamp) == committed
-    assert f"committed {report.table_snapshot.timestamp}" in report.to_html()
+    assert f"committed at {report.table_snapshot.timestamp}" in report.to_html()
     assert "Version    0: 4 files, 2 opened" in str(report)
     assert "Version 0: 4 files, 2 opened" in report.to_html()
     assert "File statistics" in report.to_html()

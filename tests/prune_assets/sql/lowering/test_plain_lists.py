@@ -163,7 +163,7 @@ def test_row_groups_without_a_listed_value_are_skipped(table):
 
 def test_no_step_is_taken_for_each_value(table, monkeypatch):
     """From the text to the whole report: neither a token nor a node is made for a value of a plain list."""
-    monkeypatch.setattr("prune_assets.sql.syntax.nodes.In.listed", lambda _: pytest.fail("a node for each value"))
+    monkeypatch.setattr("prune_assets.sql.syntax.nodes.ListTest.listed", lambda _: pytest.fail("a node for each value"))
     for where in (f"k IN ({NEAR})", f"s NOT IN ({TEXTS})", f"k IN ({NEAR}) AND x > 0", f"x = 1 OR s IN ({TEXTS})"):
         assert len(tokenize(where)) < 12
         made = pr.plan(table, where=where)
