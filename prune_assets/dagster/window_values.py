@@ -1,4 +1,4 @@
-"""Time windows of partitions as ranges of column values, also where the clocks of a zone change."""
+"""Convert time windows of partitions to ranges of column values, also across clock changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class WindowValues:
-    """The values from `low` up to `high` that rows of a time window have; `type`: the Arrow type of both.
+    """Column values of a time window, from `low` (included) to `high` (excluded); `type`: Arrow type of both.
 
-    `repeated`: the local times that a zone shows twice, if rows with such times may belong to another window. None if
-    every row belongs to this window.
+    `repeated`: range of local times that the zone shows twice, if rows with such times may belong to another window.
+    None if every row in the range belongs to this window.
     """
 
     low: Any
@@ -59,17 +59,17 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
 
 
 def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
-    """Return a date, and instants late on that day: a window may begin after midnight."""
+    """Return a date, and two instants at the end of that day, since a window may begin after midnight."""
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
 
 def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
-    """Return an instant; none for a text without a zone, which only its writer knows."""
+    """Return an instant; no instant for a string without a zone, whose zone is unknown."""
     return value, [value] if value.tzinfo is not None else []
 
 
 def _of_local_time(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
-    """Return a local time, and the instants that it may be: two if the clocks show it twice."""
+    """Return a local time, and the instants that it may denote: two different ones if the clocks show it twice."""
     local = value.replace(tzinfo=None)
     return local, _both_passes(local, zone)
 
@@ -80,17 +80,17 @@ def _both_passes(local: datetime, zone: ZoneInfo) -> list[datetime]:
 
 @dataclass(frozen=True, slots=True)
 class TimeType:
-    """A type of partition columns of time windows.
+    """Conversions between time windows and one type of partition column.
 
-    `values_of`: the values of a window. `instants_of`: a parsed value in the form of `values_of`, and instants; each
-    window that has the value has one of the instants.
+    `values_of`: returns the values of a window. `instants_of`: returns a parsed value in the form of `values_of`, and
+    instants; every window that contains the value contains one of the instants.
     """
 
     values_of: Callable[[dg.TimeWindow], WindowValues]
     instants_of: Callable[[datetime, ZoneInfo], tuple[Any, list[datetime]]]
 
 
-# By Spark's names.
+# Keyed by Spark's type names.
 TIME_TYPES = {
     "date": TimeType(_dates, _of_date),
     "timestamp": TimeType(_instants, _of_instant),
@@ -113,7 +113,7 @@ def _local(time: datetime) -> datetime:
 
 
 def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
-    """Return the period of local times around a time that its zone shows twice; None if it shows the time once."""
+    """Return the range of local times around `time` that its zone shows twice; None if it shows `time` once."""
     shift = _set_back(time)
     if not shift:
         return None
@@ -132,5 +132,5 @@ def _set_back(time: datetime) -> timedelta:
 
 
 def _second_pass(repeated: tuple[datetime, datetime], near: datetime) -> datetime:
-    """Return the instant when the repeated period begins for the second time."""
+    """Return the instant at which the repeated period begins for the second time."""
     return repeated[0].replace(tzinfo=near.tzinfo, fold=1).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""A workload without its constants: each is replaced by its rank, so that equal and ordered ones stay so."""
+"""Replace the constants of a workload by ranks, which preserves equality and order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _FIRST_DAY = dt.date(2000, 1, 1)
 
 
 def redacted(workload: Workload) -> Workload:
-    """Return the workload with ranks for constants, among those of a table that are of one kind.
+    """Return the workload with each constant replaced by its rank among the table's constants of the same kind.
 
-    Texts become `'r0001'`, numbers and dates the first ones: their number is known then, and nothing else of them.
+    Strings become `'r0001'`, numbers and dates the first of their kind. The result reveals the number of distinct
+    constants and their order, and nothing else of them.
 
     >>> from prune_assets.advisor.workload.declared import workload_of_predicates
     >>> found = redacted(workload_of_predicates("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
@@ -70,7 +71,7 @@ def _ranked(kind: str, rank: int, count: int) -> str:
 
 
 def _value(text: str) -> Decimal:
-    """Return what numbers are sorted by; texts are by themselves."""
+    """Return the sort key of a constant: its number, 0 for other constants, which sort by text."""
     try:
         return Decimal(text.rstrip("LlSsYyDdFfBb"))
     except InvalidOperation:

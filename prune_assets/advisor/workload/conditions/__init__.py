@@ -1,1 +1,1 @@
-"""Conditions as Spark's plans print them, with unquoted constants, back into SQL; what is ambiguous is refused."""
+"""Translate conditions that Spark's plans print, with unquoted constants, back into SQL; refuse ambiguous text."""

@@ -1,1 +1,1 @@
-"""Spark's event logs: found, decompressed, read line by line, and turned into the scans that ran."""
+"""Find and decompress Spark's event logs, read them line by line, and return the scans that ran."""
