@@ -1,7 +1,7 @@
-"""Airflow: operators that write tables with a layout, prove it and report what predicates skip; a sensor, an asset.
+"""Airflow operators that write tables with a layout, prove it and report skipped data; a sensor and an asset.
 
-The public names resolve on first use. A module imports airflow.sdk and the standard library alone where it begins, as
-Airflow parses DAG files again and again; whatever a task needs, it imports when it runs. Nothing here imports dagster.
+Public names are imported on first use. At module level these modules import only airflow.sdk and the standard library,
+because Airflow parses DAG files repeatedly; a task imports everything else when it runs. Nothing here imports dagster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`prune doctor`: what this installation uses and lacks; or an interrupted write of a table, finished."""
+"""`prune doctor`: examine this installation, or finish an interrupted write of a table."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
 
 
 def recovered_text(table: str, done: Recovered, trials: Sequence[str] = ()) -> str:
-    """Render how a table was repaired, as one line."""
+    """Render the repairs of a table as one line."""
     actions = []
     if done.added or done.removed:
         added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
@@ -107,7 +107,7 @@ def _name(path: str) -> str:
 
 
 def examination_text(examination: Diagnosis) -> str:
-    """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
+    """Render a diagnosis as aligned lines, problems and their remedies last; in colour for a terminal."""
     from rich.table import Table
     from rich.text import Text
 

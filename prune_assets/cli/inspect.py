@@ -1,4 +1,4 @@
-"""`prune inspect`: the metadata of a file or a table, page indexes and bloom filters included."""
+"""`prune inspect`: show the metadata of a file or a table, including page indexes and bloom filters."""
 
 from __future__ import annotations
 

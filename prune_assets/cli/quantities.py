@@ -12,18 +12,18 @@ from parquet_core.quantities import bytes_of, share_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The type of an option that names a file to write, and of one that names a file or folder to read.
+# Types of options that name a file to write, and a file or folder to read.
 WRITTEN_FILE = click.Path(dir_okay=False, path_type=Path)
 READ_PATH = click.Path(path_type=Path)
 
 
 def budget_option(description: str) -> Callable[..., Any]:
-    """Return the option `--budget`, whose value is a number of bytes; UsageError for what is no size."""
+    """Return the option `--budget`, whose value is a number of bytes; UsageError for an invalid size."""
     return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
 def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the word of click
-    """Return an option whose value is the path of a file; `name`: the parameter that it is given to."""
+    """Return an option whose value is the path of a file; `name`: name of the parameter."""
     return click.option(option, name, type=type, metavar="FILE", help=description)
 
 
