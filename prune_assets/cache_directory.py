@@ -17,7 +17,10 @@ BYTES_VARIABLE = "PRUNE_CACHE_BYTES"
 
 
 def cache_directory() -> Path:
-    """Return the directory in PRUNE_CACHE_DIR, or the user's cache directory; it need not exist yet."""
+    """Return the directory in PRUNE_CACHE_DIR, or the user's cache directory.
+
+    It need not exist yet.
+    """
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()

@@ -35,7 +35,10 @@ def install_command(extra: str) -> str:
 
 
 def is_installed(package: str) -> bool:
-    """True if a package can be imported; a directory of this name without code does not count."""
+    """True if a package can be imported.
+
+    A directory of this name without code does not count.
+    """
     if package in sys.modules:
         return sys.modules[package] is not None
     spec = find_spec(package)
@@ -65,7 +68,9 @@ def missing_package(module: str, *, user: str | None = None, otherwise: str | No
 
 
 def explained_import(error: Exception) -> Exception:
-    """Return a MissingPackage if an optional package could not be imported; return every other error unchanged.
+    """Return a MissingPackage if an optional package could not be imported.
+
+    Return every other error unchanged.
 
     >>> print(explained_import(ModuleNotFoundError("No module named 'pyspark'", name="pyspark")))
     pyspark is not installed; run pip install 'prune-assets[spark]'

@@ -60,8 +60,9 @@ def report_layout(
     prefix: str = "",
     asset_key: str | Sequence[str] | None = None,
 ) -> bool:
-    """Prove the layout of a table and report its checks; return True if all passed.
+    """Prove the layout of a table and report its checks.
 
+    Return True if all passed.
     With `pipes` an open PipesContext:
 
     >>> import prune_assets as pr

@@ -1,4 +1,7 @@
-"""Advise the layout that reads the fewest bytes for a workload, from metadata and a sample; Spark is not needed."""
+"""Advise the layout that reads the fewest bytes for a workload, from metadata and a sample.
+
+Spark is not needed.
+"""
 
 from __future__ import annotations
 
@@ -351,7 +354,10 @@ def _unsupported(queries: Sequence[Query]) -> tuple[UnsupportedPart, ...]:
 def _bytes_of_queries(
     queries: Sequence[Query], then: NDArray[np.float64], share: NDArray[np.float64]
 ) -> tuple[QueryBytes, ...]:
-    """Return the bytes of each query today and in a layout; `share`: minimum share of its bytes that it selects."""
+    """Return the bytes of each query today and in a layout.
+
+    `share`: minimum share of its bytes that it selects.
+    """
     least = np.minimum(share * [query.whole for query in queries], then)
     return tuple(
         QueryBytes(query.where, query.runs, query.today, round(bytes_), min(query.today, round(lowest)), query.whole)
@@ -445,7 +451,10 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample to compare; empty if the sample is the whole table or too small."""
+    """Return parts of the sample to compare.
+
+    Empty if the sample is the whole table or too small.
+    """
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
         return []

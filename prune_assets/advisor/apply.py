@@ -102,7 +102,10 @@ def is_full(layout: LayoutSpec, budget: int | None) -> bool:
 
 
 def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: RankedLayout, budget: int) -> str:
-    """Return why a layout does not fit the budget, and the next step; "" if it fits."""
+    """Return why a layout does not fit the budget, and the next step.
+
+    "" if it fits.
+    """
     full = is_full(best.layout, budget)
 
     def forecast(budget: int | None) -> OptimizeResult:

@@ -33,7 +33,10 @@ _MOST_RUNS = 12
 
 
 class Followed(NamedTuple):
-    """Result of following advice; `applied`: None if the layout stays, `why`: the reason or the result."""
+    """Result of following advice.
+
+    `applied`: None if the layout stays, `why`: the reason or the result.
+    """
 
     applied: AppliedAdvice | None
     why: str
@@ -70,7 +73,10 @@ def follow_advice(
 
 
 def why_not(advice: LayoutAdvice) -> str:
-    """Return why advice is not followed automatically; "" if it is certain and saves much."""
+    """Return why advice is not followed automatically.
+
+    "" if it is certain and saves much.
+    """
     best = advice.advised
     if best is None:
         return advice.verdict

@@ -1,4 +1,7 @@
-"""Candidate layouts, with the reasons for trying them; keys are columns that the workload filters on."""
+"""Candidate layouts, with the reasons for trying them.
+
+Keys are columns that the workload filters on.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,9 @@ _TASKS, _LEAST_SPLIT = 8, 4 << 20
 
 
 def row_group_bytes_for(table_bytes: float) -> int:
-    """Return a row group size that lets Spark tasks share a table; the default for a large table.
+    """Return a row group size that lets Spark tasks share a table.
+
+    The default for a large table.
 
     >>> [row_group_bytes_for(size << 20) >> 20 for size in (7, 34, 140, 1_000)]
     [32, 4, 16, 32]
@@ -105,7 +110,10 @@ def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
-    """Simulate orders of rows, fewest bytes first; `say`: describes how much of the workload filters on a column."""
+    """Simulate orders of rows, fewest bytes first.
+
+    `say`: describes how much of the workload filters on a column.
+    """
     usual = usual_keys(workspace.queries, columns)
     as_it_lies = Candidate(base, "rows stay in their order; files of the target size, with page indexes")
     tried = [try_out(workspace, as_it_lies)]

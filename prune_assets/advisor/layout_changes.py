@@ -32,8 +32,9 @@ _NAME = re.compile(r"[0-9]{4}\.json")
 
 
 class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A layout that a table was changed to, and the declared layout at that time; `title`: the layout in a few words.
+    """A layout that a table was changed to, and the declared layout at that time.
 
+    `title`: the layout in a few words.
     `before`, `promised`: bytes that one run of the workload read before, and is promised to read.
     """
 
@@ -47,7 +48,10 @@ class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> str:
-    """Return the directory of a table; UnsupportedFeature if only its catalog knows which files belong to it."""
+    """Return the directory of a table.
+
+    UnsupportedFeature if only its catalog knows which files belong to it.
+    """
     target = find_target(table, spark)
     if target.format.by_catalog_alone:
         raise UnsupportedFeature(
@@ -58,7 +62,10 @@ def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> st
 
 
 def last_change(location: str) -> tuple[int, LayoutChange | None]:
-    """Return the number of changes of a table and the last change; MalformedFile if its record is unreadable."""
+    """Return the number of changes of a table and the last change.
+
+    MalformedFile if its record is unreadable.
+    """
     files = list_directory(f"{location.rstrip('/')}/{_DIRECTORY}", _NAME)
     if not files:
         return 0, None
@@ -72,7 +79,10 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 
 
 def note_change(location: str, number: int, change: LayoutChange) -> bool:
-    """Record a change after the first `number` ones; False if another run has recorded one in the meantime."""
+    """Record a change after the first `number` ones.
+
+    False if another run has recorded one in the meantime.
+    """
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
     return put_unique(f"{directory}/{number + 1:04d}.json", msgspec.json.encode(change))

@@ -55,7 +55,10 @@ class Asked(NamedTuple):
 
 
 def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
-    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
+    """Evaluate conditions on the values of a column.
+
+    None for a condition that depends on more than values.
+    """
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
@@ -107,7 +110,10 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
-    """Return the `rows` of chosen values, at most about `_MOST_ROWS`; `ends`: end of each value's rows in `rows`."""
+    """Return the `rows` of chosen values, at most about `_MOST_ROWS`.
+
+    `ends`: end of each value's rows in `rows`.
+    """
     values = np.flatnonzero(chosen)
     of_value = np.diff(ends, prepend=0)[values]
     before = np.cumsum(of_value) - of_value
@@ -119,7 +125,10 @@ def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
 
 
 def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
-    """Draw two random rows of each value, for at most `_MOST_PAIRS` values; `first`: start of each value in `rows`."""
+    """Draw two random rows of each value, for at most `_MOST_PAIRS` values.
+
+    `first`: start of each value in `rows`.
+    """
     random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
     if not len(several):
         return np.zeros((0, 2), np.int64)
@@ -158,7 +167,10 @@ def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | 
 
 
 class _Spread(NamedTuple):
-    """The distribution of a column over row groups; `apart`: the share of equal pairs in different row groups."""
+    """The distribution of a column over row groups.
+
+    `apart`: the share of equal pairs in different row groups.
+    """
 
     cut: Cut
     often: Numbers
@@ -224,7 +236,9 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
 
 
 def dictionary_pays(rows: float, values: float, entry: float) -> bool:
-    """True if a dictionary and its indexes take fewer bytes than the plain values; `entry`: bytes of a value.
+    """True if a dictionary and its indexes take fewer bytes than the plain values.
+
+    `entry`: bytes of a value.
 
     >>> dictionary_pays(20_000, 1_000, 8.0), dictionary_pays(20_000, 19_000, 8.0)
     (True, False)
@@ -263,7 +277,10 @@ def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
-    """Return the distinct values per row if frequencies follow a gamma distribution; large `evenness`: equal ones."""
+    """Return the distinct values per row if frequencies follow a gamma distribution.
+
+    Large `evenness`: equal ones.
+    """
     found: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
     return found
 

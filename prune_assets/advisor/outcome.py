@@ -100,7 +100,10 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
 
 
 def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
-    """Read a file that `prune advise --keep` wrote. Raises WrongUse if the file is not advice."""
+    """Read a file that `prune advise --keep` wrote.
+
+    Raises WrongUse if the file is not advice.
+    """
     try:
         return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
     except OSError as error:
@@ -147,7 +150,10 @@ def _form(where: str) -> str:
 
 
 def _known(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
-    """Return the promises by the normal form of their shapes; advice of older versions may have several per form."""
+    """Return the promises by the normal form of their shapes.
+
+    Advice of older versions may have several per form.
+    """
     together: dict[str, list[PromisedShape]] = {}
     for one in promised:
         together.setdefault(same_shape(one.shape), []).append(one)
@@ -173,7 +179,10 @@ def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
 
 
 def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
-    """Return the total that the runs would have read before, and the total they read; None if unknown."""
+    """Return the total that the runs would have read before, and the total they read.
+
+    None if unknown.
+    """
     now = _a_run(shapes, what)
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
 

@@ -59,8 +59,9 @@ _FULL = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A predicate that ran `runs` times; `today`, `whole`: planned bytes today, and all bytes of its columns.
+    """A predicate that ran `runs` times.
 
+    `today`, `whole`: planned bytes today, and all bytes of its columns.
     `rows`: rows planned today. `parts`: leaves of the predicate, followed by auxiliary leaves. `unsupported`: the
     leaves that do not prune in any layout.
     """
@@ -139,13 +140,18 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
 
 
 def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
-    """Read a dictionary and return its number of entries; 0 if it cannot be read."""
+    """Read a dictionary and return its number of entries.
+
+    0 if it cannot be read.
+    """
     (values,) = index.dictionaries.read(column, np.array([position]))
     return 0.0 if isinstance(values, str) else float(len(values))
 
 
 def _pays(entries: float, rows: float, entry: float) -> bool:
-    """Return True if parquet-java would make a dictionary, based on the first page. Other writers always make one.
+    """Return True if parquet-java would make a dictionary, based on the first page.
+
+    Other writers always make one.
 
     >>> _pays(1_000, 1_000_000, 8.0), _pays(131_072, 400_000, 8.0)
     (True, False)
@@ -157,7 +163,10 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
 def queries_of(
     table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
 ) -> list[Query]:
-    """Plan the predicates of shapes on the table; count predicates that no longer fit it in `skipped`."""
+    """Plan the predicates of shapes on the table.
+
+    Count predicates that no longer fit it in `skipped`.
+    """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
         raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
@@ -199,7 +208,10 @@ def _planned(
 
 
 def _unsupported(leaf: Leaf) -> Unsupported | None:
-    """Return the condition that a leaf cannot prune by; None if it prunes in some layout."""
+    """Return the condition that a leaf cannot prune by.
+
+    None if it prunes in some layout.
+    """
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part if leaf.test.limits else None
     return leaf if isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS else None

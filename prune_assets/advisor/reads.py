@@ -35,7 +35,10 @@ class WorkloadReads(NamedTuple):
 def workload_reads(
     location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None = None
 ) -> WorkloadReads:
-    """Plan a workload on the current table; all zero if the workload has no query on the table."""
+    """Plan a workload on the current table.
+
+    All zero if the workload has no query on the table.
+    """
     return retry_on_stale_listing(lambda: _once(location, workload, session))
 
 

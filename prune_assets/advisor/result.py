@@ -74,8 +74,9 @@ class PromisedShape:
 
 @dataclass(frozen=True, slots=True)
 class RankedLayout:
-    """A layout and the bytes that one run of the workload reads; `low`, `high`: limits of the sampling error.
+    """A layout and the bytes that one run of the workload reads.
 
+    `low`, `high`: limits of the sampling error.
     `why`: why it was tried. `twice_as_dear`: share of the runs that would read at least twice their bytes of today.
     `refused`: why `optimize` cannot make this layout, so that it needs a new table; "" if it can.
     """
@@ -92,7 +93,9 @@ class RankedLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutAdvice:
-    """The layout that reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` returns its YAML.
+    """The layout that reads the fewest bytes for a workload.
+
+    `print` shows it, `layout_yaml()` returns its YAML.
 
     >>> import random, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -155,7 +158,10 @@ class LayoutAdvice:
             raise WrongUse(f"{source}: no advice ({error}); keep one with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
-        """Return the advised layout as a `layout.yaml`, with a reason for each key; "" if no layout is advised."""
+        """Return the advised layout as a `layout.yaml`, with a reason for each key.
+
+        "" if no layout is advised.
+        """
         if self.advised is None:
             return ""
         lines = [f"# {_one_line(self.verdict)}"]

@@ -64,8 +64,9 @@ def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -
 def encoded_rows(
     table: Table, queries: Sequence[Query], keys: Sequence[Path], costs: Mapping[Path, ColumnCost]
 ) -> EncodedRows | None:
-    """Read blocks of whole rows, to measure their bytes in the order of each layout; None if no column can be read.
+    """Read blocks of whole rows, to measure their bytes in the order of each layout.
 
+    None if no column can be read.
     For wide tables only the largest columns are read, since each is encoded for each layout.
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
@@ -86,7 +87,10 @@ def encoded_rows(
 
 
 def sampled_rows(table: Table, most: int) -> pa.Table:
-    """Return blocks of whole rows, evenly spread, about `most` rows; UnsupportedFeature names an unreadable column."""
+    """Return blocks of whole rows, evenly spread, about `most` rows.
+
+    UnsupportedFeature names an unreadable column.
+    """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
 
@@ -133,7 +137,10 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
 
 
 def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
-    """Return blocks of rows, evenly spread over all row groups; all rows if there are at most `most`."""
+    """Return blocks of rows, evenly spread over all row groups.
+
+    All rows if there are at most `most`.
+    """
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())
     block = length if total > most else max(total, 1)

@@ -55,7 +55,10 @@ class Workspace:
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
-        """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
+        """Return a workspace for a part of the sample.
+
+        A rough one uses the present sizes of columns.
+        """
         if sample is self.sample and not is_rough:
             return self
         return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
@@ -76,7 +79,10 @@ class Workspace:
                     of_column.append(part)
 
     def ordered(self, layout: LayoutSpec) -> OrderedSample:
-        """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
+        """Return the sample in the order of a layout.
+
+        The orders of the last few layouts are cached.
+        """
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:
             while len(self._ordered) >= _ORDERS:
@@ -85,7 +91,10 @@ class Workspace:
         return self._ordered[key]
 
     def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
-        """Return the cut rows of a layout and the bounds of its pages; the last result is cached."""
+        """Return the cut rows of a layout and the bounds of its pages.
+
+        The last result is cached.
+        """
         # Bloom filters limit the rows of a row group.
         key = repr((replace(layout, bloom={}, dictionary={}), layout.rows_of_row_group(self.sample.total)))
         if key not in self._bounds:

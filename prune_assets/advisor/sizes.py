@@ -79,7 +79,10 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
-    """Return how parquet-java would encode a sampled column; it decides by the values of a first page."""
+    """Return how parquet-java would encode a sampled column.
+
+    It decides by the values of a first page.
+    """
     group, page = (
         _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
         for rows, most in _rows_of(cut, layout)
@@ -106,7 +109,10 @@ def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
 
 
 def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
-    """Return several runs of adjacent rows in an order; `share`: length of each as a share of the rows."""
+    """Return several runs of adjacent rows in an order.
+
+    `share`: length of each as a share of the rows.
+    """
     rows = min(max(1, round(share * len(order))), len(order))
     return [order[start : start + rows] for start in _evenly(len(order) - rows)]
 
@@ -117,7 +123,10 @@ def _evenly(last: int) -> list[int]:
 
 
 class _SampleValues(NamedTuple):
-    """Number of rows with a value in a row group or page, and of their distinct values; nulls are not encoded."""
+    """Number of rows with a value in a row group or page, and of their distinct values.
+
+    Nulls are not encoded.
+    """
 
     rows: float
     values: float
@@ -143,7 +152,10 @@ def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np
 
 
 def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleValues, entry: float) -> Coded:
-    """Return whether a writer keeps the dictionary of a column; `entry`: bytes of an entry."""
+    """Return whether a writer keeps the dictionary of a column.
+
+    `entry`: bytes of an entry.
+    """
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
         return Coded(group.values, is_coded=False)
@@ -171,7 +183,10 @@ class _Encoded(NamedTuple):
 
 
 class _Codes(NamedTuple):
-    """Codes of a column's `distinct` values, -1 for null; `entry`: bytes of a dictionary entry for strings, else 0."""
+    """Codes of a column's `distinct` values, -1 for null.
+
+    `entry`: bytes of a dictionary entry for strings, else 0.
+    """
 
     codes: NDArray[np.int64]
     distinct: int
@@ -208,7 +223,10 @@ class EncodedRows:
     _distinct: dict[Path, float] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
-        """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
+        """Return the sizes of columns in a layout.
+
+        The present sizes of columns that are not in the sample.
+        """
         name, rows = _order_of(layout), cut.total / len(cut.group)
         if name not in self._orders:
             self._orders[name] = cut_of(self.keys, layout, 1.0).order
@@ -244,7 +262,10 @@ class EncodedRows:
     def _coded(
         self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
-        """Return how a column would be encoded in an order; `sampled`: None if no query filters on the column."""
+        """Return how a column would be encoded in an order.
+
+        `sampled`: None if no query filters on the column.
+        """
         name, path = key
         column = (
             self._column(path)
@@ -337,7 +358,10 @@ def page_options(layout: LayoutSpec) -> dict[str, Any]:
 
 
 def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
-    """Return the values of a column, also inside structs; None for a column in lists or maps."""
+    """Return the values of a column, also inside structs.
+
+    None for a column in lists or maps.
+    """
     values = rows.column(path[0])
     for name in path[1:]:
         if not pa.types.is_struct(values.type):

@@ -31,8 +31,9 @@ _SECONDS = 30.0
 
 @contextmanager
 def trial_folder(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder for layouts of table `name`, and remove it afterwards; first remove abandoned folders.
+    """Yield a new folder for layouts of table `name`, and remove it afterwards.
 
+    First remove abandoned folders.
     Raises OSError if the folder cannot be made.
     """
     remove_abandoned(parent, name)

@@ -39,8 +39,9 @@ _VOTES = 6
 def write_without_spark(
     rows: pa.Table, directory: Path, layout: LayoutSpec, *, table: Table, bytes_per_row: float
 ) -> None:
-    """Write rows of a table in a layout into a new directory; `bytes_per_row` determines files and row groups.
+    """Write rows of a table in a layout into a new directory.
 
+    `bytes_per_row` determines files and row groups.
     Raises UnsupportedFeature if only Spark, or a newer pyarrow, can write the layout.
     """
     _check(rows, layout)

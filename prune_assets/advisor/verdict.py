@@ -26,8 +26,9 @@ _NAMED = 10
 
 
 def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer: Sequence[QueryBytes]) -> str:
-    """Return the advice and its reason in one line; the first of the ranking is the best that may be advised.
+    """Return the advice and its reason in one line.
 
+    The first of the ranking is the best that may be advised.
     `kept`: why today's layout is kept, "" if the best is advised. `dearer`: queries that read more than twice their
     bytes in the best layout.
     """
@@ -67,7 +68,10 @@ def why_kept(
 
 
 def _needed(layout: LayoutSpec) -> float:
-    """Return the share of today's bytes below which a layout is advised; curves cost each write more than sorts."""
+    """Return the share of today's bytes below which a layout is advised.
+
+    Curves cost each write more than sorts.
+    """
     if layout.curve_by:
         return _WORTH_A_CURVE
     return WORTH_IT if layout.sort_by or layout.partition_by else _WORTH_FINER_PAGES
@@ -91,7 +95,10 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
 
 
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:
-    """Return a clause on a layout that reads much less but needs a new table; "" without such a layout."""
+    """Return a clause on a layout that reads much less but needs a new table.
+
+    "" without such a layout.
+    """
     best = min((one for one in ranking if one.refused), key=lambda one: one.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:
         return ""

@@ -52,7 +52,10 @@ class VerifiedQuery:
 
     @property
     def ratio(self) -> float:
-        """The larger of predicted and planned bytes divided by the smaller; 1 for less than a page."""
+        """The larger of predicted and planned bytes divided by the smaller.
+
+        1 for less than a page.
+        """
         few, many = sorted((self.predicted, self.planned))
         return many / max(few, 1) if many > _ONE_PAGE else 1.0
 

@@ -1,5 +1,6 @@
-"""Airflow operators that write tables with a layout, prove it and report skipped data; a sensor and an asset.
+"""Airflow operators that write tables with a layout, prove it and report skipped data.
 
+A sensor and an asset.
 Public names are imported on first use. At module level these modules import only airflow.sdk and the standard library,
 because Airflow parses DAG files repeatedly; a task imports everything else when it runs. Nothing here imports dagster.
 """

@@ -22,7 +22,10 @@ _MARKS = ("{{", "{%")
 
 
 def check_arguments(operator: BaseOperator, checks: Mapping[str, ArgumentCheck], *, rendered: bool) -> None:
-    """Raise WrongUse for a wrong argument; arguments with a template are only checked after rendering."""
+    """Raise WrongUse for a wrong argument.
+
+    Arguments with a template are only checked after rendering.
+    """
     for name, check in checks.items():
         value = getattr(operator, name)
         if rendered or name not in operator.template_fields or not is_template(value):
@@ -57,7 +60,10 @@ def path(name: str, value: object) -> None:
 
 
 def layout(_name: str, value: Any) -> None:
-    """Check a layout; the task checks a layout file that is missing or not on this machine."""
+    """Check a layout.
+
+    The task checks a layout file that is missing or not on this machine.
+    """
     from parquet_core.storage.stores import is_remote
     from prune_assets.writing.layout_file import load_layout
 
@@ -153,7 +159,10 @@ def time_zone(_name: str, value: str) -> None:
 
 
 def predicates(_name: str, value: Any) -> None:
-    """Check a mapping of names to predicates, or a list of them; the task parses their SQL."""
+    """Check a mapping of names to predicates, or a list of them.
+
+    The task parses their SQL.
+    """
     for name, where in named_predicates(value).items():
         text(f"predicates[{name!r}]", where)
 

@@ -9,7 +9,9 @@ from airflow.sdk import Asset, AssetWatcher
 
 
 def table_asset(table: str | Path, *, name: str | None = None, poke_interval: float = 60.0, **options: Any) -> Asset:
-    """Return a table as an asset; each new Delta version or change of the files is an asset event.
+    """Return a table as an asset.
+
+    Each new Delta version or change of the files is an asset event.
 
     >>> from prune_assets.airflow import table_asset
     >>> orders = table_asset("/lake/orders", name="orders", poke_interval=30)

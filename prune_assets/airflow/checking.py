@@ -21,7 +21,9 @@ MAX_SHOWN = 100
 
 
 class LayoutCheckOperator(TableOperator):
-    """Prove from the written bytes that a table has its layout; fail or warn, with a line for each finding.
+    """Prove from the written bytes that a table has its layout.
+
+    Fail or warn, with a line for each finding.
 
     >>> from prune_assets.airflow import LayoutCheckOperator
     >>> check = LayoutCheckOperator(task_id="check_orders", table="lake/orders", layout="layouts/orders.yaml")

@@ -63,7 +63,10 @@ class TableOperator(BaseOperator):
 
     @abstractmethod
     def run_on_table(self, context: Context) -> dict[str, Any]:
-        """Do the work and return its figures; the key `empty` is True if there were no rows."""
+        """Do the work and return its figures.
+
+        The key `empty` is True if there were no rows.
+        """
 
     def _judge_empty(self, figures: Mapping[str, Any]) -> None:
         line = f"{figures['table']}: {self.when_empty_line}"

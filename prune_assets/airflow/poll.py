@@ -14,8 +14,9 @@ NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 def look_again(
     table: str, before: Sequence[Any] | None, version: int | None
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """Poll a table; return its state, and the event, None if the table has not changed.
+    """Poll a table.
 
+    Return its state, and the event, None if the table has not changed.
     `before`: the previous state, None for the first poll: a fingerprint, the number of changes, and if known the
     fingerprint of each partition. `version`: the event is due once a Delta table has this version or a later one,
     whatever the previous state; WrongUse for a table without versions, or whose versions have no order, such as Iceberg

@@ -34,7 +34,10 @@ class SkipReportLink(BaseOperatorLink):
     xcom_key = "skip_report_url"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - asked in the task
-        """Return the address of the page that the task has just written; "" without a `reports_url`."""
+        """Return the address of the page that the task has just written.
+
+        "" without a `reports_url`.
+        """
         return getattr(operator, "report_url", "")
 
 

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 
 
 class TableTaskError(AirflowFailException):
-    """The task cannot succeed without a change, which the message names; Airflow does not retry it."""
+    """The task cannot succeed without a change, which the message names.
+
+    Airflow does not retry it.
+    """
 
 
 class TableNotReached(AirflowException):
-    """The storage or Spark failed; Airflow retries the task as often as its `retries` allow."""
+    """The storage or Spark failed.
+
+    Airflow retries the task as often as its `retries` allow.
+    """
 
 
 # Errors that may not recur at the next try.

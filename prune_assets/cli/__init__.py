@@ -70,7 +70,10 @@ class Commands(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import the module of a command and return the command; None if there is no such command."""
+        """Import the module of a command and return the command.
+
+        None if there is no such command.
+        """
         if cmd_name not in COMMANDS:
             return None
         command = getattr(import_module(f"prune_assets.cli.{cmd_name}"), cmd_name)
@@ -94,7 +97,10 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; an error ends the program with a line on stderr and an exit code."""
+        """Run the command.
+
+        An error ends the program with a line on stderr and an exit code.
+        """
         try:
             with _few_collections(), _ending_on_sigterm():
                 return super().invoke(ctx)

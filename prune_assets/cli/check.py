@@ -101,7 +101,10 @@ def exit_on(findings: Sequence[Finding], fail_on: str) -> None:
 
 
 def _finish_writes(table: str) -> None:
-    """Finish interrupted writes of a local table; failures are ignored, since the table is readable in any case."""
+    """Finish interrupted writes of a local table.
+
+    Failures are ignored, since the table is readable in any case.
+    """
     from parquet_core.storage import is_remote, local_path
     from prune_assets.cli.doctor import recovered_text
     from prune_assets.tables.writes.commit import recover
@@ -127,7 +130,10 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
 
 
 def findings_text(table: str, findings: Sequence[Finding]) -> str:
-    """Render findings, ordered by severity, as a table for each severity; in colour for a terminal."""
+    """Render findings, ordered by severity, as a table for each severity.
+
+    In colour for a terminal.
+    """
     from rich.console import Group
 
     return rendered(lambda console: console.print(Group(*_parts(table, findings)), highlight=False))

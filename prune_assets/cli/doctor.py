@@ -27,7 +27,10 @@ _NOT_COMPILED = "plain Python, several times slower: install a C compiler, then 
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON form of a repaired table: see `Recovered`; `trials`: abandoned folders of `prune advise --verify`."""
+    """The JSON form of a repaired table: see `Recovered`.
+
+    `trials`: abandoned folders of `prune advise --verify`.
+    """
 
     schema: str = TABLE_SCHEMA
     table: str
@@ -107,7 +110,10 @@ def _name(path: str) -> str:
 
 
 def examination_text(examination: Diagnosis) -> str:
-    """Render a diagnosis as aligned lines, problems and their remedies last; in colour for a terminal."""
+    """Render a diagnosis as aligned lines, problems and their remedies last.
+
+    In colour for a terminal.
+    """
     from rich.table import Table
     from rich.text import Text
 

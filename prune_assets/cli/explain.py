@@ -1,4 +1,7 @@
-"""`prune explain`: show the plan of a predicate, level by level; a gate for CI."""
+"""`prune explain`: show the plan of a predicate, level by level.
+
+A gate for CI.
+"""
 
 from __future__ import annotations
 

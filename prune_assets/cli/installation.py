@@ -63,7 +63,10 @@ class CacheDirectory(msgspec.Struct, frozen=True):
 
 
 class AwsProfile(msgspec.Struct, frozen=True):
-    """The AWS profile whose credentials are used for S3; `read`: True if boto3 is installed to read it."""
+    """The AWS profile whose credentials are used for S3.
+
+    `read`: True if boto3 is installed to read it.
+    """
 
     name: str
     read: bool
@@ -208,7 +211,9 @@ class Platform:
 
 
 def this_platform(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Platform | None:
-    """Return the platform of this process; None if no platform is recognized, as on a private machine.
+    """Return the platform of this process.
+
+    None if no platform is recognized, as on a private machine.
 
     >>> this_platform({"GLUE_VERSION": "5.0"}).version
     '5.0'

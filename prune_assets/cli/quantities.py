@@ -18,12 +18,18 @@ READ_PATH = click.Path(path_type=Path)
 
 
 def budget_option(description: str) -> Callable[..., Any]:
-    """Return the option `--budget`, whose value is a number of bytes; UsageError for an invalid size."""
+    """Return the option `--budget`, whose value is a number of bytes.
+
+    UsageError for an invalid size.
+    """
     return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
 def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the word of click
-    """Return an option whose value is the path of a file; `name`: name of the parameter."""
+    """Return an option whose value is the path of a file.
+
+    `name`: name of the parameter.
+    """
     return click.option(option, name, type=type, metavar="FILE", help=description)
 
 
@@ -33,7 +39,10 @@ def layout_option(description: str, *, required: bool = False) -> Callable[..., 
 
 
 def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """Return a callback that parses the value of an option; its ValueError becomes a UsageError."""
+    """Return a callback that parses the value of an option.
+
+    Its ValueError becomes a UsageError.
+    """
 
     def parsed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
         try:

@@ -75,7 +75,10 @@ def version_options(command: Command) -> Command:
 
 @contextmanager
 def showing_reads(*, always: bool) -> Iterator[None]:
-    """Show the progress of a read on a terminal's stderr; at the end the fetched bytes, there or `always`."""
+    """Show the progress of a read on a terminal's stderr.
+
+    At the end the fetched bytes, there or `always`.
+    """
     from prune_assets.reading.read_stats import read_stats
     from prune_assets.spark.progress import showing
 
@@ -104,7 +107,10 @@ def semantics_of(time_zone: str | None, spark_version: str | None = None) -> Spa
 
 
 def _check(time_zone: str) -> None:
-    """Raise WrongUse for an unknown time zone; the message names PRUNE_TIME_ZONE if it is set there."""
+    """Raise WrongUse for an unknown time zone.
+
+    The message names PRUNE_TIME_ZONE if it is set there.
+    """
     context = click.get_current_context(silent=True)
     source = None if context is None else context.get_parameter_source("time_zone")
     try:

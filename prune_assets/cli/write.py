@@ -87,7 +87,10 @@ def write(
 
 
 def _refuse_existing(table: str, table_format: str | None) -> None:
-    """Refuse a table that has rows; the check runs before Spark starts, which takes far longer."""
+    """Refuse a table that has rows.
+
+    The check runs before Spark starts, which takes far longer.
+    """
     from prune_assets.tables.opening import format_at
 
     format_ = format_at(table)

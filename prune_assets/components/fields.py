@@ -21,7 +21,10 @@ from prune_assets.writing.layout_file import load_layout
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
-    """Return the layout that a YAML file gives as keys or as a path; ValueError if it is invalid."""
+    """Return the layout that a YAML file gives as keys or as a path.
+
+    ValueError if it is invalid.
+    """
     try:
         if isinstance(given, str):
             return load_layout(context.resolve_source_relative_path(given))

@@ -192,7 +192,10 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         checks: list[dg.AssetChecksDefinition],
         optimizing: list[dg.JobDefinition],
     ) -> dict[str, Any]:
-        """Return the jobs and their schedules; a daily workload has its own job, others run before the advice."""
+        """Return the jobs and their schedules.
+
+        A daily workload has its own job, others run before the advice.
+        """
         own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]
         selection = dg.AssetSelection.assets(*together) | dg.AssetSelection.checks(*checks)

@@ -27,7 +27,10 @@ class Named:
 
 
 def _all_of(context: dg.ComponentLoadContext) -> list[Named]:
-    """Return the components of the project; empty if a component is loaded without a project, as in tests."""
+    """Return the components of the project.
+
+    Empty if a component is loaded without a project, as in tests.
+    """
     return context.component_tree.get_all_components(of_type=Named) if _path_parts(context) else []  # type: ignore[type-var]
 
 

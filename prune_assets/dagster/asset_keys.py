@@ -11,7 +11,9 @@ AssetName: TypeAlias = dg.AssetKey | str | Sequence[str]
 
 
 def asset_key_of(asset: AssetName) -> dg.AssetKey:
-    """Return the key of an asset; slashes in a string separate its parts, as in Dagster's YAML and selections.
+    """Return the key of an asset.
+
+    Slashes in a string separate its parts, as in Dagster's YAML and selections.
 
     >>> asset_key_of("sales/orders") == asset_key_of(["sales", "orders"])
     True

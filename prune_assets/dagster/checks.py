@@ -50,7 +50,9 @@ def build_layout_checks(
     partition_expr: "str | Mapping[str, str] | None" = None,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build the checks of a table's layout; they read the table's files and do not start Spark.
+    """Build the checks of a table's layout.
+
+    They read the table's files and do not start Spark.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import build_layout_checks

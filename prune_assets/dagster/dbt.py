@@ -142,7 +142,10 @@ def _prefixed(prefix: str) -> Iterator[None]:
 
 
 def _file(resource: Resource) -> str:
-    """Return the properties file of a resource, or its defining file if it has none, in parentheses; "" if unknown."""
+    """Return the properties file of a resource, or its defining file if it has none, in parentheses.
+
+    "" if unknown.
+    """
     path = str(resource.get("patch_path") or "").partition("://")[2] or resource.get("original_file_path")
     return f" ({path})" if path else ""
 
@@ -162,7 +165,10 @@ def _checked(prune: object) -> Mapping[str, Any]:
 
 
 def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
-    """Raise WrongUse for a model without files; the message names the models that it reads."""
+    """Raise WrongUse for a model without files.
+
+    The message names the models that it reads.
+    """
     materialized = (resource.get("config") or {}).get("materialized")
     if resource["resource_type"] != "model" or materialized not in _WITHOUT_FILES:
         return

@@ -82,7 +82,10 @@ def build_fleet_asset(
 
 
 def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
-    """Return the page's row of a table; `problem` holds the reason if the table cannot be read."""
+    """Return the page's row of a table.
+
+    `problem` holds the reason if the table cannot be read.
+    """
     from prune_assets.checks.health.health import check_deletes
     from prune_assets.checks.layout_proof import check
 
@@ -129,7 +132,10 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
 
 
 def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
-    """Return the bytes that the table's workload reads; a workload shared by tables is loaded once. None if unknown."""
+    """Return the bytes that the table's workload reads.
+
+    A workload shared by tables is loaded once. None if unknown.
+    """
     if kept.workload is None:
         return None
     from prune_assets.advisor.reads import workload_reads
@@ -176,7 +182,10 @@ def _history(
 
 
 def _optimized(instance: dg.DagsterInstance, key: dg.AssetKey) -> float | None:
-    """Return the time when `build_optimize_job` last rewrote files of a table; None if no event records it."""
+    """Return the time when `build_optimize_job` last rewrote files of a table.
+
+    None if no event records it.
+    """
     for record in instance.fetch_observations(key, limit=_EVENTS).records:
         rewritten = record.asset_observation and record.asset_observation.metadata.get("prune/files_rewritten")
         if rewritten and rewritten.value:

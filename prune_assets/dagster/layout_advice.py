@@ -139,7 +139,10 @@ def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
 
 
 def _ranking(advice: "LayoutAdvice") -> str:
-    """Return a Markdown table with a bar for each layout; its length shows the bytes that the queries read."""
+    """Return a Markdown table with a bar for each layout.
+
+    Its length shows the bytes that the queries read.
+    """
     lines = ["| layout | one run of the workload reads, of the columns that its queries read | |", "|---|---|---|"]
     for title, size, note in advice.bars():
         bar = "█" * max(round(_BAR * size / max(advice.whole, 1)), 1)

@@ -72,8 +72,9 @@ def layout_metadata(
 
 
 def code_references() -> dict[str, Any]:
-    """Return the place in the user's file that defines an asset; empty if a component defines it in YAML.
+    """Return the place in the user's file that defines an asset.
 
+    Empty if a component defines it in YAML.
     Without this metadata Dagster would show the function in this package.
     """
     import dagster as dg

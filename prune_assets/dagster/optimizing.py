@@ -110,7 +110,10 @@ class MaintainedTable:
         return load_materialized(self.workload or (), self.table, self.latest)
 
     def follow_advice(self, spark: "SparkSession") -> "Followed | None":
-        """Change the layout if the workload needs it; None if the table is not `automatic`."""
+        """Change the layout if the workload needs it.
+
+        None if the table is not `automatic`.
+        """
         if not self.automatic or self.budget is None:
             return None
         from prune_assets.advisor.automatic import follow_advice

@@ -207,7 +207,10 @@ class _Dimension:
 
     @cached_property
     def _keys_by_value(self) -> dict[Any, list[str]]:
-        """Keys by the value that their predicate selects; `01` and `1` select the same number."""
+        """Keys by the value that their predicate selects.
+
+        `01` and `1` select the same number.
+        """
         found = defaultdict(list)
         for key in self.partitions.get_partition_keys():
             value = value_of(self.column, self.kind, key)

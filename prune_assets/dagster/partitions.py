@@ -104,7 +104,10 @@ def _of_dimensions(
 
 
 def is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
-    """Return True if partitions are ranges of column values; a string or number column holds the partition keys."""
+    """Return True if partitions are ranges of column values.
+
+    A string or number column holds the partition keys.
+    """
     named = VALUE_TYPES.get(kind_of(kinds, column)) in {pa.string(), pa.int64()}
     return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named
 
@@ -122,7 +125,10 @@ def _literal(column: str, kind: str, key: str) -> str:
 
 
 def value_of(column: str, kind: str, key: str) -> pa.Scalar | None:
-    """Return the column value of a partition key; None if the key is invalid for the type."""
+    """Return the column value of a partition key.
+
+    None if the key is invalid for the type.
+    """
     if kind not in VALUE_TYPES:
         raise UnsupportedFeature(
             f"partition_expr: {column} is {kind}; a partition column holds dates, times, numbers or strings"

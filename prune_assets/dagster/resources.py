@@ -52,7 +52,10 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
 
 
 def session_for(context: dg.AssetExecutionContext) -> SparkSession:
-    """Return the session of a step's `spark` resource; log a warning if each step starts its own Java process."""
+    """Return the session of a step's `spark` resource.
+
+    Log a warning if each step starts its own Java process.
+    """
     executor, run = context.job_def.executor_def.name, context.run
     execution: Any = run.run_config.get("execution", {})
     in_process = "in_process" in execution.get("config", {})

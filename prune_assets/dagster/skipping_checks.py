@@ -96,7 +96,10 @@ def parse_named(name: str, where: str) -> None:
 def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
-    """Plan a predicate; return whether it skips enough, the reason if not, and the figures. Raises NoRows."""
+    """Plan a predicate.
+
+    Return whether it skips enough, the reason if not, and the figures. Raises NoRows.
+    """
     from prune_assets.planner.explain.plan import plan
     from prune_assets.spark.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics

@@ -20,8 +20,9 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class WindowValues:
-    """Column values of a time window, from `low` (included) to `high` (excluded); `type`: Arrow type of both.
+    """Column values of a time window, from `low` (included) to `high` (excluded).
 
+    `type`: Arrow type of both.
     `repeated`: range of local times that the zone shows twice, if rows with such times may belong to another window.
     None if every row in the range belongs to this window.
     """
@@ -44,7 +45,10 @@ def _instants(window: dg.TimeWindow) -> WindowValues:
 
 
 def _local_times(window: dg.TimeWindow) -> WindowValues:
-    """Return the local times of a window; the end is later than the start even if the clocks are set back."""
+    """Return the local times of a window.
+
+    The end is later than the start even if the clocks are set back.
+    """
     start, end = window.start, window.end
     last = (end.astimezone(UTC) - _TICK).astimezone(end.tzinfo)
     low, high = _local(start), max(_local(end), _local(last) + _TICK)
@@ -64,7 +68,10 @@ def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
 
 
 def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
-    """Return an instant; no instant for a string without a zone, whose zone is unknown."""
+    """Return an instant.
+
+    No instant for a string without a zone, whose zone is unknown.
+    """
     return value, [value] if value.tzinfo is not None else []
 
 
@@ -113,7 +120,10 @@ def _local(time: datetime) -> datetime:
 
 
 def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
-    """Return the range of local times around `time` that its zone shows twice; None if it shows `time` once."""
+    """Return the range of local times around `time` that its zone shows twice.
+
+    None if it shows `time` once.
+    """
     shift = _set_back(time)
     if not shift:
         return None
@@ -126,7 +136,10 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
 
 
 def _set_back(time: datetime) -> timedelta:
-    """Return by how much the clocks are set back when they show a local time twice; zero if they show it once."""
+    """Return by how much the clocks are set back when they show a local time twice.
+
+    Zero if they show it once.
+    """
     first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
     return timedelta() if first is None or second is None else max(first - second, timedelta())
 

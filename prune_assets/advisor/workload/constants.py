@@ -14,7 +14,10 @@ _LITERALS = frozenset({TokenKind.STRING, TokenKind.NUMBER, TokenKind.LIST})
 
 
 class FoundConstant(NamedTuple):
-    """A constant from `start` to `end` of a text; `kind`: the word before it, such as DATE, or STRING or NUMBER."""
+    """A constant from `start` to `end` of a text.
+
+    `kind`: the word before it, such as DATE, or STRING or NUMBER.
+    """
 
     kind: str
     start: int
@@ -50,7 +53,9 @@ def _is_operand(text: str) -> bool:
 
 
 def shape_of(sql: str) -> str:
-    """Return a predicate with `?` for each constant; a list of any length has a single `?`.
+    """Return a predicate with `?` for each constant.
+
+    A list of any length has a single `?`.
 
     >>> shape_of("day = DATE '2024-01-01' AND id IN (1, 7)")
     'day = ? AND id IN (?)'

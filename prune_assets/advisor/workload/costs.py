@@ -17,7 +17,10 @@ TIB = 1 << 40
 
 
 class TableCost(NamedTuple):
-    """Cost of the queries on one table; None if unknown. `price_a_day`: in the currency of the price."""
+    """Cost of the queries on one table.
+
+    None if unknown. `price_a_day`: in the currency of the price.
+    """
 
     table: str
     names: tuple[str, ...]
@@ -30,8 +33,9 @@ class TableCost(NamedTuple):
 
 
 def needless_bytes(totals: ScanTotals) -> int | None:
-    """Estimate the bytes read for rows that were not selected; None if rows or bytes are unknown.
+    """Estimate the bytes read for rows that were not selected.
 
+    None if rows or bytes are unknown.
     The estimate assumes that all rows have the same size.
 
     >>> needless_bytes(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))

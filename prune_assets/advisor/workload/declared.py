@@ -47,7 +47,9 @@ _WORDS = frozenset(
 def workload_of_predicates(
     table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None = None
 ) -> Workload:
-    """Return a workload of predicates on one table; `weights`: runs of each predicate, 1 by default.
+    """Return a workload of predicates on one table.
+
+    `weights`: runs of each predicate, 1 by default.
 
     >>> import prune_assets as pr
     >>> found = pr.workload_of_predicates("lake/orders", ["day = DATE '2024-01-01'", "id = 7"], weights=[10, 1])

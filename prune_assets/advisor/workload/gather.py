@@ -33,7 +33,10 @@ MOST_TEXT = 200_000
 
 
 class _Key(NamedTuple):
-    """The key of a shape. Filters that are equivalent apart from their constants have the same `form`."""
+    """The key of a shape.
+
+    Filters that are equivalent apart from their constants have the same `form`.
+    """
 
     table: str
     form: str

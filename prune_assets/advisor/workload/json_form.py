@@ -65,7 +65,10 @@ def _shape(shape: QueryShape) -> dict[str, Any]:
 
 
 def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
-    """Parse a workload from JSON; `source` names it in messages. Raises WrongUse for another document."""
+    """Parse a workload from JSON.
+
+    `source` names it in messages. Raises WrongUse for another document.
+    """
     try:
         raw = msgspec.json.decode(text)
         for shape in raw["shapes"]:

@@ -77,7 +77,10 @@ def merged(workloads: Iterable[Workload]) -> Workload:
 
 
 def _scans(shape: QueryShape) -> Iterator[RanScan]:
-    """Yield a scan for each predicate; the runs of dropped predicates are distributed over the remaining ones."""
+    """Yield a scan for each predicate.
+
+    The runs of dropped predicates are distributed over the remaining ones.
+    """
     kept = sum(one.runs for one in shape.predicates)
     totals, scale = shape.totals, shape.runs / kept if kept else 1.0
     names, applications = shape.names or ("",), shape.applications or ("",)

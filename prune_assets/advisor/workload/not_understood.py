@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 class Reason(str):
-    """A reason with its location, under which queries are counted; `plain`: the reason without its quotation.
+    """A reason with its location, under which queries are counted.
+
+    `plain`: the reason without its quotation.
 
     >>> found = Reason("line 3: no condition", "character 6: 'Ann'")
     >>> found, found.plain

@@ -12,8 +12,9 @@ ALL_COLUMNS = ("*",)
 
 
 class RanPredicate(NamedTuple):
-    """A predicate with its constants, as a WHERE in Spark SQL, and its number of runs; "" selects all rows.
+    """A predicate with its constants, as a WHERE in Spark SQL, and its number of runs.
 
+    "" selects all rows.
     `columns`: columns that these queries read; None if all queries of the shape read the same columns.
     """
 

@@ -58,7 +58,10 @@ def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - 
 
 
 def _as_bounds(node: SyntaxNode) -> SyntaxNode:
-    """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does; any other node unchanged."""
+    """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does.
+
+    Any other node unchanged.
+    """
     match node:
         case Between(value, low, high):
             return Conjunction(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))

@@ -30,7 +30,10 @@ _ONE_TABLE = "write a SELECT from each table"
 
 
 class Select(NamedTuple):
-    """A SELECT from one table. `where`: "" for all rows; `left_out`: reasons why conjuncts are missing."""
+    """A SELECT from one table.
+
+    `where`: "" for all rows; `left_out`: reasons why conjuncts are missing.
+    """
 
     table: str
     where: str
@@ -97,7 +100,10 @@ def _names(node: exp.Table | exp.Column) -> Path:
 
 
 def _qualifiers(table: exp.Table) -> list[Path]:
-    """Return the possible qualifiers of a column, longest first; an alias hides the name of the table."""
+    """Return the possible qualifiers of a column, longest first.
+
+    An alias hides the name of the table.
+    """
     if table.alias:
         return [(table.alias.lower(),)]
     names = tuple(name.lower() for name in _names(table))
@@ -105,7 +111,10 @@ def _qualifiers(table: exp.Table) -> list[Path]:
 
 
 def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
-    """Return the number of names that qualify a column; the table wins over a struct of that name, as in Spark."""
+    """Return the number of names that qualify a column.
+
+    The table wins over a struct of that name, as in Spark.
+    """
     small = tuple(name.lower() for name in path)
     return next((len(one) for one in qualifiers if len(small) > len(one) and small[: len(one)] == one), 0)
 
@@ -204,7 +213,10 @@ def on_one_line(tokens: Sequence[Token], qualifiers: Sequence[Path] = ()) -> str
 
 
 def _qualifier_at(tokens: Sequence[Token], start: int, qualifiers: Sequence[Path]) -> range:
-    """Return the token indexes of a qualifier at `start`, including its dots; empty without a qualifier."""
+    """Return the token indexes of a qualifier at `start`, including its dots.
+
+    Empty without a qualifier.
+    """
     if start and tokens[start - 1].text == ".":
         return range(0)
     path: list[str] = []

@@ -33,7 +33,10 @@ class Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _StatementLine:
-    """A line, or the part of one up to a `;`. `opened`: number of opening minus closing brackets."""
+    """A line, or the part of one up to a `;`.
+
+    `opened`: number of opening minus closing brackets.
+    """
 
     number: int
     sql: str
@@ -96,7 +99,10 @@ def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
 
 
 def _start_of_last(lines: Sequence[_StatementLine]) -> int:
-    """Return the first line of the statement that ends in the last line; the last line if the statement is one line."""
+    """Return the first line of the statement that ends in the last line.
+
+    The last line if the statement is one line.
+    """
     last = len(lines) - 1
     with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
     opened = 0

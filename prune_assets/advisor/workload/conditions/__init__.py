@@ -1,1 +1,4 @@
-"""Translate conditions that Spark's plans print, with unquoted constants, back into SQL; refuse ambiguous text."""
+"""Translate conditions that Spark's plans print, with unquoted constants, back into SQL.
+
+Refuse ambiguous text.
+"""

@@ -35,8 +35,9 @@ def is_string(kind: str | None) -> bool:
 
 
 def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
-    r"""Return a constant as a SQL literal; `kind`: Spark's name of its type, None if unknown.
+    r"""Return a constant as a SQL literal.
 
+    `kind`: Spark's name of its type, None if unknown.
     `exact`: True if the plan proves that the text is one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
@@ -99,7 +100,10 @@ def _of_type(text: str, kind: str, zone: str | None) -> str | None:
 
 
 def _timestamp(text: str, zone: str | None) -> str:
-    """Convert a local time of the session to a literal in UTC; refuse times that a clock change repeats."""
+    """Convert a local time of the session to a literal in UTC.
+
+    Refuse times that a clock change repeats.
+    """
     rules = None if zone is None else _rules(zone)
     if rules is None:
         raise NotUnderstood("the session time zone is unknown")

@@ -44,8 +44,9 @@ def parse_condition(
     types: Mapping[tuple[str, ...], str] | None = None,
     texts: Sequence[str] = (),
 ) -> SyntaxNode:
-    """Return the tree of a condition; `attributes`: column name by printed attribute, such as `id#4L`.
+    """Return the tree of a condition.
 
+    `attributes`: column name by printed attribute, such as `id#4L`.
     `types`: types of columns and fields, by path. `texts`: the strings that placeholders replace (`pushed_texts.py`).
 
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
@@ -55,7 +56,10 @@ def parse_condition(
 
 
 class _ConditionParser:
-    """A parser of one condition, with the closing bracket of each opening bracket; nodes span `start` to `end`."""
+    """A parser of one condition, with the closing bracket of each opening bracket.
+
+    Nodes span `start` to `end`.
+    """
 
     def __init__(
         self,

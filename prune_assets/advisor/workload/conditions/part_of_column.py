@@ -20,7 +20,9 @@ _MAP, _ARRAY, _STRUCT = "map<", "array<", "struct<"
 
 
 def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column | PrintedElement | None:
-    """Return the field or element that `rest` selects in a column; None if the types do not contain it.
+    """Return the field or element that `rest` selects in a column.
+
+    None if the types do not contain it.
 
     >>> types = {("s", "a-b"): "int", ("m",): "map<string,int>"}
     >>> part_of_column("s", ".a-b", types), part_of_column("m", "[k]", types)

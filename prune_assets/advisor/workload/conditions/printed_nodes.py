@@ -22,7 +22,10 @@ class PrintedElement(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintedConstant(SyntaxNode):
-    """A constant without quotes and type; `exact`: True if the plan proves that the text is a single constant."""
+    """A constant without quotes and type.
+
+    `exact`: True if the plan proves that the text is a single constant.
+    """
 
     text: str
     exact: bool = False

@@ -45,7 +45,10 @@ _PUSHED = {
 
 @dataclass(frozen=True, slots=True)
 class ScanFilter:
-    """Conjuncts as SQL, sorted; columns read; columns that joins compare; reasons why parts are left out."""
+    """Conjuncts as SQL, sorted.
+
+    Columns read; columns that joins compare; reasons why parts are left out.
+    """
 
     conjuncts: tuple[str, ...]
     columns: tuple[str, ...]
@@ -70,8 +73,9 @@ def scan_filter(
     joined_on: frozenset[str] = frozenset(),
     zone: str | None = None,
 ) -> ScanFilter:
-    """Return the filter of a scan; conjuncts that are not understood are left out, with their reasons.
+    """Return the filter of a scan.
 
+    Conjuncts that are not understood are left out, with their reasons.
     All arguments except `zone` are printed parts of the plan. `joined_on`: attributes of the scan. `applied_filters`: a
     list of conditions that the scan applies. `direct_conditions`: the `conditions` that only use columns of the scan;
     they provide the columns that a shortened `output` omits. Raises NotUnderstood.
@@ -170,7 +174,10 @@ def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, s
 
 
 def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
-    """Return the conditions of a list; an entry without a column continues the constants of the previous entry."""
+    """Return the conditions of a list.
+
+    An entry without a column continues the constants of the previous entry.
+    """
     if text is None:
         return []
     # A list that contains a line break may be cut off.

@@ -45,8 +45,9 @@ _DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 @dataclass(slots=True)
 class SqlWriter:
-    """A writer of nodes as SQL; it collects the columns, and the strings that are compared with a column.
+    """A writer of nodes as SQL.
 
+    It collects the columns, and the strings that are compared with a column.
     `types`: column types by path; `zone`: session time zone, None if unknown.
     """
 
@@ -212,7 +213,10 @@ def _sign(node: Binary) -> str:
 
 
 def _refusal(name: str) -> str:
-    """Return why a function is not translated; a name over 40 characters may be from a constant and is not quoted."""
+    """Return why a function is not translated.
+
+    A name over 40 characters may be from a constant and is not quoted.
+    """
     if name in {"dynamicpruning", "dynamicpruningexpression", "might_contain"}:
         return "a filter made at run time, from the other side of a join"
     return f"the function {name}" if len(name) <= 40 else "a function"

@@ -238,8 +238,9 @@ def _is_filtered_by_source(scan: PlannedScan) -> bool:
 
 
 def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
-    """Merge the scans of one query that differ only in their totals; the totals are added.
+    """Merge the scans of one query that differ only in their totals.
 
+    The totals are added.
     Both sides of a self-join remain if only one side has a condition.
     """
     found: dict[RanScan, ScanTotals] = {}

@@ -62,7 +62,10 @@ class ByteStream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, the rest of the block if `size` is negative; empty at the end."""
+        """Return up to `size` bytes, the rest of the block if `size` is negative.
+
+        Empty at the end.
+        """
         if not self.buffer:
             self.buffer = memoryview(next(self.blocks, b""))
         taken = self.buffer[: size if size >= 0 else None]
@@ -109,7 +112,10 @@ def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
 
 
 def _checked(path: str, text: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the blocks of a text; raises NoEventLog if the text does not begin like an event log."""
+    """Yield the blocks of a text.
+
+    Raises NoEventLog if the text does not begin like an event log.
+    """
     start = b""
     for block in text:
         start += block
@@ -150,7 +156,10 @@ def _lz4(stream: ByteStream) -> Iterator[bytes]:
 
 
 def _snappy(stream: ByteStream) -> Iterator[bytes]:
-    """Yield blocks of snappy-java: sizes in big endian; 16 bytes of header at the start of each stream."""
+    """Yield blocks of snappy-java: sizes in big endian.
+
+    16 bytes of header at the start of each stream.
+    """
     while header := stream.exactly(4):
         if header == _SNAPPY[:4]:
             stream.exactly(12)

@@ -1,4 +1,7 @@
-"""Decode the events that this package uses; other events are recognized by their first bytes and not decoded."""
+"""Decode the events that this package uses.
+
+Other events are recognized by their first bytes and not decoded.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """An operator of a plan in Spark's UI; `metadata`: the sections of a file scan."""
+    """An operator of a plan in Spark's UI.
+
+    `metadata`: the sections of a file scan.
+    """
 
     nodeName: str  # noqa: N815
     simpleString: str = ""  # noqa: N815

@@ -37,7 +37,10 @@ _MOST_FOLDERS = 10_000
 
 
 class EventLog(NamedTuple):
-    """The log of one application: its files in order; `is_finished`: Spark no longer writes to it."""
+    """The log of one application: its files in order.
+
+    `is_finished`: Spark no longer writes to it.
+    """
 
     path: str
     files: tuple[LogFile, ...]
@@ -120,7 +123,10 @@ def _searched(folders: Sequence[str]) -> list[str]:
 
 
 def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFile] = ()) -> list[EventLog]:
-    """Return the logs that the files of one directory form; `every`: all files in it, including empty ones."""
+    """Return the logs that the files of one directory form.
+
+    `every`: all files in it, including empty ones.
+    """
     if _ROLLING.search(directory):
         return [_rolling(directory, files, every or files)]
     rolling: dict[str, list[LogFile]] = {}
@@ -160,7 +166,10 @@ def _in_zip(file: LogFile) -> list[EventLog]:
 
 
 def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> EventLog:
-    """Return the log of a rolling folder; a compacted file replaces the parts up to its number."""
+    """Return the log of a rolling folder.
+
+    A compacted file replaces the parts up to its number.
+    """
     parts = [(int(found[1]), bool(found[3]), file) for file in files if (found := _PART.match(_name(file)))]
     compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
     kept = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]

@@ -26,7 +26,10 @@ _COMPARED = 10
 
 
 class PlanMetrics(NamedTuple):
-    """Accumulators of a scan and of its filter; `held`: the plan alone does not prove that the scan ran."""
+    """Accumulators of a scan and of its filter.
+
+    `held`: the plan alone does not prove that the scan ran.
+    """
 
     files: int | None = None
     bytes: int | None = None
@@ -62,7 +65,10 @@ class _ScanNode(NamedTuple):
 
 
 def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
-    """Return the scans of a plan. Raises NotUnderstood if neither the text nor the nodes can be parsed."""
+    """Return the scans of a plan.
+
+    Raises NotUnderstood if neither the text nor the nodes can be parsed.
+    """
     operators = _operators(text, root)
     parents = {child: one for one in operators.values() for child in one.children}
     keys = _join_keys(operators)
@@ -148,8 +154,9 @@ def _ids(output: str) -> tuple[str, ...]:
 
 
 def _node_of(scan: Operator, nodes: list[_ScanNode]) -> _ScanNode | None:
-    """Return the first node that matches a scan, and remove it from `nodes`; None if no node matches.
+    """Return the first node that matches a scan, and remove it from `nodes`.
 
+    None if no node matches.
     A node lists at most `spark.sql.debug.maxToStringFields` columns.
     """
     ids = _ids(scan.fields.get("Output", ""))

@@ -30,8 +30,9 @@ class Operator(NamedTuple):
 
 
 def operators_of(text: str) -> dict[int, Operator]:
-    """Return the operators of a formatted plan by number; for an adaptive plan, those of the final plan.
+    """Return the operators of a formatted plan by number.
 
+    For an adaptive plan, those of the final plan.
     Raises NotUnderstood for a plan in another form, and if operator numbers contradict each other.
     """
     if not text.strip():
@@ -88,7 +89,10 @@ def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _link(tree: str, operators: dict[int, Operator]) -> set[int]:
-    """Add the children to the operators of a drawn tree; return the numbers drawn before any `Initial Plan`."""
+    """Add the children to the operators of a drawn tree.
+
+    Return the numbers drawn before any `Initial Plan`.
+    """
     drawn: set[int] = set()
     above: list[tuple[int, int]] = []
     for line in tree.split("\n"):

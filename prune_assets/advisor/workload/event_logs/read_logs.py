@@ -1,4 +1,7 @@
-"""Read the scans of event logs, one application at a time; unreadable lines are counted and skipped."""
+"""Read the scans of event logs, one application at a time.
+
+Unreadable lines are counted and skipped.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ class LogReader:
         self.passed_over = 0
 
     def read(self, log: EventLog, cursor: EventLogCursor | None = None) -> Iterator[RanScan]:
-        """Yield the scans of a log; with a cursor, only the scans of ended queries that it has not counted."""
+        """Yield the scans of a log.
+
+        With a cursor, only the scans of ended queries that it has not counted.
+        """
         if cursor is not None and cursor.has_read(log):
             self.passed_over += 1
             self.advance(log.size)

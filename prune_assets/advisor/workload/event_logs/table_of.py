@@ -29,14 +29,19 @@ _NAME = re.compile(r"[\w`.-]+")
 
 
 class ScannedTable(NamedTuple):
-    """A table by its path, or by its name if the plan has no path; `name`: catalog name, "" if there is no name."""
+    """A table by its path, or by its name if the plan has no path.
+
+    `name`: catalog name, "" if there is no name.
+    """
 
     table: str
     name: str = ""
 
 
 def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
-    """Return the table of a scan; None if the scan reads no table, such as a Delta log or rows of the driver.
+    """Return the table of a scan.
+
+    None if the scan reads no table, such as a Delta log or rows of the driver.
 
     >>> table_of("Scan parquet ", {"Location": "InMemoryFileIndex [file:/lake/orders]"})
     ScannedTable(table='/lake/orders', name='')

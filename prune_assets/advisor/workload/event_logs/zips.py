@@ -36,7 +36,10 @@ LogFile: TypeAlias = DataFile | ZippedFile
 
 
 def is_zip(file: LogFile) -> bool:
-    """Return True if the name of a file ends in .zip; zips in zips are not read."""
+    """Return True if the name of a file ends in .zip.
+
+    Zips in zips are not read.
+    """
     return isinstance(file, DataFile) and file.path.lower().endswith(".zip")
 
 
