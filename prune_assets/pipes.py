@@ -1,5 +1,6 @@
-"""Report written, proven and skipped data to Dagster from an external process, such as a spark-submit job.
+"""Report to Dagster from an external process, such as a spark-submit job.
 
+The reports cover written tables, proven layouts and skipped data.
 Such a process needs only `dagster-pipes` in addition to this package, not Dagster.
 """
 
@@ -108,7 +109,9 @@ def _report_check(
 
 
 def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Sequence[str] | None = None) -> None:
-    """Report skipped data of a plan as a materialization, with a summary, a picture and numbers that Dagster plots.
+    """Report the data that a plan skips as a materialization.
+
+    The metadata are a summary, a picture and numbers that Dagster plots.
 
     With `pipes` an open PipesContext:
 
@@ -126,7 +129,10 @@ def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Seq
 
 
 def _key_text(asset_key: str | Sequence[str] | None) -> str | None:
-    """Return the asset key in the form of Pipes: parts joined by slashes, slashes within a part escaped."""
+    """Return the asset key in the form of Pipes.
+
+    Slashes join its parts; slashes within a part are escaped.
+    """
     if asset_key is None or isinstance(asset_key, str):
         return asset_key
     return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in asset_key)

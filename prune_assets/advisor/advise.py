@@ -156,8 +156,9 @@ def _advise(
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
-    """Return the shapes of a workload on a table, matched by path, by name, or by the last part of either.
+    """Return the query shapes of a workload on a table.
 
+    Shapes match by path, by name, or by the last part of either.
     The last part lets a copy of a table use the queries on the original. Raises WrongUse if the workload has no query
     on the table, or has queries on several tables with the same last part.
     """
@@ -212,7 +213,10 @@ def _ranked(
 
 
 def _is_usual(layout: LayoutSpec, keys: set[tuple[str, ...]]) -> bool:
-    """Return True for a sort by keys that people usually choose, and for a Hilbert curve through them in any order."""
+    """Return True for a sort by the usual keys, or a Hilbert curve through them.
+
+    The keys of a curve may have any order.
+    """
     return layout.sort_columns in keys or frozenset(layout.hilbert_by) in map(frozenset, keys)
 
 
@@ -245,7 +249,7 @@ def _simplest(tried: Sequence[Tried]) -> Tried:
 
 
 def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
-    """Add the key that orders rows with equal keys today, if the layout relies on that order.
+    """Add the key that orders rows with equal keys, if the layout needs it.
 
     A layout does not state the order of rows with equal keys, and writers need not keep it.
     """
@@ -266,7 +270,10 @@ def _same_order(one: Candidate, other: Candidate) -> bool:
 
 
 def _enough(it: Tried) -> float:
-    """Return the factor above the fewest bytes up to which a layout may be preferred for its simplicity."""
+    """Return the maximum size of a layout that is preferred for its simplicity.
+
+    The size is a factor of the fewest bytes.
+    """
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE
@@ -420,7 +427,10 @@ def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str
 
 
 def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:
-    """Return the mean rows per page of the first column with offset indexes, or per row group without any."""
+    """Return the mean rows per page of the first column with offset indexes.
+
+    Without any offset index, returns the mean rows per row group.
+    """
     for column in table.columns:
         (located,) = index.page_indexes.locations([column], groups)
         if len(located.first_row):
@@ -451,7 +461,7 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample to compare.
+    """Return parts of the sample to compare with each other.
 
     Empty if the sample is the whole table or too small.
     """
@@ -464,7 +474,7 @@ def _parts(workspace: Workspace) -> list[Workspace]:
 
 
 def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
-    """Return twice the standard error of a layout's bytes, as a share of them, estimated from parts of the sample.
+    """Estimate twice the standard error of a layout's bytes, as a share of them.
 
     Returns 0 if the sample is the whole table, 1 if the sample is too small to estimate the error.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AppliedAdvice:
-    """Result of applied advice: bytes that one run of the workload reads before, as promised, and as planned now.
+    """Bytes that one run of the workload reads: before, promised, and planned now.
 
     `optimized`: result of the rewrite. Printed, it is one line:
 
@@ -102,10 +102,7 @@ def is_full(layout: LayoutSpec, budget: int | None) -> bool:
 
 
 def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: RankedLayout, budget: int) -> str:
-    """Return why a layout does not fit the budget, and the next step.
-
-    "" if it fits.
-    """
+    """Return why a layout does not fit the budget, with the next step; "" if it fits."""
     full = is_full(best.layout, budget)
 
     def forecast(budget: int | None) -> OptimizeResult:

@@ -1,4 +1,4 @@
-"""Follow advice automatically if it is certain, saves much and fits the budget, at most once a month."""
+"""Follow certain advice automatically, within a budget, at most once a month."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def follow_advice(
 def why_not(advice: LayoutAdvice) -> str:
     """Return why advice is not followed automatically.
 
-    "" if it is certain and saves much.
+    Returns "" if it is certain and saves much.
     """
     best = advice.advised
     if best is None:

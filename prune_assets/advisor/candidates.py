@@ -57,7 +57,7 @@ _TASKS, _LEAST_SPLIT = 8, 4 << 20
 def row_group_bytes_for(table_bytes: float) -> int:
     """Return a row group size that lets Spark tasks share a table.
 
-    The default for a large table.
+    Large tables get the default size.
 
     >>> [row_group_bytes_for(size << 20) >> 20 for size in (7, 34, 140, 1_000)]
     [32, 4, 16, 32]
@@ -139,7 +139,7 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 
 
 def refined(workspace: Workspace, candidate: Candidate) -> Tried:
-    """Add bloom filters, finer pages and smaller row groups to a layout where they save enough bytes."""
+    """Add bloom filters and change page and row group sizes where this pays."""
     best = try_out(workspace, candidate)
     for change, why in (*_with_filters(workspace, candidate), *_FINER):
         layout = best.candidate.layout
@@ -155,8 +155,9 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
-    """Return True if a change applies now: finest pages after finer ones, row groups shrink or get the default.
+    """Return True if a change of sizes is worth trying on a layout.
 
+    The finest pages are tried after finer pages; row groups only shrink or get the default size.
     Compared with coarse pages, the finest pages would save enough even where finer pages save nearly as much at less
     cost for Spark.
     """
@@ -167,7 +168,7 @@ def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
 
 
 def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
-    """Append each other column to the keys, to state the order of rows with equal keys."""
+    """Append each other column to the keys, to order rows with equal keys."""
     why = "states the order that rows of equal keys have today"
     return _longer(shorter, columns, lambda name: f"{name} {why}")
 
@@ -185,7 +186,10 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 
 
 def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
-    """Put another column before a sort key: alone it may save nothing if the table is already in its order."""
+    """Put another column before a sort key.
+
+    The column alone may save nothing if the table is already in its order.
+    """
     keys = shorter.layout.sort_by
     for name in columns:
         if name not in shorter.layout.sort_columns:
@@ -194,14 +198,17 @@ def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], s
 
 
 def _curve_columns(orders: Sequence[Tried]) -> list[str]:
-    """Return columns for curves: the best single keys, and the columns that most bytes are read for."""
+    """Return the best single keys and the most expensive columns, for curves."""
     single = {it.candidate.layout.sort_columns[0]: it.bytes for it in orders if len(it.candidate.layout.sort_by) == 1}
     best = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
     return list(dict.fromkeys([*best, *list(single)[:_CURVE_COLUMNS]]))[:_MOST_CURVE_COLUMNS]
 
 
 def usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return the keys that people usually choose: the two and the three columns that most runs filter on."""
+    """Return the keys that people usually choose.
+
+    These are the two and the three columns that most runs filter on.
+    """
     runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
     most = tuple(sorted(columns, key=lambda name: -runs[name]))
     return {most[:2], most[:3]}

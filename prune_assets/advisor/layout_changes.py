@@ -50,7 +50,7 @@ class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
 def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> str:
     """Return the directory of a table.
 
-    UnsupportedFeature if only its catalog knows which files belong to it.
+    Raises UnsupportedFeature if only its catalog knows which files belong to it.
     """
     target = find_target(table, spark)
     if target.format.by_catalog_alone:
@@ -64,7 +64,7 @@ def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> st
 def last_change(location: str) -> tuple[int, LayoutChange | None]:
     """Return the number of changes of a table and the last change.
 
-    MalformedFile if its record is unreadable.
+    Raises MalformedFile if its record is unreadable.
     """
     files = list_directory(f"{location.rstrip('/')}/{_DIRECTORY}", _NAME)
     if not files:
@@ -81,7 +81,7 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 def note_change(location: str, number: int, change: LayoutChange) -> bool:
     """Record a change after the first `number` ones.
 
-    False if another run has recorded one in the meantime.
+    Returns False if another run has recorded a change in the meantime.
     """
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
@@ -89,7 +89,10 @@ def note_change(location: str, number: int, change: LayoutChange) -> bool:
 
 
 def layout_now(location: str, declared: LayoutSpec) -> LayoutSpec:
-    """Return the layout that a table should have: the recorded change, unless another layout was declared since."""
+    """Return the layout that a table should have.
+
+    It is the recorded change, unless another layout was declared since.
+    """
     change = last_change(location)[1]
     if change is None or load_layout(change.declared) != declared:
         return declared

@@ -1,4 +1,4 @@
-"""Dictionaries and bloom filters of a simulated layout: the row groups that they exclude for a condition."""
+"""Row groups that dictionaries and bloom filters exclude in a simulated layout."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
 
 
 def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
-    """Return by condition the outcomes that the dictionary or bloom filter of each row group leaves possible.
+    """Return the outcomes that the dictionaries or bloom filters of row groups allow.
 
     `possible`: by condition, flags of the row groups whose bounds allow it. `false_positives`: probability of a bloom
     filter, which only excludes single values; None for a dictionary.
@@ -177,7 +177,7 @@ class _Spread(NamedTuple):
     apart: float
 
     def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
-        """Return flags of the row groups that have `rows`, and the number of others with unsampled rows.
+        """Return the row groups that have `rows`, and how many others unsampled rows reach.
 
         `lookup`: the condition that these rows satisfy.
         """
@@ -210,20 +210,24 @@ def _more_groups(met: Numbers, rows: float) -> float:
 
 
 def _more_anywhere(held: int, groups: int, rows: float) -> float:
-    """Return how many more row groups `rows` rows reach if each row group is equally likely."""
+    """Return how many more row groups random rows reach."""
     return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
 
 
 def _apart(cut: Cut, pairs: Numbers) -> float:
-    """Return the share of equal pairs in different row groups, relative to random placement, at most 1."""
+    """Return the share of equal pairs in different row groups, at most 1.
+
+    The share is relative to a random distribution of rows.
+    """
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 
 def _rows_expected(often: Numbers, sampled: int) -> float:
-    """Estimate the rows that a value with `sampled` sampled rows would have in another sample (Good and Turing).
+    """Estimate the rows of a value in another sample (Good and Turing).
 
+    `sampled`: number of its rows in this sample.
     `often`: the number of values with 0, 1, 2 and more sampled rows.
     """
     if sampled > _FEW:
@@ -247,7 +251,9 @@ def dictionary_pays(rows: float, values: float, entry: float) -> bool:
 
 
 def distinct_in(rows: float, known: float, of: float) -> float:
-    """Estimate the distinct values of `rows` rows, given that `of` rows have `known` equally frequent values.
+    """Estimate the distinct values of `rows` rows.
+
+    `known`: distinct values of `of` rows, all equally frequent.
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
     (999, 100)
@@ -256,8 +262,9 @@ def distinct_in(rows: float, known: float, of: float) -> float:
 
 
 def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
-    """Estimate the distinct values of `rows` rows, given that `of` rows have `known`, and a random half `of_half`.
+    """Estimate the distinct values of `rows` rows, by element.
 
+    `known`: distinct values of `of` rows; `of_half`: distinct values of a random half of these rows.
     The frequencies of values follow the gamma distribution under which half of the rows have `of_half`, as in estimates
     of the number of species. If half of the rows have fewer values than under the most uneven distribution, the number
     of values is a power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
@@ -277,9 +284,9 @@ def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
-    """Return the distinct values per row if frequencies follow a gamma distribution.
+    """Return the distinct values per row for gamma-distributed frequencies.
 
-    Large `evenness`: equal ones.
+    `evenness`: shape of the distribution; large values mean equal frequencies.
     """
     found: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
     return found

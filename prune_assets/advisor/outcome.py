@@ -1,4 +1,4 @@
-"""Compare the bytes that a workload reads after advice was applied with the promised bytes."""
+"""Compare the measured bytes of a workload with promised bytes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
 def promised_shapes(
     queries: Sequence[Query], advised: Sequence[float], shapes: Sequence[QueryShape]
 ) -> tuple[PromisedShape, ...]:
-    """Return the bytes that query shapes read today, as measured if known, and their promised bytes."""
+    """Return the bytes of query shapes today, measured if known, and promised."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
         together.setdefault(_form(query.where), []).append((query, bytes_))
@@ -179,16 +179,16 @@ def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
 
 
 def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
-    """Return the total that the runs would have read before, and the total they read.
-
-    None if unknown.
-    """
+    """Return the totals of the runs before and now; None if unknown."""
     now = _a_run(shapes, what)
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
 
 
 def _by_rows(shapes: Sequence[QueryShape], one: PromisedShape) -> tuple[float, float] | None:
-    """Return the bytes of the runs before, and the same bytes scaled by the change of scanned rows; None if unknown."""
+    """Return the bytes of the runs before, and scaled by the scanned rows.
+
+    None if unknown.
+    """
     found = _measured(shapes, "rows_read", one.rows_read)
     if found is None or not found[0]:
         return None

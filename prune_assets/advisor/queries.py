@@ -1,4 +1,4 @@
-"""The queries of a workload on one table: predicates, planned bytes, and bytes per row of each column."""
+"""The queries of a workload on one table, with planned bytes and column sizes."""
 
 from __future__ import annotations
 
@@ -83,14 +83,18 @@ class Query:
         return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
-        """Return flags of the containers that may have a selected row, given the outcomes of `parts`."""
+        """Return the containers that may have a selected row, as flags.
+
+        `outcomes`: outcomes of `parts`.
+        """
         return may_match(fold_nodes(self.nodes, self.auxiliary.joined(outcomes)))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCost:
-    """Size of a column: data bytes per row, and dictionary bytes per row group of `rows` rows today.
+    """Present size of a column, and of its dictionary per row group.
 
+    `data`: bytes per row. `dictionary`: bytes of the dictionary in row groups of `rows` rows.
     `entry`: bytes of a dictionary entry. `is_coded`: True if all values are dictionary-encoded.
     """
 
@@ -142,7 +146,7 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
 def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
     """Read a dictionary and return its number of entries.
 
-    0 if it cannot be read.
+    Returns 0 if it cannot be read.
     """
     (values,) = index.dictionaries.read(column, np.array([position]))
     return 0.0 if isinstance(values, str) else float(len(values))
@@ -163,9 +167,9 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
 def queries_of(
     table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
 ) -> list[Query]:
-    """Plan the predicates of shapes on the table.
+    """Plan the predicates of query shapes on the table.
 
-    Count predicates that no longer fit it in `skipped`.
+    `skipped`: counts the predicates that no longer fit the table, by reason.
     """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
@@ -218,7 +222,10 @@ def _unsupported(leaf: Leaf) -> Unsupported | None:
 
 
 def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
-    """Return the columns that queries filter on, with the bytes that these queries read today, most first."""
+    """Return the columns that queries filter on, most bytes read first.
+
+    The values are the bytes that these queries read today.
+    """
     weight: dict[Path, float] = {}
     for query in queries:
         for path in columns_of(query.predicate):
@@ -241,7 +248,10 @@ def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[L
 
 
 def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
-    """Return the top-level column of each name: `a.b` is part of a struct if there is one, else a name with a dot."""
+    """Return the top-level column of each name.
+
+    `a.b` is part of the struct `a` if there is such a struct, else a name with a dot.
+    """
     paths = [column.path[:length] for column in columns for length in range(1, len(column.path) + 1)]
     written = {".".join(path): path[0] for path in paths} | {column_sql(path): path[0] for path in paths}
     return {name.lower(): top for name, top in written.items()} | written

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WorkloadReads(NamedTuple):
-    """Bytes of one run of a workload: planned on today's files, and all bytes of its columns.
+    """Planned bytes of one run of a workload, and all bytes of its columns.
 
     `needless`: measured bytes that selected no row; None if unknown.
     """
@@ -37,7 +37,7 @@ def workload_reads(
 ) -> WorkloadReads:
     """Plan a workload on the current table.
 
-    All zero if the workload has no query on the table.
+    All values are 0 if the workload has no query on the table.
     """
     return retry_on_stale_listing(lambda: _once(location, workload, session))
 

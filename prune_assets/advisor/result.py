@@ -37,7 +37,11 @@ _DEARER, _DEARER_BYTES = 2, 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class QueryBytes:
-    """A predicate, its runs, and the bytes of one run: today, in the advised layout, at least, and without pruning."""
+    """A predicate, its runs, and the bytes of one run.
+
+    `today`: bytes of the present files. `lower_bound`: bytes if the selected rows were adjacent. `whole`: bytes without
+    pruning.
+    """
 
     where: str
     runs: float
@@ -58,8 +62,9 @@ class QueryBytes:
 
 @dataclass(frozen=True, slots=True)
 class PromisedShape:
-    """Queries that differ only in constants: bytes of one run today and in the advised layout, and measured reads.
+    """Queries that differ only in constants, with the bytes of one run.
 
+    `today`, `advised`: planned bytes today and in the advised layout.
     `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: bytes of opened files, None
     if not measured.
     """
@@ -160,7 +165,7 @@ class LayoutAdvice:
     def layout_yaml(self) -> str:
         """Return the advised layout as a `layout.yaml`, with a reason for each key.
 
-        "" if no layout is advised.
+        Returns "" if no layout is advised.
         """
         if self.advised is None:
             return ""

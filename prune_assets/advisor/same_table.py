@@ -1,4 +1,7 @@
-"""Match queries of a workload to a table: by its path or name, or else by the last part of either."""
+"""Match queries of a workload to a table.
+
+Queries match by the table's path or name, or else by the last part of either.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,16 @@ if TYPE_CHECKING:
 
 
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
-    """Return the shapes of a workload on a table with these names, or else with the same last part.
+    """Return the query shapes on a table with one of these names.
 
+    If there are none, returns the shapes on a table with the same last part of the name.
     Raises WrongUse if several tables have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)
 
 
 def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
-    """Return a note if `shapes_on` returns queries on another path, or omits queries on a name alone."""
+    """Return a note if `shapes_on` uses another path or omits queries."""
     own, last = _on_itself(names, workload), _last_part(names[0])
     if own:
         left = {

@@ -1,4 +1,4 @@
-"""A stratified sample of a table's rows: whole pages of the columns that predicates name, evenly spread."""
+"""A sample of a table's rows: evenly spread blocks of the needed columns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def encoded_rows(
 def sampled_rows(table: Table, most: int) -> pa.Table:
     """Return blocks of whole rows, evenly spread, about `most` rows.
 
-    UnsupportedFeature names an unreadable column.
+    Raises UnsupportedFeature, which names a column that cannot be read.
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
@@ -139,7 +139,7 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
 def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
     """Return blocks of rows, evenly spread over all row groups.
 
-    All rows if there are at most `most`.
+    The blocks cover all rows if there are at most `most`.
     """
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())

@@ -1,4 +1,7 @@
-"""Simulate the bytes that queries would read in a layout: evaluate them on the bounds of its pages."""
+"""Simulate the bytes that queries would read in a layout.
+
+Predicates are evaluated on the bounds that the layout's pages would have.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +162,10 @@ class Workspace:
 
 
 class Simulated(NamedTuple):
-    """Bytes by query: bytes that it would read, including dictionaries, and all bytes of its columns."""
+    """Bytes by query: `read` with the layout, and `whole`, all of its columns.
+
+    `read` includes dictionaries.
+    """
 
     read: NDArray[np.float64]
     whole: NDArray[np.float64]
@@ -203,7 +209,10 @@ def _of_groups(
     answers: Mapping[Path, OutcomeArray],
     sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:
-    """Return by column and page the leaf outcomes that dictionaries, bloom filters and row-group statistics allow."""
+    """Return the leaf outcomes that row-group metadata allow, by column and page.
+
+    The metadata are dictionaries, bloom filters and statistics.
+    """
     found: dict[Path, OutcomeArray] = {}
     asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
     named = {path: ".".join(path).casefold() for path in workspace.leaves}

@@ -1,4 +1,7 @@
-"""Bytes of columns in a simulated layout: dictionaries from the values of its row groups, data by encoding rows."""
+"""Bytes of columns in a simulated layout.
+
+Dictionary sizes follow from the values of row groups, data sizes from encoding rows.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,9 @@ _NO_CHANGE = 0.985
 
 
 class Size(NamedTuple):
-    """The bytes of a column in a layout: data per row, and the dictionary per row group, 0 without one.
+    """Size of a column in a layout.
 
+    `data`: bytes per row. `dictionary`: bytes per row group, 0 without a dictionary.
     `is_looked_up`: True if a plan reads its dictionaries, and they hold all values of their row groups.
     """
 
@@ -53,7 +57,10 @@ class Size(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """The encoding of a column in a layout: distinct values per row group, and whether all are dictionary-encoded."""
+    """Distinct values of a column per row group, and its encoding.
+
+    `is_coded`: True if all values are dictionary-encoded.
+    """
 
     values: float
     is_coded: bool
@@ -123,7 +130,7 @@ def _evenly(last: int) -> list[int]:
 
 
 class _SampleValues(NamedTuple):
-    """Number of rows with a value in a row group or page, and of their distinct values.
+    """Number of rows with a value in a container, and of distinct values.
 
     Nulls are not encoded.
     """
@@ -143,7 +150,10 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Sample
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate the distinct values of containers of `rows` rows from the codes of some of the rows."""
+    """Estimate the distinct values of containers from some of their rows.
+
+    `rows`: number of rows of each container.
+    """
     sampled = np.array([len(part) for part in parts], np.float64)
     halves = [part[np.resize(_RANDOM_HALF, len(part))] if len(part) >= _ENOUGH else None for part in parts]
     of_half = [math.nan if it is None else _distinct(it, most) / max(len(it), 1) for it in halves]
@@ -203,7 +213,7 @@ def _codes(values: pa.ChunkedArray) -> _Codes:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Blocks of whole rows of a table, to encode and compress them in the order of a layout.
+    """Blocks of whole rows to encode in the order of each layout.
 
     `rows`: the rows, including the columns of directories. `keys`: sample of the same rows with the columns that
     layouts order by. `blocks`: the first row of each block of adjacent rows. `total`: number of rows of the table.
@@ -225,7 +235,7 @@ class EncodedRows:
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return the sizes of columns in a layout.
 
-        The present sizes of columns that are not in the sample.
+        Columns outside of the sample keep their present sizes.
         """
         name, rows = _order_of(layout), cut.total / len(cut.group)
         if name not in self._orders:
@@ -288,14 +298,17 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return the distinct values of rows, at most as many as random rows of the table have."""
+        """Return the distinct values of some rows, limited by those of random rows."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values
         )
 
     def _distinct_in_table(self, path: Path) -> float:
-        """Estimate the distinct values of the table from all sampled blocks, which have more rows than a row group."""
+        """Estimate the distinct values of a column in the table from all blocks.
+
+        The blocks have more rows than a row group.
+        """
         if path not in self._distinct:
             column = self._column(path)
             self._distinct[path] = math.inf
@@ -371,6 +384,6 @@ def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
 
 
 def _fall(whole: float, half: float) -> float:
-    """Return the factor by which the bytes per row fall when the number of rows doubles."""
+    """Return the factor of the bytes per row when the number of rows doubles."""
     fall = whole / max(half, 1e-9)
     return 1.0 if fall > _NO_CHANGE else max(fall, 0.5)

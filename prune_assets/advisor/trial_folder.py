@@ -33,7 +33,7 @@ _SECONDS = 30.0
 def trial_folder(parent: Path, name: str) -> Iterator[Path]:
     """Yield a new folder for layouts of table `name`, and remove it afterwards.
 
-    First remove abandoned folders.
+    Abandoned folders are removed first.
     Raises OSError if the folder cannot be made.
     """
     remove_abandoned(parent, name)

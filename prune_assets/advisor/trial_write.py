@@ -1,5 +1,6 @@
-"""Write rows into a layout without Spark, with the order, files, row groups and pages that Spark would write.
+"""Write rows in a layout without Spark, as Spark would write them.
 
+The order of rows, the files, the row groups and the pages match those that Spark writes.
 Files are cut by rows, so that equal keys may be in two of them. A column chunk is dictionary-encoded if the dictionary
 of its first page pays, as parquet-java decides. Bounds of long strings are not truncated, because Arrow does not
 truncate them.
@@ -124,7 +125,7 @@ def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
 
 
 def _pays(first: pa.Array) -> bool:
-    """Return True if a dictionary of the first page and its indexes take fewer bytes than the plain values."""
+    """Return True if a dictionary of the first page saves bytes."""
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
         return False
     values = pc.unique(first)

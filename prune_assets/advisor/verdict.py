@@ -1,4 +1,4 @@
-"""Explain advice in words: whether a layout is worth its rewrite, and the reasons for its keys."""
+"""Explain in words whether a layout is worth its rewrite, and why."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:
     """Return a clause on a layout that reads much less but needs a new table.
 
-    "" without such a layout.
+    Returns "" without such a layout.
     """
     best = min((one for one in ranking if one.refused), key=lambda one: one.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:

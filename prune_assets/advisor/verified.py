@@ -25,8 +25,9 @@ _OFF = 2
 
 @dataclass(frozen=True, slots=True)
 class VerifiedQuery:
-    """A predicate on a written layout: predicted and planned bytes of one run, and all bytes of its columns.
+    """A predicate on a written layout, with predicted and planned bytes of one run.
 
+    `predicted_whole`, `planned_whole`: all bytes of its columns.
     `rows_planned`: rows that the plan reads. `rows_scanned`: rows that Spark's scan returned, None if Spark did not run
     it.
     """
@@ -54,7 +55,7 @@ class VerifiedQuery:
     def ratio(self) -> float:
         """The larger of predicted and planned bytes divided by the smaller.
 
-        1 for less than a page.
+        It is 1 if both are less than a page.
         """
         few, many = sorted((self.predicted, self.planned))
         return many / max(few, 1) if many > _ONE_PAGE else 1.0
@@ -67,8 +68,9 @@ class VerifiedQuery:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLayout:
-    """A written layout: share of the bytes that one run of the workload reads, predicted and planned.
+    """A written layout, with predicted and planned shares of the bytes.
 
+    The shares are of the bytes that one run of the workload would read without pruning.
     `writer`: Spark or pyarrow. `rows`: rows written. `median_error`: median of the queries' errors, in percentage
     points. `within_five`: share of the queries whose error is at most five points.
     """

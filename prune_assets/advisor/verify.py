@@ -207,7 +207,10 @@ def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
 
 
 def _copied_sample(original: Table, folder: Path) -> Table:
-    """Write blocks of rows in their present order, including partition columns, and open them as a table."""
+    """Write blocks of rows in their present order, and open them as a table.
+
+    Partition columns are written into the files.
+    """
     per_row = sum(cost.data for cost in costs_of(original.read_all()).values())
     rows = sampled_rows(original, min(_MOST_SAMPLED, max(1, int(_MOST_SAMPLED_BYTES / max(per_row, 1e-9)))))
     write_without_spark(rows, folder / SAMPLE, LayoutSpec(), table=original, bytes_per_row=per_row)

@@ -1,6 +1,6 @@
-"""Airflow operators that write tables with a layout, prove it and report skipped data.
+"""Airflow operators, a sensor and an asset for tables with a layout.
 
-A sensor and an asset.
+The operators write tables, prove their layout and report skipped data.
 Public names are imported on first use. At module level these modules import only airflow.sdk and the standard library,
 because Airflow parses DAG files repeatedly; a task imports everything else when it runs. Nothing here imports dagster.
 """

@@ -1,4 +1,4 @@
-"""Operators that read the workload of real queries, and advise the layout of a table for it."""
+"""Operators that read a workload and advise the layout of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WorkloadOperator(BaseOperator):
-    """Read Spark's event logs, and write the workload: the queries on each table and the bytes that they read.
+    """Read the workload of Spark's event logs, and write it as JSON.
 
     >>> from prune_assets.airflow import WorkloadOperator
     >>> ran = WorkloadOperator(

@@ -1,5 +1,6 @@
-"""Check the arguments of operators when Airflow parses the DAG, and again when a task has rendered its templates.
+"""Check the arguments of operators.
 
+Airflow checks them when it parses the DAG, and again when a task has rendered its templates.
 Each check calls the same function as the command line and Dagster; none has slow imports.
 """
 
@@ -35,7 +36,9 @@ def check_arguments(operator: BaseOperator, checks: Mapping[str, ArgumentCheck],
 
 
 def is_template(value: object) -> bool:
-    """Return True if a value is known only when the task runs: Jinja in a string, or the result of another task.
+    """Return True if a value is known only when the task runs.
+
+    Such a value is Jinja in a string, or the result of another task.
 
     >>> is_template("day = DATE '{{ ds }}'"), is_template({"sort_by": ["{{ params.key }}"]}), is_template("day = 1")
     (True, True, False)

@@ -1,4 +1,4 @@
-"""The base class of the operators: a table, checked arguments, retries, figures, and the behavior without rows."""
+"""The base class of operators on one table."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class OptimizeTableOperator(TableOperator):
-    """Rewrite files of a table that do not match its layout, are too small, or have many deleted rows.
+    """Rewrite the files of a table that do not match its layout.
+
+    Small files and files with many deleted rows are rewritten too.
 
     >>> from prune_assets.airflow import OptimizeTableOperator
     >>> upkeep = OptimizeTableOperator(

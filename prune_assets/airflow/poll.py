@@ -1,4 +1,7 @@
-"""Poll a table once, for the sensor in its task and for the trigger that replaces it while waiting."""
+"""Poll a table once, for the sensor and for its trigger.
+
+The trigger polls in place of the sensor's task while it waits.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 def look_again(
     table: str, before: Sequence[Any] | None, version: int | None
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """Poll a table.
+    """Poll a table; return its state and the event.
 
-    Return its state, and the event, None if the table has not changed.
+    The event is None if the table has not changed.
     `before`: the previous state, None for the first poll: a fingerprint, the number of changes, and if known the
     fingerprint of each partition. `version`: the event is due once a Delta table has this version or a later one,
     whatever the previous state; WrongUse for a table without versions, or whose versions have no order, such as Iceberg

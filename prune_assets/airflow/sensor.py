@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TableChangeSensor(BaseSensorOperator):
-    """Wait until a table's files, or its Delta version, differ from when the task began.
+    """Wait until the files or the Delta version of a table change.
 
     >>> from prune_assets.airflow import TableChangeSensor
     >>> wait = TableChangeSensor(task_id="wait_for_orders", table="/lake/orders", poke_interval=30)

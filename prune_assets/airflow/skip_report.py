@@ -36,7 +36,7 @@ class SkipReportLink(BaseOperatorLink):
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - asked in the task
         """Return the address of the page that the task has just written.
 
-        "" without a `reports_url`.
+        Returns "" without a `reports_url`.
         """
         return getattr(operator, "report_url", "")
 

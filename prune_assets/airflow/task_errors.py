@@ -1,4 +1,7 @@
-"""Task errors in one line: errors that the user can fix fail at once, temporary errors are retried."""
+"""Task errors in one line.
+
+Errors that the user can fix fail at once; temporary errors are retried.
+"""
 
 from __future__ import annotations
 

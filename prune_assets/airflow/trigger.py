@@ -1,4 +1,7 @@
-"""A trigger that fires when a table changes, for a waiting sensor and for a watched asset."""
+"""A trigger that fires when a table changes.
+
+It serves a waiting sensor or a watched asset.
+"""
 
 from __future__ import annotations
 

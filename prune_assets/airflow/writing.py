@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SortedWriteOperator(TableOperator):
-    """Write the rows of a source to a table with a layout, and prove it, as `prune_assets.write` does.
+    """Write a table with a layout, and prove it, as `prune_assets.write` does.
 
     >>> from prune_assets.airflow import SortedWriteOperator
     >>> write = SortedWriteOperator(

@@ -1,5 +1,6 @@
-"""`prune`: the group of commands, one file each, and the conversion of errors to a line and an exit code.
+"""`prune`: the group of commands, each in a file of its own.
 
+Converts errors to a line on stderr and an exit code.
 Exit codes: 0 success, 1 findings or a failed gate, 2 wrong use or input that is not Parquet, 3 storage, network or Java
 failed, or a fault of this program.
 """
@@ -97,9 +98,9 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command.
+        """Run the command; an error ends the program.
 
-        An error ends the program with a line on stderr and an exit code.
+        The program prints a line on stderr and returns an exit code.
         """
         try:
             with _few_collections(), _ending_on_sigterm():

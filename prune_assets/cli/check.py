@@ -130,9 +130,9 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
 
 
 def findings_text(table: str, findings: Sequence[Finding]) -> str:
-    """Render findings, ordered by severity, as a table for each severity.
+    """Render findings as a table for each severity.
 
-    In colour for a terminal.
+    `findings` must be ordered by severity. The text has colours for a terminal.
     """
     from rich.console import Group
 

@@ -110,9 +110,9 @@ def _name(path: str) -> str:
 
 
 def examination_text(examination: Diagnosis) -> str:
-    """Render a diagnosis as aligned lines, problems and their remedies last.
+    """Render a diagnosis as aligned lines.
 
-    In colour for a terminal.
+    Problems and their remedies come last. The text has colours for a terminal.
     """
     from rich.table import Table
     from rich.text import Text

@@ -1,6 +1,6 @@
 """`prune explain`: show the plan of a predicate, level by level.
 
-A gate for CI.
+`--min-skipped` makes it a gate for CI.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`prune inspect`: show the metadata of a file or a table, including page indexes and bloom filters."""
+"""`prune inspect`: show the metadata of a file or a table."""
 
 from __future__ import annotations
 

@@ -211,9 +211,9 @@ class Platform:
 
 
 def this_platform(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Platform | None:
-    """Return the platform of this process.
+    """Return the platform of this process; None if unknown.
 
-    None if no platform is recognized, as on a private machine.
+    A private machine has no known platform.
 
     >>> this_platform({"GLUE_VERSION": "5.0"}).version
     '5.0'

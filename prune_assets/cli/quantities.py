@@ -1,4 +1,4 @@
-"""Options for values as people write them: sizes such as `200GiB`, shares such as `0.9` or `90%`, and files."""
+"""Options for sizes such as `200GiB`, shares such as `0.9` or `90%`, and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ_PATH = click.Path(path_type=Path)
 def budget_option(description: str) -> Callable[..., Any]:
     """Return the option `--budget`, whose value is a number of bytes.
 
-    UsageError for an invalid size.
+    Raises UsageError for an invalid size.
     """
     return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 

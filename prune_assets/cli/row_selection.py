@@ -29,7 +29,10 @@ _SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\
 
 
 class RowSelection(NamedTuple):
-    """The predicate, the settings and the version to read: arguments of `read_arrow`, `count` and similar functions."""
+    """The predicate, the settings and the version to read.
+
+    The fields are arguments of `read_arrow`, `count` and similar functions.
+    """
 
     where: str
     session: SparkSemantics
@@ -77,7 +80,7 @@ def version_options(command: Command) -> Command:
 def showing_reads(*, always: bool) -> Iterator[None]:
     """Show the progress of a read on a terminal's stderr.
 
-    At the end the fetched bytes, there or `always`.
+    At the end, prints what was fetched if stderr is a terminal, or `always`.
     """
     from prune_assets.reading.read_stats import read_stats
     from prune_assets.spark.progress import showing
@@ -99,7 +102,10 @@ def listed_names(option: str, text: str | None) -> list[str] | None:
 
 
 def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:
-    """Return the semantics of predicates: a Spark version, by default the installed one, and a time zone."""
+    """Return the semantics of predicates for a Spark version and a time zone.
+
+    By default these are the installed version and the configured time zone.
+    """
     if time_zone is not None:
         _check(time_zone)
     semantics = SparkSemantics.of(installed_version() if spark_version is None else spark_version)

@@ -58,7 +58,10 @@ def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorte
 
 
 def _waiting(done: Vacuumed) -> str:
-    """Return a text on files in the retention period: their number, and when the first and last can be deleted."""
+    """Describe the files in the retention period.
+
+    The text has their number, and when the first and last can be deleted.
+    """
     if not done.waiting:
         return "no file waits for the end of the retention period"
     count, removed = len(done.waiting), sum(one.removed for one in done.waiting)

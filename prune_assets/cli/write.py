@@ -99,8 +99,9 @@ def _refuse_existing(table: str, table_format: str | None) -> None:
 
 
 def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> dict[str, bool]:
-    """Return the nanosecond columns of a plain source, and refuse an unusable source before Spark starts.
+    """Return the nanosecond columns of a plain source; refuse an unusable source.
 
+    This runs before Spark starts.
     A source is unusable if it is missing or cannot be copied, or if it lacks a column of the layout. If only some rows
     are copied, a file that Spark cannot read is allowed, since its rows may not be among them.
     Returns an empty result without reading for a name without a slash, which may be in a catalog that only the session

@@ -1,4 +1,4 @@
-"""YAML fields that several components share: a layout, options of checks, and the location of a table."""
+"""YAML fields that several components share."""
 # No `from __future__ import annotations` in this package: Dagster and pydantic read the annotations themselves.
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from prune_assets.writing.layout_file import load_layout
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
     """Return the layout that a YAML file gives as keys or as a path.
 
-    ValueError if it is invalid.
+    Raises ValueError if it is invalid.
     """
     try:
         if isinstance(given, str):
@@ -81,7 +81,10 @@ class CheckOptions(dg.Model, dg.Resolvable):
 def checks_of(
     key: dg.AssetKey, table: str, layout: LayoutSpec | None, options: CheckOptions
 ) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table: of its layout, if it has one, and of the share that predicates skip."""
+    """Return the checks of a table.
+
+    They check its layout, if it has one, and the share that predicates skip.
+    """
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
     of_layout = [] if layout is None else [build_layout_checks(key, table, layout, **judged)]

@@ -1,4 +1,4 @@
-"""Layout advice for real queries: the workload, the advice for each table, and a check that warns."""
+"""Layout advice for real queries, with a check that warns."""
 
 import datetime as dt
 from typing import Annotated, Any, Self
@@ -156,11 +156,17 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, None without a name, and the default, which is the name of version 0.2."""
+        """Return the name in its YAML and the default name.
+
+        The name is None if the YAML has none. The default is the name of version 0.2.
+        """
         return self.name, "queries"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the workload, the advice and the check of each table, and the jobs and schedules that run them."""
+        """Return the workload, and the advice and check of each table.
+
+        Includes the jobs and schedules that run them.
+        """
         name, workloads = self.name_in(context), place_of(self.workloads, context)
         days = None
         if self.since is not None:

@@ -61,7 +61,10 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked()
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the tables as assets, their checks, and the job, schedule and sensor that run the checks."""
+        """Return the tables as assets, with checks.
+
+        Includes the job, schedule and sensor that run the checks.
+        """
         places = {table.asset: place_of(table.table, context) for table in self.tables}
         checks = [
             definition
@@ -77,7 +80,10 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         return dg.Definitions(assets=external, asset_checks=checks, **automated)
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, None without a name, and the default, which is the name of version 0.2."""
+        """Return the name in its YAML and the default name.
+
+        The name is None if the YAML has none. The default is the name of version 0.2.
+        """
         return self.when.name, "layouts"
 
 

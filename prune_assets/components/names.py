@@ -1,4 +1,7 @@
-"""Names of jobs, schedules and sensors: the default, prefixed by the component's path if several would share it."""
+"""Names of jobs, schedules and sensors.
+
+A default name is prefixed by the component's path if several components would share it.
+"""
 
 import re
 
@@ -9,7 +12,7 @@ class Named:
     """A component whose jobs, schedules and sensors have names with a common prefix."""
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, None without a name, and the default."""
+        """Return the name in its YAML, None if it has none, and the default name."""
         raise NotImplementedError
 
     def name_in(self, context: dg.ComponentLoadContext) -> str:
@@ -29,13 +32,16 @@ class Named:
 def _all_of(context: dg.ComponentLoadContext) -> list[Named]:
     """Return the components of the project.
 
-    Empty if a component is loaded without a project, as in tests.
+    The list is empty if a component is loaded without a project, as in tests.
     """
     return context.component_tree.get_all_components(of_type=Named) if _path_parts(context) else []  # type: ignore[type-var]
 
 
 def _path_parts(context: dg.ComponentLoadContext) -> list[str]:
-    """Return the parts of the path below `defs`, and the number of the document in a file with several."""
+    """Return the parts of the component's path below `defs`.
+
+    Includes the number of the document in a file with several.
+    """
     file = getattr(context.component_loc, "file_path", None)
     if file is None:
         return []  # the component is defined in the UI

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A predicate chosen when the asset runs, with metadata that explains the choice on the asset's page.
+    """A predicate chosen when the asset runs, with metadata on the choice.
+
+    The asset's page shows the metadata.
 
     >>> from prune_assets.dagster import Choice
     >>> Choice("id = 17", metadata={"chosen": "the id that most rows have"}).where
@@ -160,7 +162,7 @@ def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefin
 def built_asset(
     options: "Mapping[str, Any]", metadata: "Mapping[str, Any] | None" = None, **fixed: Any
 ) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Return Dagster's `asset` decorator for a function of this package, with code references to the user's file.
+    """Return Dagster's `asset` decorator with code references to the user's file.
 
     `options`: the user's options; their `metadata` overrides the argument `metadata`.
     """

@@ -142,9 +142,9 @@ def _prefixed(prefix: str) -> Iterator[None]:
 
 
 def _file(resource: Resource) -> str:
-    """Return the properties file of a resource, or its defining file if it has none, in parentheses.
+    """Return the properties file of a resource, or its defining file.
 
-    "" if unknown.
+    The path is in parentheses; "" if unknown.
     """
     path = str(resource.get("patch_path") or "").partition("://")[2] or resource.get("original_file_path")
     return f" ({path})" if path else ""

@@ -25,7 +25,10 @@ _PAGES, _EVENTS = 12, 20
 
 
 class _Then(NamedTuple):
-    """An earlier page: its time (seconds since 1970), and by table the share of bytes that the workload read."""
+    """An earlier page of the fleet asset.
+
+    `at`: time of the page (seconds since 1970). `shares`: by table, the share of bytes that the workload read.
+    """
 
     at: float
     shares: dict[str, float]

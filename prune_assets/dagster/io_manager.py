@@ -1,4 +1,4 @@
-"""An IO manager that writes the DataFrames of assets with a layout, and reads them back pruned."""
+"""An IO manager that writes and reads tables with a layout."""
 # No `from __future__ import annotations`: Dagster reads the annotation of `spark` itself, not its source text.
 
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def pruned_asset(
     kinds: "Iterable[str] | None" = None,
     **asset_options: Any,
 ) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Make an asset of a function that returns a DataFrame, stored as a table with a layout.
+    """Make an asset of a function whose DataFrame becomes a table.
 
     >>> import dagster as dg
     >>> import prune_assets as pr
@@ -120,7 +120,9 @@ def _without_empty_output(function: "Callable[..., Any]") -> "Callable[..., Iter
 
 
 class PrunedTableIOManager(dg.ConfigurableIOManager):
-    """Writes the DataFrames of assets as tables with a layout, and reads the rows that downstream assets need.
+    """Writes the DataFrames of assets as tables with a layout.
+
+    Reads the rows that downstream assets need.
 
     >>> from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource
     >>> tables = PrunedTableIOManager(root="s3://lake", format="delta", spark=SparkSessionResource())
@@ -207,7 +209,10 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
     def load_input(self, context: dg.InputContext) -> "DataFrame":
-        """Return the rows of a table that a downstream asset needs, by its partitions and its `where`."""
+        """Return the rows that a downstream asset needs.
+
+        They are selected by its partitions and its `where`.
+        """
         from prune_assets.reading.reader import read
 
         upstream = context.upstream_output

@@ -1,4 +1,4 @@
-"""Layout advice for real queries: an asset that shows it, and a check that warns if it would save much."""
+"""Layout advice for real queries: an asset and a check."""
 # No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from dataclasses import asdict

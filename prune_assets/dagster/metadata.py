@@ -30,7 +30,10 @@ _BUILDERS = (f"{__package__}.", "parquet_core.")
 
 
 def layout_version(layout: LayoutSpec) -> str:
-    """Return a code version that changes with the layout, so that Dagster marks the asset as stale."""
+    """Return a code version that changes with the layout.
+
+    Dagster then marks the asset as stale.
+    """
     return hashlib.sha256(json.dumps(asdict(layout), sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -133,7 +136,9 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
 
 
 def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a skip report as metadata: summary, picture, table of levels, and numbers that Dagster plots.
+    """Return a skip report as metadata.
+
+    The metadata are a summary, a picture, a table of levels, and numbers that Dagster plots.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

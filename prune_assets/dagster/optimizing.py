@@ -78,7 +78,7 @@ class MaintainedTable:
         return asset_key_of(self.asset)
 
     def layout_now(self, spark: "SparkSession | None" = None) -> "LayoutSpec":
-        """Return the layout that the table should have: the declared layout, or the layout that advice chose."""
+        """Return the declared layout, or the layout that advice replaced it with."""
         declared = load_layout(self.layout)
         if not self.automatic:
             return declared
@@ -209,7 +209,10 @@ def build_layout_drift_sensor(
 
 
 def _of_advice(followed: "Followed") -> dict[str, Any]:
-    """Return the result of layout advice as metadata, in bytes that one run of the workload reads."""
+    """Return the result of layout advice as metadata.
+
+    Sizes are bytes that one run of the workload reads.
+    """
     shown: dict[str, Any] = {"prune/advice": followed.why}
     if followed.applied is not None:
         for name in ("before", "promised", "now"):

@@ -147,7 +147,10 @@ def _window(
     *,
     is_exact: bool,
 ) -> str:
-    """Return the half-open range of a time window as a condition, with literals of the column's type."""
+    """Return a time window as a half-open range of a column.
+
+    The literals have the column's type.
+    """
     kind = kind_of(kinds, column)
     values = time_type(column, kind).values_of(window)
     if kind == "date" and not is_made_of_days(window, partitions):

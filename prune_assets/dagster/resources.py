@@ -85,11 +85,11 @@ def warn_of_many_sessions(log: Any) -> None:
 def session_of(resource: Any) -> SparkSession:
     """Return the session of the `spark` resource: the resource itself, or its `session` or `spark_session`."""
     if getattr_static(resource, "createDataFrame", None) is not None:
-        return resource  # type: ignore[no-any-return]  # the resource is itself a session
+        return resource  # type: ignore[no-any-return]  # a session itself
     for name in ("session", "spark_session"):
         # A static lookup, because Dagster's resources warn about some names that they lack.
         if getattr_static(resource, name, None) is not None:
-            return getattr(resource, name)  # type: ignore[no-any-return]  # any resource class
+            return getattr(resource, name)  # type: ignore[no-any-return]  # a resource of anybody
     raise WrongUse(
         f"the resource spark is {type(resource).__name__}, which has no property `session`; use "
         "SparkSessionResource, or give your resource that property"

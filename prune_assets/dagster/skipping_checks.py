@@ -1,4 +1,7 @@
-"""Asset checks of the share that real queries skip, so that a decaying layout fails before costs grow."""
+"""Asset checks of the share that real queries skip.
+
+A decaying layout then fails a check before costs grow.
+"""
 # No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from collections.abc import Iterator, Mapping
@@ -96,9 +99,9 @@ def parse_named(name: str, where: str) -> None:
 def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
-    """Plan a predicate.
+    """Plan a predicate and return the fields of its check result.
 
-    Return whether it skips enough, the reason if not, and the figures. Raises NoRows.
+    The fields are whether it skips enough, the reason if not, and the figures. Raises NoRows.
     """
     from prune_assets.planner.explain.plan import plan
     from prune_assets.spark.spark_versions import installed_version

@@ -63,20 +63,26 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
 
 
 def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
-    """Return a date, and two instants at the end of that day, since a window may begin after midnight."""
+    """Return a date, and two instants at the end of that day.
+
+    A window may begin after midnight.
+    """
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
 
 def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
-    """Return an instant.
+    """Return an instant, if the string has a time zone.
 
-    No instant for a string without a zone, whose zone is unknown.
+    Without a zone the instant is unknown and the list is empty.
     """
     return value, [value] if value.tzinfo is not None else []
 
 
 def _of_local_time(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
-    """Return a local time, and the instants that it may denote: two different ones if the clocks show it twice."""
+    """Return a local time, and the instants that it may denote.
+
+    The two instants differ if the clocks show the time twice.
+    """
     local = value.replace(tzinfo=None)
     return local, _both_passes(local, zone)
 
@@ -138,7 +144,7 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
 def _set_back(time: datetime) -> timedelta:
     """Return by how much the clocks are set back when they show a local time twice.
 
-    Zero if they show it once.
+    Returns zero if they show it once.
     """
     first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
     return timedelta() if first is None or second is None else max(first - second, timedelta())

@@ -1,4 +1,4 @@
-"""Print a workload as tables: the cost of each table, then its query shapes, each with an example."""
+"""Print a workload: costs of tables, and query shapes with examples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_COLUMNS = 6
 
 
 def print_workload(workload: Workload, console: Console, *, price_per_tib: float | None = None) -> None:
-    """Print the cost and the query shapes of each table, and the parts that were not understood."""
+    """Print the cost and query shapes of each table, and what was left out."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
         console.print(_without_queries(workload), highlight=False)

@@ -1,4 +1,7 @@
-"""Find and replace the constants of a predicate, so that predicates with different constants share a shape."""
+"""Find and replace the constants of a predicate.
+
+Predicates that differ only in constants share a query shape.
+"""
 
 from __future__ import annotations
 

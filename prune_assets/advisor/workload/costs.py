@@ -1,4 +1,4 @@
-"""Costs of the queries on each table: bytes read, needless bytes, bytes a day, and money."""
+"""Costs of the queries on each table, in bytes and money."""
 
 from __future__ import annotations
 

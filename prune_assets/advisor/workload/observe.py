@@ -113,7 +113,7 @@ def _patterns(names: str | Iterable[str] | None) -> tuple[str, ...]:
 def _is_wanted(start: ApplicationStart, apps: Sequence[str], users: Sequence[str]) -> bool:
     """Return True if an application matches a name or id in `apps` and a user in `users`.
 
-    Empty means any.
+    An empty list matches every application.
     """
     by_name = any(fnmatchcase(one, app) for app in apps for one in (start.name, start.identifier or ""))
     return (by_name or not apps) and (not users or any(fnmatchcase(start.user, user) for user in users))

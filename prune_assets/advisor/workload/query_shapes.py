@@ -1,4 +1,4 @@
-"""A workload as plain data: query shapes of each table, their runs, and the bytes that they read."""
+"""A workload as plain data: query shapes with runs and bytes."""
 
 from __future__ import annotations
 

@@ -20,8 +20,9 @@ _FIRST_DAY = dt.date(2000, 1, 1)
 
 
 def redacted(workload: Workload) -> Workload:
-    """Return the workload with each constant replaced by its rank among the table's constants of the same kind.
+    """Return the workload with each constant replaced by its rank.
 
+    Ranks are among the constants of the same kind of a table.
     Strings become `'r0001'`, numbers and dates the first of their kind. The result reveals the number of distinct
     constants and their order, and nothing else of them.
 
@@ -71,7 +72,10 @@ def _ranked(kind: str, rank: int, count: int) -> str:
 
 
 def _value(text: str) -> Decimal:
-    """Return the sort key of a constant: its number, 0 for other constants, which sort by text."""
+    """Return the number of a constant as its sort key, 0 for other constants.
+
+    Constants that are not numbers sort by their text.
+    """
     try:
         return Decimal(text.rstrip("LlSsYyDdFfBb"))
     except InvalidOperation:

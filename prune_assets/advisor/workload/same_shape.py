@@ -21,7 +21,9 @@ from prune_assets.sql.syntax.parsed import ParsedPredicate, chain_of, parse_pred
 
 
 def same_shape(shape: str) -> str:
-    """Return a normal form that equivalent shapes share, whether people wrote them or Spark logged them.
+    """Return a normal form that equivalent shapes share.
+
+    Shapes may be written by people or logged by Spark.
 
     >>> same_shape("visit_day BETWEEN ? AND ?"), same_shape("(visit_day <= ? AND visit_day >= ?)")
     ('visit_day <= ? and visit_day >= ?', 'visit_day <= ? and visit_day >= ?')
@@ -60,7 +62,7 @@ def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - 
 def _as_bounds(node: SyntaxNode) -> SyntaxNode:
     """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does.
 
-    Any other node unchanged.
+    Other nodes are returned unchanged.
     """
     match node:
         case Between(value, low, high):

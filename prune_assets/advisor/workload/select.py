@@ -60,7 +60,9 @@ def parse_select(sql: str) -> Select:
 
 
 def _table_name(names: Path) -> str:
-    """Return a table as event logs name it: the path if the name is a format and a path in backquotes.
+    """Return a table as event logs name it.
+
+    If the name is a format and a path in backquotes, the result is the path.
 
     >>> _table_name(("parquet", "/lake/orders")), _table_name(("sales", "orders"))
     ('/lake/orders', 'sales.orders')
@@ -120,7 +122,10 @@ def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
 
 
 def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
-    """Return the columns of all clauses, without columns of subqueries and aliases that the SELECT defines."""
+    """Return the columns of all clauses of a SELECT.
+
+    Columns of subqueries and aliases that the SELECT defines are omitted.
+    """
     aliases = {one.alias.lower() for one in tree.expressions if isinstance(one, exp.Alias)}
     found: set[Path] = set()
     for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query)):

@@ -1,4 +1,7 @@
-"""Split a file of SQL into statements and conditions: one per line, or several lines up to a `;`."""
+"""Split a file of SQL into statements and conditions.
+
+A line holds one of them, unless a `;` ends a statement over several lines.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,10 @@ def _line(number: int, sql: str, signs: str) -> _StatementLine:
 
 
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
-    """Yield the statements up to a `;`: the statement that ends there, and before it one statement per line."""
+    """Yield the statements up to a `;`.
+
+    The last one may span lines; before it each line is a statement.
+    """
     start = _start_of_last(lines)
     some: list[_StatementLine] = []
     for index, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Translate conditions that Spark's plans print, with unquoted constants, back into SQL.
+"""Translate conditions of Spark's plans, with unquoted constants, back into SQL.
 
-Refuse ambiguous text.
+Ambiguous text is refused.
 """

@@ -67,7 +67,10 @@ def _string(text: str, *, is_known: bool, exact: bool) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    """Return True if the brackets in `text` are balanced, so that they do not affect those around the constant."""
+    """Return True if the brackets in `text` are balanced.
+
+    Balanced brackets do not affect the brackets around the constant.
+    """
     depth = 0
     for bracket in re.findall(r"[()]", text):
         depth += 1 if bracket == "(" else -1
@@ -102,7 +105,7 @@ def _of_type(text: str, kind: str, zone: str | None) -> str | None:
 def _timestamp(text: str, zone: str | None) -> str:
     """Convert a local time of the session to a literal in UTC.
 
-    Refuse times that a clock change repeats.
+    Raises NotUnderstood for times that a clock change repeats.
     """
     rules = None if zone is None else _rules(zone)
     if rules is None:

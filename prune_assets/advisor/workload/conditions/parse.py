@@ -58,7 +58,7 @@ def parse_condition(
 class _ConditionParser:
     """A parser of one condition, with the closing bracket of each opening bracket.
 
-    Nodes span `start` to `end`.
+    Each node is parsed from `start` to `end` of the text.
     """
 
     def __init__(
@@ -117,7 +117,10 @@ class _ConditionParser:
         return node
 
     def _list_or_like(self, start: int, end: int, depth: int) -> SyntaxNode | None:
-        """Parse `x IN (a,b)`, `x INSET a, b` and `x LIKE a`, where x is a column or an expression, never a constant."""
+        """Parse `x IN (a,b)`, `x INSET a, b` and `x LIKE a`.
+
+        `x` is a column or an expression, never a constant.
+        """
         found = self._find(_LIST, start, end)
         if found is None:
             return None

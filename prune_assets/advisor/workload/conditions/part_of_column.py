@@ -53,7 +53,7 @@ def _element(path: Path, kind: str, rest: str) -> PrintedElement | None:
 
 
 def _step(kind: str, rest: str) -> tuple[str, str, str] | None:
-    """Return the first step of `rest` as SQL, the type of its result, and the remaining text."""
+    """Return one step into a value as SQL, its type, and the remaining text."""
     if rest[0] == "." and kind.startswith((_STRUCT, _ARRAY + _STRUCT)):
         return _field(kind, rest)
     key, bracket, after = rest[1:].partition("]")

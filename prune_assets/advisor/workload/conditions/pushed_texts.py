@@ -1,4 +1,4 @@
-"""Replace strings of a condition by placeholders where the pushed filters repeat them in another notation.
+"""Replace strings of a condition that pushed filters repeat by placeholders.
 
 `(user#2 = Smith (Jr))` may contain a string or a call. The pushed filter `EqualTo(user,Smith (Jr))` shows where the
 string ends. A placeholder replaces such a string before the condition is parsed, so that its brackets have no meaning.

@@ -45,9 +45,10 @@ _PUSHED = {
 
 @dataclass(frozen=True, slots=True)
 class ScanFilter:
-    """Conjuncts as SQL, sorted.
+    """The filter of a scan: sorted conjuncts in SQL.
 
-    Columns read; columns that joins compare; reasons why parts are left out.
+    `columns`: columns that the scan reads. `joined_on`: columns that joins compare. `not_understood`: reasons why parts
+    are left out.
     """
 
     conjuncts: tuple[str, ...]
@@ -112,7 +113,10 @@ def scan_filter(
 
 
 class _Made:
-    """The conjuncts understood so far, with their columns, and NOT NULL tests, which other conjuncts often imply."""
+    """The conjuncts of a scan that are understood, with their columns.
+
+    NOT NULL tests are separate, because other conjuncts often imply them.
+    """
 
     def __init__(self, writer: SqlWriter, joined: set[Path], leaves: set[Path]) -> None:
         self.writer = writer
@@ -147,7 +151,10 @@ class _Made:
         self.not_null += not_null
 
     def without_implied(self) -> Iterator[str]:
-        """Yield all conjuncts except NOT NULL tests that Spark adds for columns of other conjuncts or of joins."""
+        """Yield all conjuncts, without implied NOT NULL tests.
+
+        Spark adds such tests for columns of other conjuncts and of joins.
+        """
         tested = {path for _, columns in self.conjuncts for path in columns}
         yield from (sql for sql, _ in self.conjuncts)
         for sql, path in self.not_null:
@@ -162,7 +169,10 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of conditions that a shortened output omits: pushed columns, and other operands."""
+    """Yield the columns that conditions use and a shortened output omits.
+
+    These are pushed columns and other operands.
+    """
     found: dict[str, set[str]] = {}
     for text in printed:
         for attribute, name in _OPERAND.findall(text):

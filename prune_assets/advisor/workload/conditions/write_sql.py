@@ -119,7 +119,10 @@ class SqlWriter:
         return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
 
     def _refuse_texts(self, *nodes: SyntaxNode) -> None:
-        """Raise NotUnderstood if an expression could also be a string: name#3 in `(user#2 = name#3)`."""
+        """Raise NotUnderstood if an expression could also be a string.
+
+        For example `name#3` may be a string in `(user#2 = name#3)`.
+        """
         if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
             raise NotUnderstood(_AMBIGUOUS)
 
@@ -153,7 +156,10 @@ class SqlWriter:
         return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
 
     def _without_options(self, node: Call) -> Call:
-        """Return a call without printed arguments that SQL omits: trim(s#1, None), the time zone of date_format."""
+        """Return a call without printed arguments that SQL omits.
+
+        Examples are trim(s#1, None) and the time zone of date_format.
+        """
         match node:
             case Call("trim" | "ltrim" | "rtrim", (text, PrintedConstant("None"))):
                 return Call(node.name, (text,))

@@ -1,1 +1,1 @@
-"""Find and decompress Spark's event logs, read them line by line, and return the scans that ran."""
+"""Find, decompress and read Spark's event logs."""

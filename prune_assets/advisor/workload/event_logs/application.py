@@ -123,7 +123,10 @@ class Application:
         )
 
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
-        """Return the scans of the latest plan, and scans that only the initial plan has, which may have run."""
+        """Return the scans of a query's latest plan, and of its initial plan.
+
+        Scans that only the initial plan has may have run.
+        """
         found: dict[object, PlannedScan] = {}
         try:
             for plan in reversed(execution.plans):
@@ -221,7 +224,10 @@ class Application:
 
 
 def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
-    """Replace missing metrics of a finished query by 0, because Spark does not report a metric that stays 0."""
+    """Replace missing metrics of a finished query by 0.
+
+    Spark does not report a metric that stays 0.
+    """
     rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
     selected = totals.rows_selected
     return replace(totals, rows_read=rows, rows_selected=0 if selected is None and rows is not None else selected)

@@ -1,4 +1,7 @@
-"""Decompress a log file according to its first bytes: plain text, gzip, bz2, or Spark's zstd, lz4 or snappy."""
+"""Decompress a log file according to its first bytes.
+
+Supported are plain text, gzip, bz2, and Spark's zstd, lz4 and snappy.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class ByteStream(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, the rest of the block if `size` is negative.
 
-        Empty at the end.
+        Returns b"" at the end.
         """
         if not self.buffer:
             self.buffer = memoryview(next(self.blocks, b""))
@@ -156,9 +159,9 @@ def _lz4(stream: ByteStream) -> Iterator[bytes]:
 
 
 def _snappy(stream: ByteStream) -> Iterator[bytes]:
-    """Yield blocks of snappy-java: sizes in big endian.
+    """Yield blocks of snappy-java.
 
-    16 bytes of header at the start of each stream.
+    Sizes are in big endian; each stream starts with 16 bytes of header.
     """
     while header := stream.exactly(4):
         if header == _SNAPPY[:4]:

@@ -1,4 +1,4 @@
-"""Find event logs in directories, stores and zips: single files, and the parts of rolling logs."""
+"""Find event logs in directories, stores and zips, including rolling logs."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ class EventLog(NamedTuple):
 
 
 def find_logs(paths: Sequence[str]) -> list[EventLog]:
-    """Return the logs at `paths`: files, zips, application folders, directories that contain these, or patterns.
+    """Return the event logs at `paths`.
 
+    A path is a file, a zip, an application folder, a directory that contains these, or a pattern.
     Parts of one log that are named separately form one log. Raises TableNotFound if a path does not exist or contains
     no log.
     """
@@ -83,7 +84,10 @@ def _real(path: str) -> str:
 
 
 def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
-    """Yield the matches of a path or pattern, each with its file, or None if it may be a directory."""
+    """Yield the matches of a path or pattern, each with its file.
+
+    The file is None if the match may be a directory.
+    """
     if path.startswith("dbfs:"):
         raise WrongUse(
             f"{path}: only Databricks reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"

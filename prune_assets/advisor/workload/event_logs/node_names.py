@@ -1,4 +1,4 @@
-"""Names of plan nodes, their sections and metrics, for Spark and for engines that replace Spark's nodes.
+"""Names of plan nodes, their sections and metrics, by engine.
 
 Photon, RAPIDS, Comet and Gluten add a prefix or suffix to the name of Spark's node, and print the same sections. To
 support an engine with other names, add its names here; no other code changes.

@@ -1,4 +1,7 @@
-"""Extract the scans of a plan: table, columns and filters from its text, metrics from its nodes."""
+"""Extract the scans of a plan.
+
+Table, columns and filters are in its text, metrics in its nodes.
+"""
 
 from __future__ import annotations
 
@@ -109,14 +112,20 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
 
 
 def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
-    """Return the sections of the text, completed by the node's sections that the text lacks or shortens."""
+    """Return the text's sections, completed by sections of the node.
+
+    Sections that the text lacks or shortens are taken from the node.
+    """
     lacking = {title for title in of_node if title not in fields}
     shortened = {title for title, text in fields.items() if _SHORTENED.search(text) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
-    """Return the conditions on a scan, the conditions before any projection, and whether a Python filter follows."""
+    """Return the conditions of the filters on a scan.
+
+    Also returns the conditions before any projection, and whether a filter on Python results follows.
+    """
     conditions: list[str] = []
     direct: list[str] = []
     is_direct, node = True, parents.get(scan.number)
@@ -197,7 +206,10 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics
 
 
 def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
-    """Yield each scan, with the accumulator of the rows that the topmost filter directly on it selects."""
+    """Yield each scan, with the accumulator of the rows that its filter selects.
+
+    The filter is the topmost one directly on the scan.
+    """
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]
     while stack:

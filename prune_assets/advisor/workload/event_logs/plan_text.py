@@ -17,8 +17,9 @@ _FIELD = re.compile(r"^([A-Z][A-Za-z ]*?)(?: \[(\d+)\])?\s?: ?(.*)$", re.DOTALL)
 
 
 class Operator(NamedTuple):
-    """An operator of a plan: name, the fields of its section by title, and the numbers of its children.
+    """An operator of a plan, with the fields of its section.
 
+    `children`: numbers of its child operators.
     `fields`: such as `Condition`, `Location`; `counts`: number of entries that a list such as `Output` states.
     """
 

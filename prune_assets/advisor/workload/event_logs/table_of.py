@@ -1,4 +1,4 @@
-"""Identify the table that a scan reads: the path of its files, and its catalog name if read by name."""
+"""Identify the table that a scan reads, by path and catalog name."""
 
 from __future__ import annotations
 
