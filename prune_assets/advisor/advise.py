@@ -270,10 +270,7 @@ def _same_order(one: Candidate, other: Candidate) -> bool:
 
 
 def _enough(it: Tried) -> float:
-    """Return the maximum size of a layout that is preferred for its simplicity.
-
-    The size is a factor of the fewest bytes.
-    """
+    """Return the factor of the fewest bytes up to which a simpler layout is preferred."""
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE

@@ -57,7 +57,7 @@ class Asked(NamedTuple):
 def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
     """Evaluate conditions on the values of a column.
 
-    None for a condition that depends on more than values.
+    The result is None for a condition that depends on more than values.
     """
     values = column.values
     if pa.types.is_floating(values.type):

@@ -79,7 +79,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
 
     `advice`: the advice, or the file that `prune advise --keep` wrote. Raises WrongUse if none of its queries ran, if
-    they ran only on several tables of this name, and if the file is not advice.
+    they ran only on several tables of this name, or if the file is not advice.
     """
     if not isinstance(advice, LayoutAdvice):
         advice = read_advice(advice)

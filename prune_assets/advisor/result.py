@@ -116,7 +116,7 @@ class LayoutAdvice:
     one run of the workload reads today, would read if its selected rows were adjacent, and reads without pruning.
     `rewrite_bytes`: bytes that a rewrite reads and writes. `runs_to_pay`: number of workload runs after which the
     rewrite has paid; None if it never pays. `dearer`: queries that would read more than twice their bytes in the
-    advised layout, most added bytes first; `own_dearer`: the same queries for the user's layout.
+    advised layout, most added bytes first; `own_dearer`: such queries of the user's layout.
     `unsupported`: conditions of the workload that do not prune in any layout, with the reason, most bytes first.
     `reasons`: reason for each key of the advised layout. `skipped`: number of predicates that do not fit the table, by
     reason.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
     """Return the query shapes on a table with one of these names.
 
-    If there are none, returns the shapes on a table with the same last part of the name.
+    Without such shapes, returns the shapes on a table with the same last part of the name.
     Raises WrongUse if several tables have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)

@@ -298,7 +298,7 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return the distinct values of some rows, limited by those of random rows."""
+        """Return the distinct values of some rows, at most as many as random rows have."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values

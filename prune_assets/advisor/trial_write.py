@@ -1,6 +1,6 @@
 """Write rows in a layout without Spark, as Spark would write them.
 
-The order of rows, the files, the row groups and the pages match those that Spark writes.
+The order of rows, the files, the row groups and the pages match what Spark writes.
 Files are cut by rows, so that equal keys may be in two of them. A column chunk is dictionary-encoded if the dictionary
 of its first page pays, as parquet-java decides. Bounds of long strings are not truncated, because Arrow does not
 truncate them.

@@ -51,7 +51,7 @@ def build_skipping_checks(
 
     `predicates`: Spark SQL by name. `min_skipped`: a share of the bytes of the columns that are read, 0.9 or "90%". It
     is compared with the predicted skip of Spark with the plan; without a prediction, with the best possible skip.
-    `columns`: columns that the queries read in addition to those of the predicate; all by default.
+    `columns`: columns that the queries read in addition to the predicate's columns; all by default.
     `time_zone`: session time zone of the queries, for timestamps. `blocking`, `severity`, `when_empty`: as in
     `build_layout_checks`; a table is empty if it has no files.
 

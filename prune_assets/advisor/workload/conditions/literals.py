@@ -136,8 +136,8 @@ def _rules(zone: str) -> dt.tzinfo | None:
 def literals(text: str, separator: str, kind: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
     """Return the constants of a printed list.
 
-    Refuses a list of strings if a string contains the separator next to a blank or at an end. If a list of at most ten
-    strings has a string with a comma inside a word, it cannot be distinguished from two strings.
+    Refuses a list of strings if a string contains the separator next to a blank or at an end. In a list of at most ten
+    strings, a string with a comma inside a word cannot be distinguished from two strings.
     """
     parts = text.split(separator)
     if kind is None or is_string(kind):

@@ -33,7 +33,7 @@ class Operator(NamedTuple):
 def operators_of(text: str) -> dict[int, Operator]:
     """Return the operators of a formatted plan by number.
 
-    For an adaptive plan, those of the final plan.
+    An adaptive plan gives the operators of its final form.
     Raises NotUnderstood for a plan in another form, and if operator numbers contradict each other.
     """
     if not text.strip():
