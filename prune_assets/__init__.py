@@ -1,7 +1,7 @@
 """Make Spark skip the data a query does not need, and prove it.
 
-The public names resolve on first use, so that importing this package costs nothing and brings in
-neither Spark nor Dagster, sqlglot, pyarrow or numpy.
+Public names are imported on first use, so that importing this package is fast and does not import Spark, Dagster,
+sqlglot, pyarrow or numpy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from prune_assets.step_words import SHELL as _SHELL
 
 __version__ = "0.2.0"
 
-# Errors and findings of the lower packages name the commands of this one.
+# Errors and findings of the lower packages name commands of this package.
 _WORDS.update(_SHELL)
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Where this project keeps what it can make again."""
+"""The cache of this project, whose contents can be rebuilt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ BYTES_VARIABLE = "PRUNE_CACHE_BYTES"
 
 
 def cache_directory() -> Path:
-    """Return the directory that PRUNE_CACHE_DIR names, else the user's own cache; it need not exist yet."""
+    """Return the directory in PRUNE_CACHE_DIR, or the user's cache directory.
+
+    It need not exist yet.
+    """
     named = os.environ.get(CACHE_VARIABLE)
     if named:
         return Path(named).absolute()
@@ -27,9 +30,9 @@ def cache_directory() -> Path:
 
 
 def metadata_cache() -> MetadataCache | None:
-    """Return where the metadata of tables is kept; None when PRUNE_CACHE_BYTES is 0.
+    """Return the cache of table metadata; None if PRUNE_CACHE_BYTES is 0.
 
-    Raises WrongUse when that is no number of bytes.
+    Raises WrongUse if PRUNE_CACHE_BYTES is not a number of bytes.
     """
     from parquet_core.dataset.metadata_cache import DEFAULT_BYTES, MetadataCache
 

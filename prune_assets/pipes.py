@@ -1,6 +1,7 @@
-"""Tell Dagster from a process elsewhere, such as a job of spark-submit, what was written, proven and skipped.
+"""Report to Dagster from an external process, such as a spark-submit job.
 
-There only `dagster-pipes` is installed beside this package, and no Dagster.
+The reports cover written tables, proven layouts and skipped data.
+Such a process needs only `dagster-pipes` in addition to this package, not Dagster.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | S
     >>> from prune_assets.pipes import report_write
     >>> report_write(pipes, pr.write(df, "lake/ids", layout=pr.LayoutSpec(sort_by=["id"])))  # doctest: +SKIP
 
-    `asset_key`: needed where the process runs for several assets; "sales/orders", or its parts.
+    `asset_key`: required if the process runs for several assets; "sales/orders", or its parts.
     """
     metadata: dict[str, Any] = {
         "dagster/row_count": result.rows,
@@ -60,8 +61,9 @@ def report_layout(
     prefix: str = "",
     asset_key: str | Sequence[str] | None = None,
 ) -> bool:
-    """Prove the layout of a table and report its checks; returns whether all passed.
+    """Prove the layout of a table and report its checks.
 
+    Return True if all passed.
     With `pipes` an open PipesContext:
 
     >>> import prune_assets as pr
@@ -69,9 +71,9 @@ def report_layout(
     >>> report_layout(pipes, "lake/ids", pr.LayoutSpec(sort_by=["id"]))  # doctest: +SKIP
     True
 
-    The asset has `check_specs=layout_check_specs(key)`, which names them. `layout`, `where`: as `check` has them.
-    `severity`: of a check that an error fails; warnings fail it with WARN. `prefix`: as `layout_check_specs` has it. A
-    table that cannot be read fails every check with the reason.
+    The asset must declare `check_specs=layout_check_specs(key)`. `layout`, `where`: as in `check`. `severity`: severity
+    of a check that fails with an error; warnings fail it with WARN. `prefix`: as in `layout_check_specs`. If the table
+    cannot be read, every check fails with the reason.
     """
     prefix, key = prefix_of_names(prefix), _key_text(asset_key)
     try:
@@ -107,7 +109,9 @@ def _report_check(
 
 
 def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Sequence[str] | None = None) -> None:
-    """Report what a plan skips as a materialization, with a summary, a picture and numbers for plots.
+    """Report the data that a plan skips as a materialization.
+
+    The metadata are a summary, a picture and numbers that Dagster plots.
 
     With `pipes` an open PipesContext:
 
@@ -125,7 +129,10 @@ def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Seq
 
 
 def _key_text(asset_key: str | Sequence[str] | None) -> str | None:
-    """Return the text by which Pipes names an asset: its parts between slashes, those within a part escaped."""
+    """Return the asset key in the form of Pipes.
+
+    Slashes join its parts; slashes within a part are escaped.
+    """
     if asset_key is None or isinstance(asset_key, str):
         return asset_key
     return "/".join(part.replace("\\", "\\\\").replace("/", "\\/") for part in asset_key)

@@ -1,4 +1,4 @@
-"""The words of each tool for the steps of remedies: commands of a shell, jobs of Dagster, operators of Airflow."""
+"""The wording of remedies for each tool: shell commands, Dagster jobs, Airflow operators."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From a workload to the layout that reads the fewest bytes: candidates, simulated layouts, a ranking."""
+"""Advise the layout that reads the fewest bytes for a workload: candidates, simulation, ranking."""

@@ -1,4 +1,7 @@
-"""Advise which layout reads the fewest bytes for a workload, from metadata and a sample; Spark is not needed."""
+"""Advise the layout that reads the fewest bytes for a workload, from metadata and a sample.
+
+Spark is not needed.
+"""
 
 from __future__ import annotations
 
@@ -58,20 +61,20 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
     from prune_assets.writing.layout_file import LayoutSource
 
-# Rows that all candidates are tried on, and rows on which the best of them are tuned; the result is tried on all.
+# Rows that all candidates are simulated on, and rows on which the best are tuned; the winner is simulated on all.
 _FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
-# Parts of the sample that are simulated apart: how far they differ tells how sure the whole is.
+# Number of sample parts that are simulated separately; the margin of error follows from their differences.
 _PARTS = 4
-# Of layouts that read almost the same, the simplest is advised.
+# Among layouts that read at most this factor more than the best, the simplest is advised.
 _ALMOST = 1.02
-# A sort key, which every writer can keep, is advised in place of a curve that reads hardly less.
+# A sort key, which every writer can keep, is advised instead of a curve that saves hardly more.
 _SORT_FOR_CURVE = 1.05
-# The number of orders to tune, and how far above the fewest bytes they may be.
+# The number of orders to tune, and the factor above the fewest bytes up to which an order is tuned.
 _TUNED, _NEARLY_AS_GOOD = 3, 1.5
-# Row groups whose pages are counted.
+# Number of row groups whose pages are counted.
 _LOOKED_AT = 8
-# Another codec is noted where queries would read less than this share of the bytes.
+# Another codec is mentioned if queries would read less than this share of the bytes.
 _LESS_BY_CODEC = 0.75
 
 
@@ -84,10 +87,10 @@ def advise(
     in_place: bool = False,
     layout: LayoutSource | None = None,
 ) -> LayoutAdvice:
-    """Return which layout of a table reads the fewest bytes for a workload, and whether a rewrite is worth it.
+    """Advise the layout that reads the fewest bytes for a workload, and whether a rewrite pays.
 
-    Candidates are simulated: rows of a sample are put in their order, cut into row groups and pages, and asked by the
-    evaluator of plans. Nothing is written.
+    Each candidate is simulated: the sampled rows are sorted into its order, cut into row groups and pages, and
+    evaluated like the metadata of a real table. Nothing is written.
 
     >>> import random, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -99,15 +102,15 @@ def advise(
     >>> advice.advised.layout.sort_by, advice.advised.bytes < advice.today / 2
     (('shop',), True)
 
-    `workload`: what ran, or texts of WHEREs in Spark SQL, each of which counts once. `session`: the settings of the
-    Spark that will read, for predicates that depend on its time zone. `sample_rows`: rows to read at most; of a table
-    with fewer rows the simulation is exact. `in_place`: advise the best of the layouts that `optimize` can give the
-    table as it is; others, such as directories for a table that has none, need a new one, and are in the ranking.
-    `layout`: one of your own, or the path of a `layout.yaml`; `own` of the result has what queries would read of it.
-
-    Raises LayoutError for a layout with a column that the table lacks, or that cannot be its key; WrongUse for a
-    workload without a predicate that fits the table, and a table without rows; what `plan`
-    raises; and with `in_place` what `optimize` raises for a table that it cannot rewrite at all.
+    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once. `session`: settings of the
+    Spark that will read the table, for predicates that depend on its time zone. `sample_rows`: maximum number of rows
+    to read; the simulation is exact for a table with fewer rows. `in_place`: advise the best layout that `optimize` can
+    give the existing table; layouts that need a new table, such as directories for a table without them, are only
+    ranked. `layout`: your own layout, or the path of a `layout.yaml`; the result's `own` has the bytes that queries
+    would read with it.
+    Raises LayoutError if `layout` has a column that the table lacks or that cannot be its key; WrongUse if no predicate
+    of the workload fits the table, or the table has no rows; the errors of `plan`; and with `in_place` the errors of
+    `optimize` for a table that it cannot rewrite at all.
     """
     own = None if layout is None else load_layout(layout)
     with naming_layout_file(layout):
@@ -153,10 +156,11 @@ def _advise(
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
-    """Return the shapes of a workload on a table: by its path or name, or by the last part of either alone.
+    """Return the query shapes of a workload on a table.
 
-    So a copy of a table is advised by what ran on the original. Raises WrongUse for a workload of other tables, or of
-    several whose last part is the same.
+    Shapes match by path, by name, or by the last part of either.
+    The last part lets a copy of a table use the queries on the original. Raises WrongUse if the workload has no query
+    on the table, or has queries on several tables with the same last part.
     """
     if isinstance(workload, Workload):
         shapes = shapes_on(*_names(table), workload=workload)
@@ -177,7 +181,7 @@ def _names(table: Table) -> tuple[str, str]:
 
 
 def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> list[str]:
-    """Return top-level columns that rows can be sorted by, those first that the most bytes are read for."""
+    """Return the top-level columns that rows can be sorted by, most bytes read first."""
     partitions = {column.path for column in table.partitions}
     can = [path for path in filtered_columns(queries) if len(path) == 1 and path not in partitions]
     return [path[0] for path in can if path in workspace.sample.columns][:MOST_COLUMNS]
@@ -186,7 +190,10 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(
     workspace: Workspace, base: LayoutSpec, columns: Sequence[str], table: Table, *, in_place: bool
 ) -> list[Tried]:
-    """Return the best layouts, each kind of order among them: the first on the whole sample, others on a part of it."""
+    """Return the best layouts, best first, including one of each kind of order.
+
+    The first is simulated on the whole sample, the others on a part of it.
+    """
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
     tried = _without_idle_keys(search(few, fine, columns, lambda name: _share_of(workspace.queries, name)))
@@ -206,7 +213,10 @@ def _ranked(
 
 
 def _is_usual(layout: LayoutSpec, keys: set[tuple[str, ...]]) -> bool:
-    """Return True for a sort by keys that people choose, and for a Hilbert curve through them in any order."""
+    """Return True for a sort by the usual keys, or a Hilbert curve through them.
+
+    The keys of a curve may have any order.
+    """
     return layout.sort_columns in keys or frozenset(layout.hilbert_by) in map(frozenset, keys)
 
 
@@ -215,7 +225,7 @@ def _kind(layout: LayoutSpec, table: Table) -> tuple[bool, bool, bool]:
 
 
 def _refusal(layout: LayoutSpec, table: Table) -> str:
-    """Return why `optimize` cannot give a table a layout; empty where it can."""
+    """Return why `optimize` cannot give a table a layout; "" if it can."""
     try:
         check_rewrite(table, layout)
     except PruneError as error:
@@ -224,7 +234,7 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
 
 
 def _promising(tried: Sequence[Tried]) -> list[Tried]:
-    """Return the orders to tune: the best few, and the order that the table has.
+    """Return the orders to tune: the best few, and the current order of the table.
 
     Another order may be the best with finer pages, because coarse pages hide how narrow the ranges of a curve are.
     """
@@ -233,15 +243,15 @@ def _promising(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _simplest(tried: Sequence[Tried]) -> Tried:
-    """Return the simplest of the layouts that read hardly more than the least."""
+    """Return the simplest of the layouts that read hardly more than the best."""
     least = min(it.bytes for it in tried)
     return min((it for it in tried if it.bytes <= _enough(it) * least), key=lambda it: (*_complexity(it), it.bytes))
 
 
 def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
-    """Add the key that rows of equal keys are in order of today, if the layout relies on that order.
+    """Add the key that orders rows with equal keys, if the layout needs it.
 
-    A layout does not state the order of rows with equal keys, and no writer has to keep it.
+    A layout does not state the order of rows with equal keys, and writers need not keep it.
     """
     if not best.candidate.layout.sort_by:
         return best
@@ -260,7 +270,7 @@ def _same_order(one: Candidate, other: Candidate) -> bool:
 
 
 def _enough(it: Tried) -> float:
-    """Return how many times the least bytes a layout may read to be taken for its simplicity."""
+    """Return the factor of the fewest bytes up to which a simpler layout is preferred."""
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE
@@ -268,7 +278,7 @@ def _enough(it: Tried) -> float:
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
-    """Leave out sort keys that read no less than a part of them does."""
+    """Drop sort orders that read hardly less than a prefix of their keys."""
     known = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
 
     def is_idle(it: Tried) -> bool:
@@ -348,7 +358,10 @@ def _unsupported(queries: Sequence[Query]) -> tuple[UnsupportedPart, ...]:
 def _bytes_of_queries(
     queries: Sequence[Query], then: NDArray[np.float64], share: NDArray[np.float64]
 ) -> tuple[QueryBytes, ...]:
-    """Return the bytes of each query today and in a layout; `share`: the part of its bytes that it selects at least."""
+    """Return the bytes of each query today and in a layout.
+
+    `share`: minimum share of its bytes that it selects.
+    """
     least = np.minimum(share * [query.whole for query in queries], then)
     return tuple(
         QueryBytes(query.where, query.runs, query.today, round(bytes_), min(query.today, round(lowest)), query.whole)
@@ -377,7 +390,7 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:
-    """Simulate the present layout; return the bytes that the workload reads of it."""
+    """Simulate the present layout; return the bytes that the workload reads."""
     index = table.read_all()
     groups = np.flatnonzero(index.groups.row_count > 0)
     layout = LayoutSpec(
@@ -389,7 +402,7 @@ def _as_it_is(table: Table, workspace: Workspace) -> float:
 
 
 def _codec_of_most(index: MetadataIndex) -> str:
-    """Return the codec of most of the bytes of a table."""
+    """Return the codec that compresses the most bytes of a table."""
     sizes = Counter[str]()
     for column in index.groups.columns:
         chunks = index.footers.chunks(column)
@@ -400,7 +413,7 @@ def _codec_of_most(index: MetadataIndex) -> str:
 
 
 def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str, ...]:
-    """Return a note on files that take many more bytes than with the codec of layouts."""
+    """Return a note if rewriting with the codec of layouts would save many bytes."""
     codec, most = LayoutSpec().compression, _codec_of_most(index)
     if most == codec or as_it_is >= _LESS_BY_CODEC * today:
         return ()
@@ -411,7 +424,10 @@ def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str
 
 
 def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) -> int:
-    """Return the mean rows of a page of the first column with offset indexes, or of a row group without any."""
+    """Return the mean rows per page of the first column with offset indexes.
+
+    Without any offset index, returns the mean rows per row group.
+    """
     for column in table.columns:
         (located,) = index.page_indexes.locations([column], groups)
         if len(located.first_row):
@@ -420,7 +436,7 @@ def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) ->
 
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
-    """Return the rows of whole pages that the rows which queries select fill if they lie together."""
+    """Return the minimum rows that queries read: their selected rows as adjacent whole pages."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = FINEST_PAGES
     found: np.ndarray = np.ceil(few.matching_rows() / page) * page
@@ -442,7 +458,10 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample; none where it is the table, or too small."""
+    """Return parts of the sample to compare with each other.
+
+    Empty if the sample is the whole table or too small.
+    """
     sample = workspace.sample
     if sample.rate >= 1 or sample.rows < _PARTS * 100:
         return []
@@ -452,9 +471,9 @@ def _parts(workspace: Workspace) -> list[Workspace]:
 
 
 def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
-    """Return twice the standard error of the bytes as a share of them, by how far parts of the sample differ.
+    """Estimate twice the standard error of a layout's bytes, as a share of them.
 
-    0 where the sample is the table.
+    Returns 0 if the sample is the whole table, 1 if the sample is too small to estimate the error.
     """
     if not parts:
         return 0.0 if workspace.sample.rate >= 1 else 1.0

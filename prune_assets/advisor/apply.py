@@ -1,4 +1,4 @@
-"""Carry out advice, and hold what came of it against what was promised."""
+"""Apply layout advice, and compare the result with the promised bytes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AppliedAdvice:
-    """What became of advice: bytes that one run of the workload reads, before, as promised, and as planned now.
+    """Bytes that one run of the workload reads: before, promised, and planned now.
 
-    `optimized` is what the rewrite did. Printed, it is one line:
+    `optimized`: result of the rewrite. Printed, it is one line:
 
     >>> import prune_assets as pr
     >>> print(pr.AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
@@ -59,7 +59,7 @@ def apply_advice(
     session: SparkSemantics | None = None,
     budget: int | None = None,
 ) -> AppliedAdvice:
-    """Rewrite a table into the layout that was advised, and plan the workload again.
+    """Rewrite a table into the advised layout, and plan the workload again.
 
     With `spark` a SparkSession:
 
@@ -73,12 +73,12 @@ def apply_advice(
     >>> done.now < 0.3 * done.before
     True
 
-    `workload`, `session`: those of `advise`. It is `optimize` with `full` and the advised layout; what `optimize`
-    refuses, such as other partitions than the table has, is refused here, and not advised with `in_place`. With
-    `budget` and an advised sort key only the files that break the order are rewritten, of so many bytes at most, and
-    later calls go on; of any other layout the whole table has to fit.
+    `workload`, `session`: as in `advise`. The rewrite is `optimize` with `full` and the advised layout; layouts that
+    `optimize` refuses, such as other partitions than the table's, raise here, and are not advised with `in_place`. With
+    `budget` and an advised sort key, only files that break the order are rewritten, at most `budget` bytes of them, and
+    later calls continue; for any other layout the budget must cover the whole table.
 
-    Raises WrongUse where nothing is advised or the budget is too small, and what `optimize` raises.
+    Raises WrongUse if nothing is advised or the budget is too small, and the errors of `optimize`.
     """
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
@@ -94,12 +94,15 @@ def apply_advice(
 
 
 def is_full(layout: LayoutSpec, budget: int | None) -> bool:
-    """Tell whether a layout is applied to all files at once: only a sort key shows which files still lack it."""
+    """Return True if a layout must be applied to all files at once.
+
+    Only a sort key shows which files do not have the layout yet.
+    """
     return budget is None or not layout.sort_by
 
 
 def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: RankedLayout, budget: int) -> str:
-    """Return why a layout cannot be made of a table within a budget, and what to do; empty where it can."""
+    """Return why a layout does not fit the budget, with the next step; "" if it fits."""
     full = is_full(best.layout, budget)
 
     def forecast(budget: int | None) -> OptimizeResult:
@@ -108,7 +111,7 @@ def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: Rank
     needed = forecast(None).picked_bytes
     if needed <= budget or (not full and forecast(budget).picked):
         return ""
-    # Nothing shows a later run which files still lack a curve.
+    # A later run cannot detect which files lack a curve.
     why = "it is made in one rewrite of all files" if full else "files that overlap are rewritten together"
     enough = f"{-(-needed // (1 << 20))}MiB"
     return f"{best.title}: {why}, {bytes_text(needed)}, and the budget is {bytes_text(budget)}; give {enough} or more"

@@ -1,4 +1,4 @@
-"""Follow advice without being asked: where it is sure, saves much, fits the budget, and at most once a month."""
+"""Follow certain advice automatically, within a budget, at most once a month."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import Workload
 
 AGAIN_AFTER = dt.timedelta(days=30)
-# At least so much has to be saved for sure, as the check of advice asks by default.
+# The advised layout must certainly read less than this share of today's bytes; the default of the advice check.
 _MOST_OF_TODAY = 0.5
-# A workload is about a month: what pays later than in a year is left to people.
+# A workload covers about a month; a rewrite that takes more than a year to pay is left to people.
 _MOST_RUNS = 12
 
 
 class Followed(NamedTuple):
-    """What came of advice; None and the reason why where the layout stays."""
+    """Result of following advice.
+
+    `applied`: None if the layout stays, `why`: the reason or the result.
+    """
 
     applied: AppliedAdvice | None
     why: str
@@ -47,10 +50,10 @@ def follow_advice(
     declared: LayoutSpec,
     budget: int,
 ) -> Followed:
-    """Advise, and change the layout of a table where that is safe.
+    """Advise a layout, and change the table to it if that is safe.
 
-    The change is noted before the table is rewritten: when the rewrite is cut off, optimize goes on with the noted
-    layout, and no run changes it once more. `budget`: bytes of files to rewrite at most; later runs do the rest.
+    The change is recorded before the rewrite: after an interrupted rewrite, optimize continues with the recorded
+    layout, and no run changes it again. `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
     """
     location, now = location_of(table, spark), dt.datetime.now(dt.UTC)
     number, last = last_change(location)
@@ -70,7 +73,10 @@ def follow_advice(
 
 
 def why_not(advice: LayoutAdvice) -> str:
-    """Return why advice is not followed without being asked; empty where it is sure and saves much."""
+    """Return why advice is not followed automatically.
+
+    Returns "" if it is certain and saves much.
+    """
     best = advice.advised
     if best is None:
         return advice.verdict
@@ -87,7 +93,7 @@ def why_not(advice: LayoutAdvice) -> str:
 
 
 def _why_not_now(spark: SparkSession, table: str | os.PathLike[str], advice: LayoutAdvice, budget: int) -> str:
-    """Return what keeps optimize from making the layout, if anything does."""
+    """Return why optimize cannot make the layout now; "" if it can."""
     if advice.advised is None:
         return advice.verdict
     try:

@@ -1,4 +1,7 @@
-"""Layouts that are tried, and why: each name is a column that the workload filters on."""
+"""Candidate layouts, with the reasons for trying them.
+
+Keys are columns that the workload filters on.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +26,20 @@ if TYPE_CHECKING:
     from prune_assets.advisor.simulate import Simulated, Workspace
     from prune_assets.simulation.sample import SampledColumn
 
-# Columns that are tried, orders that are extended by another column, keys of an order, and columns of curves.
+# Limits: columns to try, orders to extend by another column, keys of an order, and columns of curves.
 MOST_COLUMNS = 8
 _BEAM = 3
 _MOST_KEYS = 3
 _CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
-# Values of a column that directories are made for, and from how many on a filter of them can deny anything.
+# Maximum values of a column for directories, and minimum values for a useful bloom filter.
 _MOST_PARTITIONS = 100
 _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01
-# What makes a layout less simple, or more to write, has to read less by so much.
+# A change that makes a layout more complex, or more to write, must leave less than this share of the bytes.
 WORTH_IT = 0.9
 FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 _USUAL = LayoutSpec()
-# Each is tried on top of the one before, where that was worth it.
+# Each change is tried on top of the accepted ones before it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more rows around those that it selects"),
     ({"page_rows": FINEST_PAGES}, "even smaller pages skip more of these rows"),
@@ -46,13 +49,15 @@ _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     ({"row_group_bytes": _USUAL.row_group_bytes}, "larger row groups store values of dictionaries less often"),
 )
-# A task of Spark reads the row groups whose middle lies in its split of a file. A split is as large as the table over
-# the number of cores, but `spark.sql.files.openCostInBytes` at least, so that smaller row groups give no more tasks.
+# A Spark task reads the row groups whose middle is in its split of a file. A split is the size of the table divided by
+# the number of cores, at least `spark.sql.files.openCostInBytes`, so that smaller row groups give no more tasks.
 _TASKS, _LEAST_SPLIT = 8, 4 << 20
 
 
 def row_group_bytes_for(table_bytes: float) -> int:
-    """Return the bytes of row groups by which tasks of Spark can share a table; the usual ones for a large table.
+    """Return a row group size that lets Spark tasks share a table.
+
+    Large tables get the default size.
 
     >>> [row_group_bytes_for(size << 20) >> 20 for size in (7, 34, 140, 1_000)]
     [32, 4, 16, 32]
@@ -64,13 +69,13 @@ def row_group_bytes_for(table_bytes: float) -> int:
 
 
 class Candidate(NamedTuple):
-    """A layout, why it is tried, and what it is called."""
+    """A layout, and why it is tried."""
 
     layout: LayoutSpec
     why: str
 
     def with_pages(self, rows: int) -> Candidate:
-        """Return the same with pages of so many rows."""
+        """Return a copy with pages of `rows` rows."""
         return self._replace(layout=replace(self.layout, page_rows=rows))
 
     @property
@@ -81,7 +86,7 @@ class Candidate(NamedTuple):
             words.append(f"partition by {', '.join(layout.partition_by)}")
         for verb, names in (("sort", layout.sort_by), ("z-order", layout.zorder_by), ("Hilbert", layout.hilbert_by)):
             words += [f"{verb} by {', '.join(names)}"] if names else []
-        # Where the order stays, sizes are what changes.
+        # If the order stays, the sizes are the only change.
         stays = not layout.sort_by and not layout.curve_by
         words += ["rows in the same order"] if stays else []
         words += [f"bloom filter on {name}" for name in layout.bloom]
@@ -91,7 +96,7 @@ class Candidate(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A candidate and what the queries would read of it."""
+    """A candidate, its simulation, and the bytes that the workload would read."""
 
     candidate: Candidate
     simulated: Simulated
@@ -105,7 +110,10 @@ def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
-    """Try orders of rows, the fewest bytes first; `say`: how much of the workload filters on a column."""
+    """Simulate orders of rows, fewest bytes first.
+
+    `say`: describes how much of the workload filters on a column.
+    """
     usual = usual_keys(workspace.queries, columns)
     as_it_lies = Candidate(base, "rows stay in their order; files of the target size, with page indexes")
     tried = [try_out(workspace, as_it_lies)]
@@ -131,7 +139,7 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
 
 
 def refined(workspace: Workspace, candidate: Candidate) -> Tried:
-    """Add bloom filters, finer pages and smaller row groups to a layout where these make it read much less."""
+    """Add bloom filters and change page and row group sizes where this pays."""
     best = try_out(workspace, candidate)
     for change, why in (*_with_filters(workspace, candidate), *_FINER):
         layout = best.candidate.layout
@@ -147,9 +155,11 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
-    """Tell whether a change is the next one: the finest pages follow finer ones, row groups shrink or get the default.
+    """Return True if a change of sizes is worth trying on a layout.
 
-    Against coarse pages the finest ones save a tenth where finer ones save nearly as much, and cost Spark more time.
+    The finest pages are tried after finer pages; row groups only shrink or get the default size.
+    Compared with coarse pages, the finest pages would save enough even where finer pages save nearly as much at less
+    cost for Spark.
     """
     if change.get("page_rows") == FINEST_PAGES:
         return layout.page_rows == FINER_PAGES
@@ -158,7 +168,7 @@ def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
 
 
 def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
-    """Append each other column to the keys, which states the order of rows with equal keys."""
+    """Append each other column to the keys, to order rows with equal keys."""
     why = "states the order that rows of equal keys have today"
     return _longer(shorter, columns, lambda name: f"{name} {why}")
 
@@ -176,7 +186,10 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 
 
 def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
-    """Put another column in front of a sort key: alone it may save nothing, since the table is in its order already."""
+    """Put another column before a sort key.
+
+    The column alone may save nothing if the table is already in its order.
+    """
     keys = shorter.layout.sort_by
     for name in columns:
         if name not in shorter.layout.sort_columns:
@@ -185,14 +198,17 @@ def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], s
 
 
 def _curve_columns(orders: Sequence[Tried]) -> list[str]:
-    """Return the columns of curves: the best single keys, and the columns that the most bytes are read for."""
+    """Return the best single keys and the most expensive columns, for curves."""
     single = {it.candidate.layout.sort_columns[0]: it.bytes for it in orders if len(it.candidate.layout.sort_by) == 1}
     best = sorted(single, key=lambda name: single[name])[:_CURVE_COLUMNS]
     return list(dict.fromkeys([*best, *list(single)[:_CURVE_COLUMNS]]))[:_MOST_CURVE_COLUMNS]
 
 
 def usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return the keys that people choose: the two and the three columns that most runs filter on."""
+    """Return the keys that people usually choose.
+
+    These are the two and the three columns that most runs filter on.
+    """
     runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
     most = tuple(sorted(columns, key=lambda name: -runs[name]))
     return {most[:2], most[:3]}
@@ -210,7 +226,10 @@ def _curves(base: LayoutSpec, columns: Sequence[str], usual: set[tuple[str, ...]
 def _partitioned(
     workspace: Workspace, base: LayoutSpec, found: Sequence[Tried], columns: Sequence[str]
 ) -> Iterator[Tried]:
-    """Try directories for columns of few values, none below a size, with the best orders of other columns."""
+    """Simulate directories for columns of few values, with the best orders of other columns.
+
+    Columns with a value whose directory would be too small are skipped.
+    """
     for name in columns if not base.partition_by else ():
         column = workspace.sample.columns[name,]
         counts = np.unique(column.codes, return_counts=True)[1]
@@ -236,7 +255,8 @@ def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[tuple[dict[
     for path, leaves in workspace.leaves.items():
         column = workspace.sample.columns[path]
         asked = [leaf for leaf in leaves if probes(leaf) is not None]
-        # NaN and the two zeros hash as bits: parquet-java's filters of floats are asked for too little to count on.
+        # NaN and the two zeros hash by their bits, so parquet-java's bloom filters on floats prune too rarely to rely
+        # on.
         has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
         if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in best.layout.partition_by:
             why = f"{counted(len(asked), 'condition')} on {path[0]} for single values"

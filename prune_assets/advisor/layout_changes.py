@@ -1,9 +1,9 @@
-"""The automatic layout changes of a table, recorded in the directory of the table itself.
+"""Automatic layout changes of a table, recorded in the table's own directory.
 
     _layout_changes/0001.json
 
-So a later run finds them wherever it runs, and when the event log of an orchestrator is gone. Names that begin with an
-underscore are passed over by Spark, by vacuum and by writes. Of two runs that note a change at once, one succeeds.
+A later run finds the records on any machine, even if the event log of an orchestrator is lost. Spark, vacuum and writes
+ignore names that begin with an underscore. If two runs record a change at once, only one succeeds.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _NAME = re.compile(r"[0-9]{4}\.json")
 
 
 class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A layout that a table was given, and the one that was declared then; `title`: it in a few words.
+    """A layout that a table was changed to, and the declared layout at that time.
 
-    `before`, `promised`: bytes that one run of the workload read, and would read.
+    `title`: the layout in a few words.
+    `before`, `promised`: bytes that one run of the workload read before, and is promised to read.
     """
 
     schema: Literal["layout-change/1"] = "layout-change/1"
@@ -47,7 +48,10 @@ class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> str:
-    """Return the directory of a table; UnsupportedFeature where its catalog alone knows what belongs to it."""
+    """Return the directory of a table.
+
+    Raises UnsupportedFeature if only its catalog knows which files belong to it.
+    """
     target = find_target(table, spark)
     if target.format.by_catalog_alone:
         raise UnsupportedFeature(
@@ -58,7 +62,10 @@ def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> st
 
 
 def last_change(location: str) -> tuple[int, LayoutChange | None]:
-    """Return how many changes a table has had, and the last one; MalformedFile for a note of another kind."""
+    """Return the number of changes of a table and the last change.
+
+    Raises MalformedFile if its record is unreadable.
+    """
     files = list_directory(f"{location.rstrip('/')}/{_DIRECTORY}", _NAME)
     if not files:
         return 0, None
@@ -72,14 +79,20 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 
 
 def note_change(location: str, number: int, change: LayoutChange) -> bool:
-    """Note a change as the one after so many; False where another run has noted one meanwhile."""
+    """Record a change after the first `number` ones.
+
+    Returns False if another run has recorded a change in the meantime.
+    """
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
     return put_unique(f"{directory}/{number + 1:04d}.json", msgspec.json.encode(change))
 
 
 def layout_now(location: str, declared: LayoutSpec) -> LayoutSpec:
-    """Return the layout that a table should have: the one it was changed to, unless another was declared since."""
+    """Return the layout that a table should have.
+
+    It is the recorded change, unless another layout was declared since.
+    """
     change = last_change(location)[1]
     if change is None or load_layout(change.declared) != declared:
         return declared

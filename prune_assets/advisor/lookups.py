@@ -1,4 +1,4 @@
-"""Dictionaries and bloom filters of a simulated layout: the row groups that they rule out for a condition."""
+"""Row groups that dictionaries and bloom filters exclude in a simulated layout."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# Of values with more sampled rows their number tells.
+# Values with more sampled rows keep their sampled count; at least this many values make a zero count reliable.
 _FEW = 3
 _ENOUGH = 30
-# From this share on, equal values are taken to be spread at random.
+# From this share of equal pairs in different row groups on, equal values count as randomly distributed.
 _ANYWHERE = 0.8
 # Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
 _MOST_PAIRS = 5_000
@@ -43,9 +43,9 @@ _MOST_ROWS = 20_000
 class Asked(NamedTuple):
     """The sampled values that satisfy a condition on a column.
 
-    `true`, `false`: for null, each value and NaN, whether the condition can be true or false. `unsampled`: the number
-    of values of an equality that no sampled row has. `is_lookup`: the condition is an equality or an IN list,
-    which a bloom filter can deny too.
+    `true`, `false`: for null, each value and NaN, whether the condition can be true or false. `unsampled`: number of
+    values of an equality that no sampled row has. `is_lookup`: True for an equality or an IN list, which a bloom filter
+    can exclude too.
     """
 
     true: Flags
@@ -55,7 +55,10 @@ class Asked(NamedTuple):
 
 
 def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
-    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
+    """Evaluate conditions on the values of a column.
+
+    The result is None for a condition that depends on more than values.
+    """
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
@@ -77,9 +80,9 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
 
 
 class LookedUp(NamedTuple):
-    """The sampled rows that satisfy conditions on a column, in any order of rows.
+    """The sampled rows that satisfy conditions on a column, independent of the order of rows.
 
-    `true`, `false`: by condition the rows for which it can be true or false. `pairs`: pairs of rows with equal values.
+    `true`, `false`: by condition, the rows for which it can be true or false. `pairs`: pairs of rows with equal values.
     `often`: the number of values with 0, 1, 2 and more sampled rows.
     """
 
@@ -91,7 +94,7 @@ class LookedUp(NamedTuple):
 
 
 def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
-    """Find the rows that satisfy conditions."""
+    """Return the sampled rows that satisfy conditions."""
     count = np.bincount(column.codes + 1, minlength=len(column.values) + 2)
     rows, ends = in_order([column.codes], len(column.codes)), np.cumsum(count)
     return LookedUp(
@@ -107,7 +110,10 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
-    """Return `rows` of chosen values, at most about `_MOST_ROWS`; `ends`: where those of each value end."""
+    """Return the `rows` of chosen values, at most about `_MOST_ROWS`.
+
+    `ends`: end of each value's rows in `rows`.
+    """
     values = np.flatnonzero(chosen)
     of_value = np.diff(ends, prepend=0)[values]
     before = np.cumsum(of_value) - of_value
@@ -119,7 +125,10 @@ def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
 
 
 def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
-    """Draw two random rows of each value, for at most `_MOST_PAIRS` values; `first`: its first one of `rows`."""
+    """Draw two random rows of each value, for at most `_MOST_PAIRS` values.
+
+    `first`: start of each value in `rows`.
+    """
     random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
     if not len(several):
         return np.zeros((0, 2), np.int64)
@@ -132,10 +141,10 @@ def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
 
 
 def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
-    """Return by condition the outcomes that the dictionary or bloom filter of each row group leaves possible.
+    """Return the outcomes that the dictionaries or bloom filters of row groups allow.
 
-    `possible`: by condition the row groups whose bounds allow it. `false_positives`: None for a dictionary;
-    the probability of a bloom filter, which answers for single values alone.
+    `possible`: by condition, flags of the row groups whose bounds allow it. `false_positives`: probability of a bloom
+    filter, which only excludes single values; None for a dictionary.
     """
     random = np.random.default_rng(len(cut.group))
     outcomes = np.full((len(found.asked), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
@@ -158,14 +167,17 @@ def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | 
 
 
 class _Spread(NamedTuple):
-    """The distribution of a column over row groups; `apart`: the share of equal pairs in different row groups."""
+    """The distribution of a column over row groups.
+
+    `apart`: the share of equal pairs in different row groups.
+    """
 
     cut: Cut
     often: Numbers
     apart: float
 
     def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
-        """Return the row groups of sampled rows, and the number of further row groups with rows that were not sampled.
+        """Return the row groups that have `rows`, and how many others unsampled rows reach.
 
         `lookup`: the condition that these rows satisfy.
         """
@@ -198,33 +210,39 @@ def _more_groups(met: Numbers, rows: float) -> float:
 
 
 def _more_anywhere(held: int, groups: int, rows: float) -> float:
-    """Return how many more row groups `rows` rows reach if each row group is equally likely."""
+    """Return how many more row groups random rows reach."""
     return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
 
 
 def _apart(cut: Cut, pairs: Numbers) -> float:
-    """Return how often another row of a value is in a row group of its own, 1 where rows of a value lie anywhere."""
+    """Return the share of equal pairs in different row groups, at most 1.
+
+    The share is relative to a random distribution of rows.
+    """
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 
 def _rows_expected(often: Numbers, sampled: int) -> float:
-    """Return how many rows of a value another sample would have, which has so many in this one (Good and Turing).
+    """Estimate the rows of a value in another sample (Good and Turing).
 
-    `often`: how many values have no row in the sample, one, two and so on.
+    `sampled`: number of its rows in this sample.
+    `often`: the number of values with 0, 1, 2 and more sampled rows.
     """
     if sampled > _FEW:
         return float(sampled)
     once, twice = float(often[1]), float(max(often[2], 1))
     seen = often[sampled] if sampled else once * once / (2 * twice)
     expected = float((sampled + 1) * often[sampled + 1] / max(seen, 1))
-    # Of few values none is there by chance; of many, because each has no more rows.
+    # With few values an estimate of 0 is chance; with many values it means that each value has no more rows.
     return expected if expected or seen >= _ENOUGH else float(sampled)
 
 
 def dictionary_pays(rows: float, values: float, entry: float) -> bool:
-    """True if a dictionary and its numbers take less than the values of a first page; `entry`: bytes of a value.
+    """True if a dictionary and its indexes take fewer bytes than the plain values.
+
+    `entry`: bytes of a value.
 
     >>> dictionary_pays(20_000, 1_000, 8.0), dictionary_pays(20_000, 19_000, 8.0)
     (True, False)
@@ -233,7 +251,9 @@ def dictionary_pays(rows: float, values: float, entry: float) -> bool:
 
 
 def distinct_in(rows: float, known: float, of: float) -> float:
-    """Estimate the distinct values of `rows` rows: `of` rows have `known`, each as frequent as the others.
+    """Estimate the distinct values of `rows` rows.
+
+    `known`: distinct values of `of` rows, all equally frequent.
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
     (999, 100)
@@ -242,11 +262,12 @@ def distinct_in(rows: float, known: float, of: float) -> float:
 
 
 def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
-    """Estimate the distinct values of `rows` rows: `of` rows have `known`, and a random half of these `of_half`.
+    """Estimate the distinct values of `rows` rows, by element.
 
+    `known`: distinct values of `of` rows; `of_half`: distinct values of a random half of these rows.
     The frequencies of values follow the gamma distribution under which half of the rows have `of_half`, as in estimates
-    of the number of species. If half of the rows have fewer than under the most uneven one, the number of values is a
-    power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
+    of the number of species. If half of the rows have fewer values than under the most uneven distribution, the number
+    of values is a power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
 
     >>> estimate = [distinct_in_each(*map(np.atleast_1d, (40_000, 1_000, 10_000, half))) for half in (600, 980)]
     >>> np.round(estimate).ravel().tolist()
@@ -263,7 +284,10 @@ def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
-    """Return distinct values per row where frequencies follow a gamma distribution of a shape, large for equal ones."""
+    """Return the distinct values per row for gamma-distributed frequencies.
+
+    `evenness`: shape of the distribution; large values mean equal frequencies.
+    """
     found: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
     return found
 

@@ -1,4 +1,4 @@
-"""What came of advice: what a workload read after it was applied, beside what was promised."""
+"""Compare the measured bytes of a workload with promised bytes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdviceOutcome:
-    """What the queries of a later workload read less than those that advice was made for.
+    """Savings of a later workload, compared with the workload that advice was made for.
 
     >>> from prune_assets import AdviceOutcome
     >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
     lake/orders: promised 82% fewer bytes, measured 79% fewer by the rows scanned over 412 queries
 
-    `runs`: of queries whose shapes the advice knew; `others`: of those that it did not. `promised`: the part of the
-    bytes that was promised to be saved, for these runs. `rows`: the part of the bytes that is saved by the rows that
-    came out of their scans, which counts the pages that were read; a query that reads more bytes a row weighs more.
-    `bytes`: by the size of the files that were opened. None: the workload does not say. `notes`: such as that
-    the queries ran on another table of this name.
+    `runs`: queries whose shapes the advice knew; `others`: queries of other shapes. `promised`: share of the bytes that
+    the advice promised to save, for these runs. `rows`: share of the bytes saved, estimated from the rows that scans
+    returned, which reflects skipped pages; queries that read more bytes per row have more weight. `bytes`: share saved
+    by the size of opened files. None: the workload does not contain it. `notes`: for example that the queries ran on
+    another table of this name.
     """
 
     table: str
@@ -64,7 +64,7 @@ def _fewer(share: float) -> str:
 
 
 def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Workload) -> AdviceOutcome:
-    """Return what a workload that ran after advice was applied reads, beside what was promised.
+    """Compare a workload that ran after advice was applied with the promised bytes.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -78,8 +78,8 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
     /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
 
-    `advice`: or the file that `prune advise --keep` wrote. Raises WrongUse where none of its queries ran, or on
-    several tables of this name alone, and for a file that is no advice.
+    `advice`: the advice, or the file that `prune advise --keep` wrote. Raises WrongUse if none of its queries ran, if
+    they ran only on several tables of this name, or if the file is not advice.
     """
     if not isinstance(advice, LayoutAdvice):
         advice = read_advice(advice)
@@ -100,7 +100,10 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
 
 
 def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
-    """Read what `prune advise --keep` wrote. Raises WrongUse for a file that holds no advice."""
+    """Read a file that `prune advise --keep` wrote.
+
+    Raises WrongUse if the file is not advice.
+    """
     try:
         return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
     except OSError as error:
@@ -110,7 +113,7 @@ def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
 def promised_shapes(
     queries: Sequence[Query], advised: Sequence[float], shapes: Sequence[QueryShape]
 ) -> tuple[PromisedShape, ...]:
-    """Return what shapes of queries read today, as measured where that is known, and what they are promised."""
+    """Return the bytes of query shapes today, measured if known, and promised."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
         together.setdefault(_form(query.where), []).append((query, bytes_))
@@ -134,7 +137,7 @@ def promised_shapes(
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
-    """Return shapes by the form of their predicates, whatever columns they read."""
+    """Group shapes by the normal form of their predicates, whatever columns they read."""
     found: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:
@@ -147,7 +150,10 @@ def _form(where: str) -> str:
 
 
 def _known(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
-    """Return what is promised by the form of the shapes; advice of older versions may have several of one form."""
+    """Return the promises by the normal form of their shapes.
+
+    Advice of older versions may have several per form.
+    """
     together: dict[str, list[PromisedShape]] = {}
     for one in promised:
         together.setdefault(same_shape(one.shape), []).append(one)
@@ -173,13 +179,16 @@ def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
 
 
 def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
-    """Return what runs would have read before, and what they read; None where either is not known."""
+    """Return the totals of the runs before and now; None if unknown."""
     now = _a_run(shapes, what)
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
 
 
 def _by_rows(shapes: Sequence[QueryShape], one: PromisedShape) -> tuple[float, float] | None:
-    """Return the bytes that runs would have read before, and the part of them that the rows take which they scanned."""
+    """Return the bytes of the runs before, and scaled by the scanned rows.
+
+    None if unknown.
+    """
     found = _measured(shapes, "rows_read", one.rows_read)
     if found is None or not found[0]:
         return None

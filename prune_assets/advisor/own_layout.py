@@ -1,4 +1,4 @@
-"""A layout that the user gave: check its columns against the table."""
+"""Check the columns of a user's layout against the table."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
-    """Return the columns that order the rows of a layout or name its directories, none for no layout.
+    """Return the columns that order the rows of a layout or name its directories.
 
+    Empty without a layout.
     Raises LayoutError for a column that the table lacks or that cannot be a key.
     """
     if layout is None:
@@ -35,7 +36,10 @@ def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
 
 
 def refuse_unread(layout: LayoutSpec, readable: Container[str]) -> None:
-    """Raise LayoutError for a key that only Spark reads; `readable`: names in small letters."""
+    """Raise LayoutError for a key that can only be read with Spark.
+
+    `readable`: names in lower case.
+    """
     for option, names in _keys(layout).items():
         for name in names:
             if name.casefold() not in readable:

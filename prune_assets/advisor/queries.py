@@ -1,4 +1,4 @@
-"""The queries of a workload on one table: their predicates, what they read today, and what each row costs."""
+"""The queries of a workload on one table, with planned bytes and column sizes."""
 
 from __future__ import annotations
 
@@ -45,24 +45,25 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
-# Predicates that are simulated; of more an even part, each for several.
+# Maximum number of simulated predicates; of more, an even sample, each weighted for several.
 MOST_QUERIES = 300
-# Bytes of a dictionary's entry; of texts a guess.
+# Bytes of a dictionary entry; the size for strings is a guess.
 _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
 _TEXT = 16
 _MOSTLY = 0.9
 _FIRST_PAGE = 20_000
-# A dictionary that may have more than one entry for so many rows is looked at; so many bytes end one, and its use.
+# Entries are counted if there may be more than one per this many rows; writers end a dictionary at this many bytes.
 _SURELY_FEW = 20
 _FULL = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A predicate that ran `runs` times; `today`, `whole`: bytes that are planned today, and of its columns in all.
+    """A predicate that ran `runs` times.
 
-    `rows`: those that are planned today. `parts`: its leaves, and the auxiliary ones behind them. `unsupported`: the
-    leaves that prune in no layout.
+    `today`, `whole`: planned bytes today, and all bytes of its columns.
+    `rows`: rows planned today. `parts`: leaves of the predicate, followed by auxiliary leaves. `unsupported`: the
+    leaves that do not prune in any layout.
     """
 
     where: str
@@ -78,19 +79,23 @@ class Query:
     unsupported: tuple[Unsupported, ...]
 
     def paths(self) -> tuple[Path, ...]:
-        """Return the columns that its leaves name."""
+        """Return the columns in the leaves."""
         return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
-        """Tell from the outcomes of the parts in which containers a row may be selected."""
+        """Return the containers that may have a selected row, as flags.
+
+        `outcomes`: outcomes of `parts`.
+        """
         return may_match(fold_nodes(self.nodes, self.auxiliary.joined(outcomes)))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCost:
-    """What a column takes: bytes of data a row, and today in row groups of `rows` so many bytes of dictionary.
+    """Present size of a column, and of its dictionary per row group.
 
-    `entry`: bytes of an entry of it. `is_coded`: nothing but the dictionary holds its values.
+    `data`: bytes per row. `dictionary`: bytes of the dictionary in row groups of `rows` rows.
+    `entry`: bytes of a dictionary entry. `is_coded`: True if all values are dictionary-encoded.
     """
 
     data: float
@@ -100,19 +105,19 @@ class ColumnCost:
     is_coded: bool
 
     def of_group(self, rows: float) -> float:
-        """Return the bytes of the dictionary in row groups of so many rows."""
+        """Return the bytes of the dictionary in row groups of `rows` rows."""
         entries = self.dictionary / self.entry
         return self.entry * distinct_in(rows, min(entries, self.rows), self.rows)
 
     def entry_of(self, values: pa.Array | pa.ChunkedArray) -> float:
-        """Return the bytes of an entry of a dictionary of such values; of texts they tell their length."""
+        """Return the bytes of a dictionary entry for `values`; for strings, their mean length."""
         if not (pa.types.is_binary(values.type) or pa.types.is_string(values.type)):
             return self.entry
         return 4.0 + (pc.mean(pc.binary_length(values)).as_py() or 0.0)
 
 
 def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
-    """Return what the columns take today, by what footers say."""
+    """Return the present size of each column, from the footers."""
     costs = {}
     for column in index.groups.columns:
         chunks = index.footers.chunks(column)
@@ -123,7 +128,7 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
         is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
         entries = of_group / entry
-        # Values beside a dictionary did not fit into it.
+        # Plain values next to a dictionary mean that they did not fit into it.
         was_full = bool(has.any() and np.mean(chunks.dictionary_only == 0) > _MOSTLY)
         if was_full or entries > group_rows / _SURELY_FEW:
             entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
@@ -139,13 +144,18 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
 
 
 def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
-    """Return how many entries a dictionary has, whose compressed size does not tell; 0 where it is not read."""
+    """Read a dictionary and return its number of entries.
+
+    Returns 0 if it cannot be read.
+    """
     (values,) = index.dictionaries.read(column, np.array([position]))
     return 0.0 if isinstance(values, str) else float(len(values))
 
 
 def _pays(entries: float, rows: float, entry: float) -> bool:
-    """Tell whether parquet-java would make a dictionary: it looks at the first page. Other writers make them anyway.
+    """Return True if parquet-java would make a dictionary, based on the first page.
+
+    Other writers always make one.
 
     >>> _pays(1_000, 1_000_000, 8.0), _pays(131_072, 400_000, 8.0)
     (True, False)
@@ -157,7 +167,10 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
 def queries_of(
     table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
 ) -> list[Query]:
-    """Plan the predicates of shapes on a table as it is; counts those that do not fit it any more in `skipped`."""
+    """Plan the predicates of query shapes on the table.
+
+    `skipped`: counts the predicates that no longer fit the table, by reason.
+    """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
         raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
@@ -199,14 +212,20 @@ def _planned(
 
 
 def _unsupported(leaf: Leaf) -> Unsupported | None:
-    """Return the part that a leaf cannot prune by; None if it prunes in some layout."""
+    """Return the condition that a leaf cannot prune by.
+
+    None if it prunes in some layout.
+    """
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part if leaf.test.limits else None
     return leaf if isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS else None
 
 
 def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
-    """Return the columns that queries filter on, with the bytes that these read today, the most first."""
+    """Return the columns that queries filter on, most bytes read first.
+
+    The values are the bytes that these queries read today.
+    """
     weight: dict[Path, float] = {}
     for query in queries:
         for path in columns_of(query.predicate):
@@ -215,9 +234,10 @@ def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
 
 
 def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[LeafColumn]) -> list[str] | None:
-    """Return the top-level columns that queries with a predicate read, without those that are gone; None for all.
+    """Return the top-level columns that queries with a predicate read; None for all.
 
-    A shape whose log has `container.feet` and `gone` reads of a table with the struct `container` that one alone.
+    Columns that the table lacks are omitted: if the log has `container.feet` and `gone`, and the table has the struct
+    `container`, the result is `container`.
     """
     read = shape.columns if predicate.columns is None else predicate.columns
     if read in {(), ALL_COLUMNS}:
@@ -228,7 +248,10 @@ def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[L
 
 
 def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
-    """Return the top-level column of each name: `a.b` is part of a struct if there is one, else a name with a dot."""
+    """Return the top-level column of each name.
+
+    `a.b` is part of the struct `a` if there is such a struct, else a name with a dot.
+    """
     paths = [column.path[:length] for column in columns for length in range(1, len(column.path) + 1)]
     written = {".".join(path): path[0] for path in paths} | {column_sql(path): path[0] for path in paths}
     return {name.lower(): top for name, top in written.items()} | written

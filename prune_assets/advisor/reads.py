@@ -1,4 +1,4 @@
-"""What a workload reads of a table: as it was measured, and as it would be planned now."""
+"""Bytes that a workload reads of a table: as measured, and as planned now."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class WorkloadReads(NamedTuple):
-    """Bytes of one run of a workload: planned on today's files, and of its columns in all.
+    """Planned bytes of one run of a workload, and all bytes of its columns.
 
-    `needless`: bytes that were really read and selected no row; None where no source says.
+    `needless`: measured bytes that selected no row; None if unknown.
     """
 
     runs: float
@@ -35,7 +35,10 @@ class WorkloadReads(NamedTuple):
 def workload_reads(
     location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None = None
 ) -> WorkloadReads:
-    """Plan a workload on a table as it is; nothing is read where it has no query on the table."""
+    """Plan a workload on the current table.
+
+    All values are 0 if the workload has no query on the table.
+    """
     return retry_on_stale_listing(lambda: _once(location, workload, session))
 
 

@@ -1,4 +1,4 @@
-"""What an advisor found: a ranking of layouts for a workload, and the layout that it advises."""
+"""The result of `advise`: a ranking of layouts for a workload, and the advised layout."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
-# A layout that makes so many of the runs twice as dear says so.
+# A layout that at least doubles the bytes of this share of the runs is marked.
 DEAR = 0.1
 _LONGEST_SQL = 70
-# Queries on an HTML page, and queries of each verified layout, the largest errors of the prediction first.
+# Maximum queries on an HTML page, and queries of each verified layout, largest prediction errors first.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
-# Queries that gain most, and lose most; less than this part of their bytes is no change.
+# Number of queries shown that gain or lose most; a smaller change than this share of their bytes is not shown.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
 _SHOWN_UNSUPPORTED = 5
@@ -37,7 +37,11 @@ _DEARER, _DEARER_BYTES = 2, 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class QueryBytes:
-    """A predicate, how often it runs, and the bytes of one run: today, in the advised layout, at least, and of all."""
+    """A predicate, its runs, and the bytes of one run.
+
+    `today`: bytes of the present files. `lower_bound`: bytes if the selected rows were adjacent. `whole`: bytes without
+    pruning.
+    """
 
     where: str
     runs: float
@@ -58,10 +62,11 @@ class QueryBytes:
 
 @dataclass(frozen=True, slots=True)
 class PromisedShape:
-    """Queries that differ in constants alone: bytes of one run, today and in the advised layout, and what it read.
+    """Queries that differ only in constants, with the bytes of one run.
 
-    `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: of files that were opened,
-    None where nobody measured them.
+    `today`, `advised`: planned bytes today and in the advised layout.
+    `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: bytes of opened files, None
+    if not measured.
     """
 
     shape: str
@@ -74,10 +79,11 @@ class PromisedShape:
 
 @dataclass(frozen=True, slots=True)
 class RankedLayout:
-    """A layout and the bytes that one run of the workload reads of it; `low`, `high`: as sure as the sample is.
+    """A layout and the bytes that one run of the workload reads.
 
-    `why`: why it was tried. `twice_as_dear`: the share of the runs that would read at least twice what they read today.
-    `refused`: why `optimize` cannot give it to the table, so that it takes a new one; empty where it can.
+    `low`, `high`: limits of the sampling error.
+    `why`: why it was tried. `twice_as_dear`: share of the runs that would read at least twice their bytes of today.
+    `refused`: why `optimize` cannot make this layout, so that it needs a new table; "" if it can.
     """
 
     title: str
@@ -92,7 +98,9 @@ class RankedLayout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutAdvice:
-    """Which layout reads the fewest bytes for a workload; `print` shows it, `layout_yaml()` writes it down.
+    """The layout that reads the fewest bytes for a workload.
+
+    `print` shows it, `layout_yaml()` returns its YAML.
 
     >>> import random, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -104,16 +112,17 @@ class LayoutAdvice:
     >>> advice.advised.layout.sort_by, advice.layout_yaml().splitlines()[1][:17]
     (('shop',), 'sort_by: ["shop"]')
 
-    `advised`: None for doing nothing, because of what `verdict` says. `today`, `lower_bound`, `whole`: bytes that one
-    run of the workload reads today, would read if the rows that it selects lay together, and reads without pruning.
-    `rewrite_bytes`: what a rewrite reads and writes. `runs_to_pay`: after so many runs of the workload it has paid.
-    `dearer`: queries that would read more than twice as much in the advised layout, the most added bytes first;
-    `own_dearer`: in the layout that was given.
-    `unsupported`: conditions of the workload that prune in no layout, with the reason, the most bytes first.
-    `reasons`: of each key of the advised layout. `skipped`: predicates that do not fit the table, by the reason.
-    `verified`: the first layouts as `verify_advice` wrote them. `promised`: what shapes of queries read and would read,
-    which `advice_outcome` holds against what they read later. `notes`: such as that the queries ran on another table of
-    this name. `own`: the layout that `advise` was given; None where it was given none.
+    `advised`: None to keep the present layout, for the reason in `verdict`. `today`, `lower_bound`, `whole`: bytes that
+    one run of the workload reads today, would read if its selected rows were adjacent, and reads without pruning.
+    `rewrite_bytes`: bytes that a rewrite reads and writes. `runs_to_pay`: number of workload runs after which the
+    rewrite has paid; None if it never pays. `dearer`: queries that would read more than twice their bytes in the
+    advised layout, most added bytes first; `own_dearer`: such queries of the user's layout.
+    `unsupported`: conditions of the workload that do not prune in any layout, with the reason, most bytes first.
+    `reasons`: reason for each key of the advised layout. `skipped`: number of predicates that do not fit the table, by
+    reason.
+    `verified`: results of `verify_advice` for the first layouts. `promised`: bytes of query shapes today and promised,
+    which `advice_outcome` compares with later reads. `notes`: for example that the queries ran on another table of this
+    name. `own`: the layout that was passed to `advise`; None without one.
     """
 
     table: str
@@ -139,12 +148,12 @@ class LayoutAdvice:
     own: RankedLayout | None = None
 
     def to_json(self) -> str:
-        """Return all of it as JSON of schema layout-advice/1."""
+        """Return the advice as JSON of schema layout-advice/1."""
         return json_text({"schema": SCHEMA} | asdict(self) | {"table": redacted(self.table)})
 
     @staticmethod
     def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:
-        """Return the advice of a JSON text; `source` names it in messages. Raises WrongUse for another document."""
+        """Parse advice from JSON; `source` names it in messages. Raises WrongUse for another document."""
         try:
             document = msgspec.json.decode(text)
             if document.get("schema") != SCHEMA:
@@ -154,7 +163,10 @@ class LayoutAdvice:
             raise WrongUse(f"{source}: no advice ({error}); keep one with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
-        """Return the advised layout as a `layout.yaml`, with a reason beside each key; empty where none is advised."""
+        """Return the advised layout as a `layout.yaml`, with a reason for each key.
+
+        Returns "" if no layout is advised.
+        """
         if self.advised is None:
             return ""
         lines = [f"# {_one_line(self.verdict)}"]
@@ -165,7 +177,7 @@ class LayoutAdvice:
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
-        """Return one page that loads nothing."""
+        """Return a self-contained HTML page."""
         from prune_assets.report.html import template_environment
 
         environment, most = template_environment(), max(self.whole, 1)
@@ -209,7 +221,7 @@ class LayoutAdvice:
         yield from (f"note: {note}" for note in self.notes)
 
     def bars(self) -> list[tuple[str, int, str]]:
-        """Return what is compared: a title, its bytes, and what should be known of it."""
+        """Return the compared layouts: title, bytes, and a note on each."""
         rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
         rows += [(one.title, one.bytes, _note(one)) for one in self.ranking[:_SHOWN]]
         rows += [(own_title(one), one.bytes, _note(one)) for one in ([] if self.own is None else [self.own])]
@@ -235,7 +247,7 @@ class LayoutAdvice:
 
 
 def own_title(own: RankedLayout) -> str:
-    """Return the title of the layout that the user gave."""
+    """Return the title of the user's layout."""
     return f"your layout: {own.title}"
 
 

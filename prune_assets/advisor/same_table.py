@@ -1,4 +1,7 @@
-"""Which queries of a workload are on a table: by its path or name, or else by the last part of either alone."""
+"""Match queries of a workload to a table.
+
+Queries match by the table's path or name, or else by the last part of either.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,16 @@ if TYPE_CHECKING:
 
 
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
-    """Return the shapes of a workload on a table that is called by names, or whose last parts are the same.
+    """Return the query shapes on a table with one of these names.
 
-    Raises WrongUse where several tables have that last part.
+    Without such shapes, returns the shapes on a table with the same last part of the name.
+    Raises WrongUse if several tables have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)
 
 
 def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
-    """Return a note if `shapes_on` returns queries of another place, or leaves out queries on a name alone."""
+    """Return a note if `shapes_on` uses another path or omits queries."""
     own, last = _on_itself(names, workload), _last_part(names[0])
     if own:
         left = {
@@ -63,7 +67,7 @@ def _places(shapes: Sequence[QueryShape]) -> list[str]:
 
 
 def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return the names that mean different tables, without names of tables whose path is known.
+    """Return the names that denote different tables, without names of tables whose path is known.
 
     `orders` may be `sales.orders`; `web.orders` is another table.
     """
@@ -79,12 +83,12 @@ def _shown(table: str) -> str:
 
 
 def _spelled(location: str) -> str:
-    """Return a path as scans name it."""
+    """Return a path in the spelling of scans."""
     return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
 
 
 def _last_part(name: str) -> str:
-    """Return the last name of a path, or of a table in a catalog.
+    """Return the last part of a path, or of a catalog name.
 
     >>> _last_part("/lake/ships.parquet/"), _last_part("lake.ships")
     ('ships', 'ships')

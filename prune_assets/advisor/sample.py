@@ -1,4 +1,4 @@
-"""A stratified sample of the rows of a table: whole pages of the columns that predicates name, evenly spread."""
+"""A sample of a table's rows: evenly spread blocks of the needed columns."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
 
 MOST_ROWS = 1_000_000
-# Neighbouring rows that are read together: a page is decoded whole, however few of its rows are wanted.
+# Adjacent rows that are read together: a page is decoded completely, however few of its rows are sampled.
 _BLOCK = 4_096
-# Rows read for each sampled one: sampled rows that are neighbours in the table repeat each other's values.
+# Rows read per sampled row, because adjacent rows of a table repeat each other's values.
 _READ_FOR_ONE = 4
-# Sampled rows of a run of neighbouring rows.
+# Sampled rows per run of adjacent rows.
 _TOGETHER = 64
-# Shorter blocks of the rows that are encoded, which are few and should come from many places.
+# Shorter blocks for the rows that are encoded, which are few and should come from many positions.
 _BLOCK_ENCODED = 256
-# Rows and values that are encoded for each layout, and columns of a wide table.
+# Limits of the rows and values that are encoded for each layout, and of the columns of a wide table.
 _FEWEST_ROWS_ENCODED, _MOST_ROWS_ENCODED, _MOST_VALUES_ENCODED = 16_384, 32_768, 1_000_000
 _MOST_ENCODED = 100
 
 
 def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> Sample:
-    """Read a sample of columns; those that are not read without Spark are left out."""
+    """Read a sample of columns; columns that only Spark can read are omitted."""
     names = list(dict.fromkeys(path[0] for path in paths))
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
@@ -54,7 +54,7 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
 
 
 def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -> Sample:
-    """Return columns of rows of a table that has `total`."""
+    """Return a sample with columns of `rows`; `total`: rows of the table."""
     leaves = {column.path: column for column in (*table.columns, *table.partitions)}
     values = {path[0]: rows.column(path[0]) for path in paths}
     columns = {path: coded(leaves[path], compared_values(path, values, leaves[path])) for path in paths}
@@ -64,9 +64,10 @@ def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -
 def encoded_rows(
     table: Table, queries: Sequence[Query], keys: Sequence[Path], costs: Mapping[Path, ColumnCost]
 ) -> EncodedRows | None:
-    """Read blocks of whole rows, whose bytes in the order of a layout are measured; None where nothing can be read.
+    """Read blocks of whole rows, to measure their bytes in the order of each layout.
 
-    Of wide tables the columns that take most, since each is encoded for each layout.
+    None if no column can be read.
+    For wide tables only the largest columns are read, since each is encoded for each layout.
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     size = {column.path[0]: 0.0 for query in queries for column in query.columns}
@@ -86,7 +87,10 @@ def encoded_rows(
 
 
 def sampled_rows(table: Table, most: int) -> pa.Table:
-    """Return blocks of whole rows, evenly spread, at most about so many; UnsupportedFeature names a column."""
+    """Return blocks of whole rows, evenly spread, about `most` rows.
+
+    Raises UnsupportedFeature, which names a column that cannot be read.
+    """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
 
@@ -102,7 +106,7 @@ def _read(plan: PlannedRead, names: Sequence[str], blocks: RangeList, most: int 
 
 
 def _thinned(tables: Iterable[pa.Table], total: int, most: int) -> Iterator[pa.Table]:
-    """Leave at most `most` of `total` rows, evenly spread."""
+    """Reduce tables to at most `most` of `total` rows, evenly spread."""
     chosen, begin = _random_rows(total, most), 0
     for rows in tables:
         first, last = np.searchsorted(chosen, [begin, begin + rows.num_rows])
@@ -111,10 +115,10 @@ def _thinned(tables: Iterable[pa.Table], total: int, most: int) -> Iterator[pa.T
 
 
 def _random_rows(total: int, most: int) -> NDArray[np.int64]:
-    """Return numbers of rows in order: of each run of neighbouring rows `_TOGETHER` random ones.
+    """Return row numbers in order: `_TOGETHER` random rows of each run of adjacent rows.
 
-    One row of each of many short runs would have fewer repeated values than random rows, where equal values are
-    neighbours; random rows of the whole would not cut at pages.
+    One row of each of many short runs would repeat fewer values than random rows if equal values are adjacent; random
+    rows of the whole table would not cut at pages.
     """
     length = -(-_TOGETHER * total // most)
     runs, random = -(-total // length), np.random.default_rng(most)
@@ -133,12 +137,15 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
 
 
 def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
-    """Return blocks of rows, evenly spread over all row groups; everything where that is no more than asked for."""
+    """Return blocks of rows, evenly spread over all row groups.
+
+    The blocks cover all rows if there are at most `most`.
+    """
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())
     block = length if total > most else max(total, 1)
     starts = np.arange(0, total, block * max(total / max(most, 1), 1.0)).astype(np.int64)
-    # Cut at row groups: a block may reach into the next ones.
+    # Cut at row groups, because a block may reach into the next ones.
     pieces = np.unique(np.concatenate([starts, first[_inside(first, starts, block) & (row_count > 0)]]))
     group = np.searchsorted(first, pieces, "right") - 1
     begun = starts[np.searchsorted(starts, pieces, "right") - 1]

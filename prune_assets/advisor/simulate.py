@@ -1,4 +1,7 @@
-"""What queries would read of a layout to come: the evaluator of plans on the bounds that its pages would have."""
+"""Simulate the bytes that queries would read in a layout.
+
+Predicates are evaluated on the bounds that the layout's pages would have.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from prune_assets.simulation.sample import Sample
 
 
-# Bytes of a text in a column index that parquet-java writes.
+# Bytes to which parquet-java truncates strings in a column index.
 _MOST_OF_TEXT = 64
 # Cached orders of the sample: each finalist is cut into pages of several sizes.
 _ORDERS = 12
@@ -38,9 +41,9 @@ _ORDERS = 12
 
 @dataclass(slots=True)
 class Workspace:
-    """A sample, the queries and what columns cost: what every candidate is simulated with.
+    """The inputs of every simulation: a sample, the queries and the sizes of columns.
 
-    `leaves`: by column the leaves of all queries on it, each once; a column's bounds answer them at once.
+    `leaves`: by column, the distinct leaves of all queries on it; the column's bounds answer them in one pass.
     """
 
     sample: Sample
@@ -55,13 +58,16 @@ class Workspace:
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
-        """Return a workspace for a part of the sample; a rough one uses the present sizes of columns."""
+        """Return a workspace for a part of the sample.
+
+        A rough one uses the present sizes of columns.
+        """
         if sample is self.sample and not is_rough:
             return self
         return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
 
     def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
-        """Return what columns take in a layout."""
+        """Return the sizes of columns in a layout."""
         if self.encoded is None:
             return sizes_without_encoding(self.costs, self.sample, cut, layout)
         return self.encoded.sizes(self.costs, self.sample, cut, layout)
@@ -76,7 +82,10 @@ class Workspace:
                     of_column.append(part)
 
     def ordered(self, layout: LayoutSpec) -> OrderedSample:
-        """Return the sample in the order of a layout; the orders of the last few layouts are cached."""
+        """Return the sample in the order of a layout.
+
+        The orders of the last few layouts are cached.
+        """
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:
             while len(self._ordered) >= _ORDERS:
@@ -85,7 +94,10 @@ class Workspace:
         return self._ordered[key]
 
     def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
-        """Return the rows of a layout as they are cut, and the bounds of its pages; the last ones are cached."""
+        """Return the cut rows of a layout and the bounds of its pages.
+
+        The last result is cached.
+        """
         # Bloom filters limit the rows of a row group.
         key = repr((replace(layout, bloom={}, dictionary={}), layout.rows_of_row_group(self.sample.total)))
         if key not in self._bounds:
@@ -98,7 +110,7 @@ class Workspace:
         return self._bounds[key]
 
     def looked_up(self, path: Path) -> LookedUp:
-        """Return where the values that leaves on a column look up were sampled."""
+        """Return the sampled rows of the values that a column's leaves look up."""
         if path not in self._looked_up:
             column = self.sample.columns[path]
             self._looked_up[path] = looked_up(column, asked(column, self.leaves[path]))
@@ -106,12 +118,12 @@ class Workspace:
 
     @property
     def bytes_per_row(self) -> float:
-        """What a row of the whole table takes in files."""
+        """Bytes per row of the present files."""
         return sum(cost.data + cost.dictionary / cost.rows for cost in self.costs.values())
 
     @property
     def table_bytes(self) -> float:
-        """What the whole table takes in files."""
+        """Bytes of the present files."""
         return self.bytes_per_row * self.sample.total
 
     def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
@@ -121,7 +133,10 @@ class Workspace:
     def may_match(
         self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Tell for each query which of `count` containers may hold a selected row, by the outcomes of its leaves."""
+        """Return for each query flags of the `count` containers that may have a selected row.
+
+        `answers`: outcomes of the leaves by column.
+        """
         return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
 
     def _outcomes(
@@ -138,7 +153,7 @@ class Workspace:
         return outcomes
 
     def matching_rows(self) -> NDArray[np.float64]:
-        """Return how many rows of the table each query may select, by the values of the sampled ones."""
+        """Estimate how many rows of the table each query selects, from the sampled values."""
         if not self.sample.columns:
             return np.full(len(self.queries), float(self.sample.total))
         bounds = {path: bounds_of_values(it.of_rows()) for path, it in self.sample.columns.items()}
@@ -147,14 +162,17 @@ class Workspace:
 
 
 class Simulated(NamedTuple):
-    """Bytes by query: what it would read, dictionaries included, and what its columns take in the whole table."""
+    """Bytes by query: `read` with the layout, and `whole`, all of its columns.
+
+    `read` includes dictionaries.
+    """
 
     read: NDArray[np.float64]
     whole: NDArray[np.float64]
 
 
 def simulate(workspace: Workspace, layout: LayoutSpec) -> Simulated:
-    """Return what each query would read of the table in a layout; one that was simulated before is not again."""
+    """Return the bytes that each query would read in a layout; results are cached."""
     name = repr(layout)
     if name not in workspace.simulated:
         workspace.simulated[name] = _simulated(workspace, layout)
@@ -174,7 +192,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # It reads rows today that are not in the sample.
+            # The query reads rows today that are not in the sample.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)
@@ -191,7 +209,10 @@ def _of_groups(
     answers: Mapping[Path, OutcomeArray],
     sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:
-    """Return by column what dictionaries, bloom filters and row-group statistics leave of its leaves in each page."""
+    """Return the leaf outcomes that row-group metadata allow, by column and page.
+
+    The metadata are dictionaries, bloom filters and statistics.
+    """
     found: dict[Path, OutcomeArray] = {}
     asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
     named = {path: ".".join(path).casefold() for path in workspace.leaves}

@@ -1,4 +1,7 @@
-"""Bytes of columns in a simulated layout: dictionaries by the values of its row groups, data by encoding rows."""
+"""Bytes of columns in a simulated layout.
+
+Dictionary sizes follow from the values of row groups, data sizes from encoding rows.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ if TYPE_CHECKING:
     from prune_assets.simulation.cut import Cut
     from prune_assets.simulation.sample import Sample, SampledColumn
 
-# Row groups whose values are counted.
+# Number of row groups whose values are counted.
 _COUNTED = 6
-# A dictionary of more bytes ends, and values follow it.
+# A dictionary of more bytes ends, and plain values follow it.
 DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
@@ -37,14 +40,15 @@ _ROWS_AT_ONCE = 1_000
 # A random half of rows, whose values show how uneven frequencies are, if it has enough rows.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
-# A smaller fall of the bytes of a row is chance.
+# A smaller decrease of the bytes per row is chance.
 _NO_CHANGE = 0.985
 
 
 class Size(NamedTuple):
-    """The bytes of a column in a layout: data per row, and the dictionary per row group, 0 without one.
+    """Size of a column in a layout.
 
-    `is_looked_up`: a plan reads its dictionaries, and these hold all values of their row groups.
+    `data`: bytes per row. `dictionary`: bytes per row group, 0 without a dictionary.
+    `is_looked_up`: True if a plan reads its dictionaries, and they hold all values of their row groups.
     """
 
     data: float
@@ -53,7 +57,10 @@ class Size(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """The encoding of a column in a layout: distinct values per row group, and whether a dictionary has them all."""
+    """Distinct values of a column per row group, and its encoding.
+
+    `is_coded`: True if all values are dictionary-encoded.
+    """
 
     values: float
     is_coded: bool
@@ -62,7 +69,7 @@ class Coded(NamedTuple):
 def sizes_without_encoding(
     costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec
 ) -> dict[Path, Size]:
-    """Derive sizes from the present ones and the values of the sampled row groups."""
+    """Derive sizes from the present sizes and the values of the sampled row groups."""
     return {path: _like_today(cost, sample.columns.get(path), cut, layout) for path, cost in costs.items()}
 
 
@@ -79,7 +86,10 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
-    """Return how parquet-java would encode a sampled column: it decides by the values of a first page."""
+    """Return how parquet-java would encode a sampled column.
+
+    It decides by the values of a first page.
+    """
     group, page = (
         _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
         for rows, most in _rows_of(cut, layout)
@@ -88,7 +98,7 @@ def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSp
 
 
 def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the mean and the most rows of a row group and of its first page."""
+    """Return the mean and the maximum rows of a row group and of its first page."""
     rows = cut.total / len(cut.group)
     page = min(rows, float(layout.page_rows))
     return (rows, float(cut.total)), (page, page)
@@ -97,7 +107,7 @@ def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[f
 def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
     """Return the sampled rows among the first `most` rows of several row groups.
 
-    The last row group of a file may have a few rows, from which the values of a whole one cannot be estimated.
+    Short row groups, such as the last of a file, are excluded: a whole one cannot be estimated from them.
     """
     starts, rows = cut.sampled(cut.group), cut.group_rows
     usual = np.flatnonzero(rows >= rows.mean() / 2)
@@ -106,7 +116,10 @@ def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
 
 
 def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
-    """Return several runs of a share of the rows in an order."""
+    """Return several runs of adjacent rows in an order.
+
+    `share`: length of each as a share of the rows.
+    """
     rows = min(max(1, round(share * len(order))), len(order))
     return [order[start : start + rows] for start in _evenly(len(order) - rows)]
 
@@ -117,14 +130,17 @@ def _evenly(last: int) -> list[int]:
 
 
 class _SampleValues(NamedTuple):
-    """Rows with a value in a row group or page, and how many distinct values they have; nulls are not encoded."""
+    """Number of rows with a value in a container, and of distinct values.
+
+    Nulls are not encoded.
+    """
 
     rows: float
     values: float
 
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _SampleValues:
-    """Estimate the mean of row groups or pages of `rows` rows from the codes of sampled rows, below `most`."""
+    """Estimate the mean of row groups or pages of `rows` rows, from sampled codes below `most`."""
     known = [part[part >= 0] for part in parts if len(part)]
     if not known:
         return _SampleValues(0.0, 0.0)
@@ -134,7 +150,10 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Sample
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate the distinct values of containers of `rows` rows from the codes of some of the rows."""
+    """Estimate the distinct values of containers from some of their rows.
+
+    `rows`: number of rows of each container.
+    """
     sampled = np.array([len(part) for part in parts], np.float64)
     halves = [part[np.resize(_RANDOM_HALF, len(part))] if len(part) >= _ENOUGH else None for part in parts]
     of_half = [math.nan if it is None else _distinct(it, most) / max(len(it), 1) for it in halves]
@@ -143,7 +162,10 @@ def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np
 
 
 def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleValues, entry: float) -> Coded:
-    """Return whether a writer keeps the dictionary of a column; `entry`: the bytes of an entry."""
+    """Return whether a writer keeps the dictionary of a column.
+
+    `entry`: bytes of an entry.
+    """
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
         return Coded(group.values, is_coded=False)
@@ -152,7 +174,7 @@ def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleVa
 
 
 def _distinct(codes: NDArray[np.int64], most: int) -> float:
-    """Return the number of distinct codes, null aside."""
+    """Return the number of distinct codes, without null."""
     met = np.zeros(most + 2, np.bool_)
     met[codes + 1] = True
     return float(np.count_nonzero(met[1:]))
@@ -171,7 +193,10 @@ class _Encoded(NamedTuple):
 
 
 class _Codes(NamedTuple):
-    """A column as numbers of its `distinct` values, -1 for null; `entry`: bytes of a text in a dictionary, else 0."""
+    """Codes of a column's `distinct` values, -1 for null.
+
+    `entry`: bytes of a dictionary entry for strings, else 0.
+    """
 
     codes: NDArray[np.int64]
     distinct: int
@@ -188,13 +213,13 @@ def _codes(values: pa.ChunkedArray) -> _Codes:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Blocks of whole rows of a table, to encode and compress them in the order of a layout.
+    """Blocks of whole rows to encode in the order of each layout.
 
-    `rows`: with the columns of directories. `keys`: of these rows the columns that layouts order by. `blocks`: the
-    first row of each block of neighbouring rows. `total`: the rows of the table.
+    `rows`: the rows, including the columns of directories. `keys`: sample of the same rows with the columns that
+    layouts order by. `blocks`: the first row of each block of adjacent rows. `total`: number of rows of the table.
 
-    Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress
-    worse. The bytes per row of all blocks and of half of them extrapolate to the whole table.
+    Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress worse.
+    The bytes per row of all blocks and of half of them are extrapolated to the whole table.
     """
 
     rows: pa.Table
@@ -208,7 +233,10 @@ class EncodedRows:
     _distinct: dict[Path, float] = field(default_factory=dict)
 
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
-        """Return the sizes of columns in a layout; the present sizes of columns that are not in the sample."""
+        """Return the sizes of columns in a layout.
+
+        Columns outside of the sample keep their present sizes.
+        """
         name, rows = _order_of(layout), cut.total / len(cut.group)
         if name not in self._orders:
             self._orders[name] = cut_of(self.keys, layout, 1.0).order
@@ -244,7 +272,10 @@ class EncodedRows:
     def _coded(
         self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
-        """Return how a column would be encoded in an order; `sampled`: None for one that no query filters on."""
+        """Return how a column would be encoded in an order.
+
+        `sampled`: None if no query filters on the column.
+        """
         name, path = key
         column = (
             self._column(path)
@@ -267,14 +298,17 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return the distinct values of rows, at most as many as random rows of the table have."""
+        """Return the distinct values of some rows, at most as many as random rows have."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values
         )
 
     def _distinct_in_table(self, path: Path) -> float:
-        """Estimate the distinct values of the table from all sampled blocks, which have more rows than a row group."""
+        """Estimate the distinct values of a column in the table from all blocks.
+
+        The blocks have more rows than a row group.
+        """
         if path not in self._distinct:
             column = self._column(path)
             self._distinct[path] = math.inf
@@ -287,7 +321,7 @@ class EncodedRows:
         return self._distinct[path]
 
     def _column(self, path: Path) -> _Codes | None:
-        """Return the numbers of the different values of a column; None for one in lists or maps."""
+        """Return the codes of a column; None for a column in lists or maps."""
         if path not in self._codes:
             values = _leaf(self.rows, path)
             self._codes[path] = None if values is None else _codes(values)
@@ -320,13 +354,13 @@ class EncodedRows:
 
 
 def _order_of(layout: LayoutSpec) -> str:
-    """Return what layouts have in common that give rows the same order."""
+    """Return a key that layouts share if they give rows the same order."""
     order = replace(layout, bloom={}, dictionary={}, row_group_rows=None, row_group_bytes=1, page_rows=1)
     return repr(replace(order, target_file_bytes=1, files=None))
 
 
 def page_options(layout: LayoutSpec) -> dict[str, Any]:
-    """Return the options by which Arrow writes the pages of a layout."""
+    """Return Arrow's writer options for the pages of a layout."""
     return {
         "max_rows_per_page": layout.page_rows,
         "write_batch_size": min(_ROWS_AT_ONCE, layout.page_rows),
@@ -337,7 +371,10 @@ def page_options(layout: LayoutSpec) -> dict[str, Any]:
 
 
 def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
-    """Return the values of a column, also of one in structs; None for one in lists or maps."""
+    """Return the values of a column, also inside structs.
+
+    None for a column in lists or maps.
+    """
     values = rows.column(path[0])
     for name in path[1:]:
         if not pa.types.is_struct(values.type):
@@ -347,6 +384,6 @@ def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
 
 
 def _fall(whole: float, half: float) -> float:
-    """Return the factor by which the bytes per row fall when the number of rows doubles."""
+    """Return the factor of the bytes per row when the number of rows doubles."""
     fall = whole / max(half, 1e-9)
     return 1.0 if fall > _NO_CHANGE else max(fall, 0.5)

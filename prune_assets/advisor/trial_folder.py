@@ -1,8 +1,8 @@
-"""Folders that `verify_advice` writes layouts into: hidden, next to the table, and removed with the process.
+"""Temporary folders for the layouts that `verify_advice` writes: hidden, next to the table.
 
-The process holds a lock in its folder. The system releases the lock when the process ends, however it ends, so a
-folder whose lock is free is abandoned: the next verification of the table, or `prune doctor TABLE`, removes it. Folders
-are always on this machine, also for a table in a store. Machines that share a directory must share its locks.
+The process holds a lock in its folder. The system releases the lock when the process ends for any reason, so a folder
+with a free lock is abandoned: the next verification of the table, or `prune doctor TABLE`, removes it. Folders are
+always on this machine, also for a table in a store. Machines that share a directory must share its locks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# Layouts of the ranking that are written.
+# Number of ranked layouts that are written.
 LAYOUTS = 3
 SAMPLE = "sample"
 _CONTENTS = {LOCK, SAMPLE, *map(str, range(LAYOUTS))}
@@ -31,8 +31,9 @@ _SECONDS = 30.0
 
 @contextmanager
 def trial_folder(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder for layouts of table `name`, and remove it afterwards; first remove abandoned folders.
+    """Yield a new folder for layouts of table `name`, and remove it afterwards.
 
+    Abandoned folders are removed first.
     Raises OSError if the folder cannot be made.
     """
     remove_abandoned(parent, name)
@@ -68,7 +69,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _removed(folder: Path) -> bool:
-    """Remove a folder unless a process holds it, or this one may not."""
+    """Remove a folder unless another process holds it; False if it remains."""
     try:
         with write_lock(folder):
             delete_folder(folder)

@@ -1,7 +1,9 @@
-"""Write rows into a layout without Spark, to see what plans make of it: order, files, row groups and pages as Spark's.
+"""Write rows in a layout without Spark, as Spark would write them.
 
-Files are cut by rows, so that equal keys may lie in two of them, and a column chunk is dictionary-encoded where the
-dictionary of its first page pays, as parquet-java decides. Bounds of long texts are not cut: Arrow does not.
+The order of rows, the files, the row groups and the pages match what Spark writes.
+Files are cut by rows, so that equal keys may be in two of them. A column chunk is dictionary-encoded if the dictionary
+of its first page pays, as parquet-java decides. Bounds of long strings are not truncated, because Arrow does not
+truncate them.
 """
 
 from __future__ import annotations
@@ -31,16 +33,17 @@ if TYPE_CHECKING:
     from prune_assets.simulation.cut import Cut
     from prune_assets.tables.table import Table
 
-# Row groups whose first pages decide on dictionaries: Arrow decides for all row groups of a file.
+# Number of row groups whose first pages decide on dictionaries; Arrow decides once for all row groups of a file.
 _VOTES = 6
 
 
 def write_without_spark(
     rows: pa.Table, directory: Path, layout: LayoutSpec, *, table: Table, bytes_per_row: float
 ) -> None:
-    """Write rows of a table in a layout into a directory that is not there; `bytes_per_row` decides on the cuts.
+    """Write rows of a table in a layout into a new directory.
 
-    Raises UnsupportedFeature where only Spark can, or a newer pyarrow.
+    `bytes_per_row` determines files and row groups.
+    Raises UnsupportedFeature if only Spark, or a newer pyarrow, can write the layout.
     """
     _check(rows, layout)
     keys = {name.casefold() for name in (*layout.partition_by, *layout.sort_columns, *layout.curve_by)}
@@ -58,7 +61,7 @@ def write_without_spark(
 
 
 def _group_rows(cut: Cut, start: int) -> int:
-    """Return the rows of the first row group of a file, which no other of it exceeds."""
+    """Return the rows of the first row group of a file, which is its largest."""
     return int(cut.group_rows[np.searchsorted(cut.group, start)])
 
 
@@ -97,7 +100,7 @@ def _most_values(column: pa.ChunkedArray, group_rows: int) -> int:
 
 
 def with_dictionary(part: pa.Table, layout: LayoutSpec, group_rows: int) -> list[str]:
-    """Return the paths of the columns in Parquet for which parquet-java keeps a dictionary in most row groups."""
+    """Return the Parquet paths of columns for which parquet-java keeps a dictionary in most row groups."""
     without, votes = {name for name, has in layout.dictionary.items() if not has}, Counter[str]()
     starts = range(0, max(len(part), 1), group_rows)
     starts = starts[:: max(1, len(starts) // _VOTES)]
@@ -122,11 +125,11 @@ def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
 
 
 def _pays(first: pa.Array) -> bool:
-    """Tell whether a dictionary of the first page, and its numbers, take less than the values."""
+    """Return True if a dictionary of the first page saves bytes."""
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
         return False
     values = pc.unique(first)
-    # Nulls take no number.
+    # Nulls have no dictionary index.
     numbers = (len(first) - first.null_count) * max(len(values) - 1, 1).bit_length() / 8
     return bool(_plain_bytes(values) + numbers < _plain_bytes(first))
 

@@ -1,4 +1,4 @@
-"""What advice says in words: whether a layout is worth its rewrite, and why its keys are as they are."""
+"""Explain in words whether a layout is worth its rewrite, and why."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# Of today's bytes a curve, and smaller pages alone, must leave less: without them queries read a quarter more at most.
+# A curve, or finer pages alone, must leave less than this share of today's bytes (a query else reads at most 1/4 more).
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
-# The part of today's bytes that no error of the simulation leaves, and none of these together with another codec.
+# If the simulated present layout reads less than this share of today's bytes, simulation errors alone do not explain
+# the difference; with another codec, errors and codec do not below the second share.
 _BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
 # A rewrite that pays later is not advised.
 MOST_RUNS_TO_PAY = 1_000
-# Queries that a verdict names.
+# Number of queries that a verdict names.
 _NAMED = 10
 
 
 def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer: Sequence[QueryBytes]) -> str:
-    """Return what to do, and why, in one line; the first of the ranking is the best that may be advised.
+    """Return the advice and its reason in one line.
 
-    `kept`: why the layout of today is kept, empty where the best is advised. `dearer`: queries that it makes more than
-    twice as dear.
+    The first of the ranking is the best that may be advised.
+    `kept`: why today's layout is kept, "" if the best is advised. `dearer`: queries that read more than twice their
+    bytes in the best layout.
     """
     if not ranking:
         return "do nothing: no column that the workload filters on can be read without Spark"
@@ -41,12 +43,12 @@ def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer:
 def why_kept(
     today: float, as_it_is: float, best: RankedLayout, runs_to_pay: int | None, *, same_codec: bool = True
 ) -> str:
-    """Return why the best layout is not advised, empty where it is.
+    """Return why the best layout is not advised; "" if it is advised.
 
     `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. The best layout must beat
-    both: errors of the simulation cancel out against `as_it_is`, so that an applied layout is not advised again. Where
-    `as_it_is` is much less than `today`, encodings of today cost the difference, and a rewrite saves it in any order.
-    Without `same_codec` the codec may make most of the difference, which is no reason for another layout.
+    both: simulation errors cancel out against `as_it_is`, so that an applied layout is not advised again. If `as_it_is`
+    is much less than `today`, today's encodings cause the difference, and a rewrite saves it in any order. Without
+    `same_codec` the codec may cause most of the difference, which is no reason for another layout.
     """
     needed, title = _needed(best.layout), best.title
     read, now = bytes_text(best.bytes), bytes_text(round(today))
@@ -66,7 +68,10 @@ def why_kept(
 
 
 def _needed(layout: LayoutSpec) -> float:
-    """Return the share of today's bytes below which a layout is advised; curves cost each write more than sorts."""
+    """Return the share of today's bytes below which a layout is advised.
+
+    Curves cost each write more than sorts.
+    """
     if layout.curve_by:
         return _WORTH_A_CURVE
     return WORTH_IT if layout.sort_by or layout.partition_by else _WORTH_FINER_PAGES
@@ -80,7 +85,7 @@ def _dearer(queries: Sequence[QueryBytes]) -> str:
 
 
 def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
-    """Compare the bytes of today and of the best layout, as rounded, in words."""
+    """Compare today's bytes with the best layout's, as rounded, in words."""
     now, then = bytes_text(round(today)), bytes_text(best.bytes)
     if now == then or best.bytes >= today:
         than = "as much" if now == then else f"{then} and so more"
@@ -90,7 +95,10 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
 
 
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:
-    """Return what a new table would read much less than the best layout of this one, in words."""
+    """Return a clause on a layout that reads much less but needs a new table.
+
+    Returns "" without such a layout.
+    """
     best = min((one for one in ranking if one.refused), key=lambda one: one.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:
         return ""
@@ -98,7 +106,7 @@ def _better_anew(ranking: Sequence[RankedLayout]) -> str:
 
 
 def reasons(best: Candidate, table_bytes: float) -> dict[str, str]:
-    """Return why the keys of an advised layout are as they are."""
+    """Return the reason for each key of an advised layout."""
     layout, why = best.layout, best.why
     found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
     if layout.partition_by:

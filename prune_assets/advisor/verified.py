@@ -1,4 +1,4 @@
-"""What a layout that was really written makes of predictions: predicted and planned bytes of each query."""
+"""Predicted and planned bytes of each query on layouts that were actually written."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from prune_assets.report.quantities import clipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# Points by which most predictions may be off.
+# Limit of a good prediction, in percentage points.
 _FIVE = 5
 _LONGEST_SQL = 70
-# Bytes of a page of a column: ratios of fewer say nothing.
+# Bytes of a page of a column; ratios of fewer bytes are meaningless.
 _ONE_PAGE = 64 << 10
 # A prediction is named if it is wrong by more than this factor.
 _OFF = 2
@@ -25,9 +25,11 @@ _OFF = 2
 
 @dataclass(frozen=True, slots=True)
 class VerifiedQuery:
-    """A predicate on a layout that was written: bytes of one run and of its columns, as predicted and as planned.
+    """A predicate on a written layout, with predicted and planned bytes of one run.
 
-    `rows_planned`: those that the plan reads. `rows_scanned`: those that Spark's scan returned, None where none ran.
+    `predicted_whole`, `planned_whole`: all bytes of its columns.
+    `rows_planned`: rows that the plan reads. `rows_scanned`: rows that Spark's scan returned, None if Spark did not run
+    it.
     """
 
     where: str
@@ -41,32 +43,36 @@ class VerifiedQuery:
 
     @property
     def predicted_share(self) -> float:
-        """The share of the bytes of its columns that was predicted."""
+        """The predicted share of the bytes of its columns."""
         return self.predicted / max(self.predicted_whole, 1)
 
     @property
     def planned_share(self) -> float:
-        """The share of the bytes of its columns that is planned."""
+        """The planned share of the bytes of its columns."""
         return self.planned / max(self.planned_whole, 1)
 
     @property
     def ratio(self) -> float:
-        """How many times more was planned than predicted, or predicted than planned; 1 for less than a page."""
+        """The larger of predicted and planned bytes divided by the smaller.
+
+        It is 1 if both are less than a page.
+        """
         few, many = sorted((self.predicted, self.planned))
         return many / max(few, 1) if many > _ONE_PAGE else 1.0
 
     @property
     def points(self) -> float:
-        """How far the prediction is off, in points: hundredths of the bytes of the columns."""
+        """The error of the prediction in percentage points of the bytes of the columns."""
         return 100 * (self.predicted_share - self.planned_share)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLayout:
-    """A layout that was written: the share of the bytes that one run of the workload reads, predicted and planned.
+    """A written layout, with predicted and planned shares of the bytes.
 
-    `writer`: Spark or pyarrow. `rows`: those that were written. `median_error`: of the queries, in points.
-    `within_five`: the share of the queries whose prediction is off by at most five points.
+    The shares are of the bytes that one run of the workload would read without pruning.
+    `writer`: Spark or pyarrow. `rows`: rows written. `median_error`: median of the queries' errors, in percentage
+    points. `within_five`: share of the queries whose error is at most five points.
     """
 
     title: str
@@ -79,7 +85,7 @@ class VerifiedLayout:
     queries: tuple[VerifiedQuery, ...]
 
     def worst(self, count: int) -> list[VerifiedQuery]:
-        """Return the queries whose prediction is off most."""
+        """Return the `count` queries with the largest prediction errors."""
         return sorted(self.queries, key=lambda it: -abs(it.points))[:count]
 
     def __str__(self) -> str:
@@ -90,7 +96,7 @@ class VerifiedLayout:
 
 
 def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, writer: str) -> VerifiedLayout:
-    """Sum up the queries on a layout that was written."""
+    """Aggregate the queries on a written layout. Raises WrongUse without queries."""
     if not queries:
         raise WrongUse(f"{title}: no predicate of the workload fits the table as it was written; verify with Spark")
     errors = [abs(one.points) for one in queries]
@@ -112,7 +118,7 @@ def _share(pairs: Iterable[tuple[float, float]]) -> float:
 
 
 def verified_lines(verified: Sequence[VerifiedLayout]) -> Iterator[str]:
-    """Yield lines for people: each layout, what is off most, and what Spark scanned."""
+    """Yield printed lines: each layout, its largest errors, and the rows that Spark scanned."""
     for one in verified[:1]:
         yield ""
         yield f"verified by writing {one.rows:,} rows with {one.writer} and planning the queries on them"

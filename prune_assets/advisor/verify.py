@@ -1,4 +1,4 @@
-"""Hold advice against the truth: write its first layouts beside the table, and plan the workload on them."""
+"""Verify advice: write its first layouts next to the table, and plan the workload on them."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
-# Rows and bytes of a sample that is written; without Spark, bytes of files of a table that is written whole.
+# Maximum rows and bytes of a written sample; without Spark, maximum bytes of a table that is written completely.
 _MOST_SAMPLED = 2_000_000
 _MOST_SAMPLED_BYTES = 256 << 20
 _MOST_WITHOUT_SPARK = 1 << 30
-# Rows that a prediction for a sample is made from at least, if it has so many.
+# Minimum rows that a prediction for a sample uses, if the sample has them.
 _FEWEST_SIMULATED = 100_000
-# Queries that Spark runs, those first that read most.
+# Maximum queries that Spark runs, most bytes first.
 _MOST_RUN = 50
-# Arrow cuts no bounds of texts.
+# Arrow does not truncate bounds of strings.
 _UNCUT = 1 << 20
 _ALL = 1 << 62
 
@@ -67,9 +67,10 @@ def verify_advice(
     on_sample: bool = False,
     session: SparkSemantics | None = None,
 ) -> LayoutAdvice:
-    """Write the first three layouts and your own, plan the queries on them, and return the advice with the results.
+    """Write the first three layouts and your own, and plan the queries on them.
 
-    Each is written into a temporary folder beside the table, which is removed afterwards; every query is planned on it.
+    Returns the advice with the results. Each layout is written into a temporary folder next to the table, which is
+    removed afterwards; every query is planned on it.
 
     >>> import random, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -82,12 +83,12 @@ def verify_advice(
     >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
     (True, 0.0)
 
-    `workload`, `session`: those of `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that
-    its scans return; without it Arrow writes them. `on_sample`: write blocks of rows, evenly spread, at most two
-    million, and predict for these. A sample of a table in a store is written on this machine.
+    `workload`, `session`: as in `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that its
+    scans return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
+    predict for these rows. A sample of a table in a store is written on this machine.
 
-    Raises WrongUse for a table that is too large to be written whole without Spark, or is in a store;
-    UnsupportedFeature for a column or a layout that is written by Spark alone.
+    Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
+    UnsupportedFeature for a column or a layout that only Spark can write.
     """
     original = open_table(table, semantics=semantics_for(session), cache=metadata_cache())
     shapes = shapes_of(original, workload)
@@ -110,7 +111,7 @@ def verify_advice(
 class _Trial:
     """A table, its queries, and how to write and compare layouts.
 
-    `rows`: all rows, without Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
+    `rows`: all rows, None with Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
     """
 
     source: Table
@@ -157,7 +158,7 @@ def _verified(trial: _Trial, title: str, layout: LayoutSpec, place: Path) -> Ver
     bytes_ = np.column_stack(predicted).round().astype(np.int64).tolist()
     found = []
     for query, (read, whole) in zip(trial.workspace.queries, bytes_, strict=True):
-        # A predicate may not fit what is written, as where names of directories make other types.
+        # A predicate may not fit the written table, for example if directory names imply other types.
         one = planned.get(_key(query))
         if one is not None:
             rows = scanned.get(one.where)
@@ -170,7 +171,7 @@ def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
 
 
 def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict[str, int]:
-    """Return the rows that came out of Spark's scans, of the queries that read most."""
+    """Return by predicate the rows that Spark's scans returned, for the queries that read most."""
     from pyspark.sql import functions as fn
 
     from prune_assets.reading.metrics import scan_metrics
@@ -191,7 +192,7 @@ def _rows_of(table: Table) -> int:
 
 @contextmanager
 def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
-    """Give a hidden folder beside a table, which is gone afterwards, after a failure too."""
+    """Yield a hidden folder next to a table, and remove it afterwards, also after a failure."""
     given = table.format.directory_of(str(table.given))
     if is_remote(given) and not on_sample:
         raise WrongUse(f"{redacted(given)}: lies in a store, where nothing is written to verify; verify on a sample")
@@ -206,7 +207,10 @@ def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
 
 
 def _copied_sample(original: Table, folder: Path) -> Table:
-    """Write blocks of rows as they lie, with the columns of directories among the others."""
+    """Write blocks of rows in their present order, and open them as a table.
+
+    Partition columns are written into the files.
+    """
     per_row = sum(cost.data for cost in costs_of(original.read_all()).values())
     rows = sampled_rows(original, min(_MOST_SAMPLED, max(1, int(_MOST_SAMPLED_BYTES / max(per_row, 1e-9)))))
     write_without_spark(rows, folder / SAMPLE, LayoutSpec(), table=original, bytes_per_row=per_row)

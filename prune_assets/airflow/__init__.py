@@ -1,7 +1,8 @@
-"""Airflow: operators that write tables with a layout, prove it and report what predicates skip; a sensor, an asset.
+"""Airflow operators, a sensor and an asset for tables with a layout.
 
-The public names resolve on first use. A module imports airflow.sdk and the standard library alone where it begins, as
-Airflow parses DAG files again and again; whatever a task needs, it imports when it runs. Nothing here imports dagster.
+The operators write tables, prove their layout and report skipped data.
+Public names are imported on first use. At module level these modules import only airflow.sdk and the standard library,
+because Airflow parses DAG files repeatedly; a task imports everything else when it runs. Nothing here imports dagster.
 """
 
 from __future__ import annotations

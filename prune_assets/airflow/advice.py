@@ -1,4 +1,4 @@
-"""Operators that read what queries really ran, and advise the layout of a table for them."""
+"""Operators that read a workload and advise the layout of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WorkloadOperator(BaseOperator):
-    """Read Spark's event logs, and write what the queries on each table were and what they read.
+    """Read the workload of Spark's event logs, and write it as JSON.
 
     >>> from prune_assets.airflow import WorkloadOperator
     >>> ran = WorkloadOperator(
@@ -34,8 +34,9 @@ class WorkloadOperator(BaseOperator):
     >>> ran.out
     'lake/workloads/{{ ds }}.json'
 
-    It starts no Spark. `event_logs`, `since`, `until`, `app`, `user`: as of `prune_assets.workload`. `out`: the JSON
-    file, on this machine. The XCom has the queries, and the bytes that they read and read without need.
+    The operator does not start Spark. `event_logs`, `since`, `until`, `app`, `user`: as in `prune_assets.workload`.
+    `out`: path of the JSON file on the worker. The XCom has the number of queries, and the bytes that they read in
+    total and needlessly.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
@@ -60,7 +61,7 @@ class WorkloadOperator(BaseOperator):
         self.user = user
 
     def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of all operators
-        """Read the logs, write the file, and return its numbers."""
+        """Read the logs, write the file, and return its figures."""
         from pathlib import Path
 
         with failing_in_one_line():
@@ -86,7 +87,7 @@ class WorkloadOperator(BaseOperator):
 
 
 class LayoutAdviceOperator(TableOperator):
-    """Advise the layout of a table that makes its queries read the fewest bytes; change nothing.
+    """Advise the layout with which a table's queries read the fewest bytes; change nothing.
 
     >>> from prune_assets.airflow import LayoutAdviceOperator
     >>> advice = LayoutAdviceOperator(
@@ -95,12 +96,13 @@ class LayoutAdviceOperator(TableOperator):
     >>> advice.template_fields
     ('table', 'workload', 'out', 'page')
 
-    It reads metadata and a sample of the rows, and starts no Spark. `workload`: a JSON file of WorkloadOperator or a
-    folder of them, event logs, or a list of predicates; `latest`: of a folder with a file for each day, the last so
-    many. `out`: a file for the advised `layout.yaml`, written only where a layout is advised; `page`: one for the HTML
-    page. `when_empty`: "pass", "skip" or "fail" where the table has no rows.
+    The operator reads metadata and a sample of the rows, and does not start Spark. `workload`: a JSON file of
+    WorkloadOperator or a folder of such files, event logs, or a list of predicates; `latest`: number of most recent
+    files to use from a folder with a file for each day. `out`: a file for the advised `layout.yaml`, written only if a
+    layout is advised; `page`: a file for the HTML page. `when_empty`: "pass", "skip" or "fail" if the table has no
+    rows.
 
-    The XCom has the verdict, and the bytes that the queries read today and would read.
+    The XCom has the verdict, the bytes that the queries read today, and the bytes that they would read.
     """
 
     template_fields: Sequence[str] = ("table", "workload", "out", "page")
@@ -128,7 +130,7 @@ class LayoutAdviceOperator(TableOperator):
         self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
-        """Advise, write the files that are named, and return the numbers."""
+        """Advise, write the requested files, and return the figures."""
         from pathlib import Path
 
         from parquet_core.printable import redacted

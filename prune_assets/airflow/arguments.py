@@ -1,6 +1,7 @@
-"""Check the arguments of operators: when Airflow parses the DAG, and again when a task has rendered its templates.
+"""Check the arguments of operators.
 
-Each check calls the function that the command line and Dagster call; none imports what takes time.
+Airflow checks them when it parses the DAG, and again when a task has rendered its templates.
+Each check calls the same function as the command line and Dagster; none has slow imports.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ if TYPE_CHECKING:
 
     from airflow.sdk import BaseOperator
 
-    # Raises WrongUse for a wrong value; is given the name of the argument and the value.
+    # Raises WrongUse for a wrong value; receives the name of the argument and the value.
     ArgumentCheck = Callable[[str, Any], object]
 
 _MARKS = ("{{", "{%")
 
 
 def check_arguments(operator: BaseOperator, checks: Mapping[str, ArgumentCheck], *, rendered: bool) -> None:
-    """Raise WrongUse for a wrong argument; arguments with a template are left out until it is rendered."""
+    """Raise WrongUse for a wrong argument.
+
+    Arguments with a template are only checked after rendering.
+    """
     for name, check in checks.items():
         value = getattr(operator, name)
         if rendered or name not in operator.template_fields or not is_template(value):
@@ -32,7 +36,9 @@ def check_arguments(operator: BaseOperator, checks: Mapping[str, ArgumentCheck],
 
 
 def is_template(value: object) -> bool:
-    """Tell whether a value is known only when the task runs: Jinja in a text, or what another task returns.
+    """Return True if a value is known only when the task runs.
+
+    Such a value is Jinja in a string, or the result of another task.
 
     >>> is_template("day = DATE '{{ ds }}'"), is_template({"sort_by": ["{{ params.key }}"]}), is_template("day = 1")
     (True, True, False)
@@ -43,11 +49,11 @@ def is_template(value: object) -> bool:
         return any(map(is_template, value.keys())) or any(map(is_template, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return any(map(is_template, value))
-    return hasattr(value, "iter_references")  # Airflow's mark of such a value
+    return hasattr(value, "iter_references")  # Airflow's marker of such a value
 
 
 def table(name: str, value: object) -> None:
-    """Check a path, an address or a name."""
+    """Check a path, an address or a catalog name."""
     _refuse_unless(isinstance(value, str | os.PathLike) and bool(os.fspath(value)), name, value, "name a table")
 
 
@@ -57,7 +63,10 @@ def path(name: str, value: object) -> None:
 
 
 def layout(_name: str, value: Any) -> None:
-    """Check a layout; one in a file that is not on this machine is checked by the task."""
+    """Check a layout.
+
+    The task checks a layout file that is missing or not on this machine.
+    """
     from parquet_core.storage.stores import is_remote
     from prune_assets.writing.layout_file import load_layout
 
@@ -73,18 +82,18 @@ def _check_layout_keys(value: Mapping[Any, Any]) -> None:
 
 
 def optional(check: ArgumentCheck) -> ArgumentCheck:
-    """Return a check that takes None too."""
+    """Return a check that also accepts None."""
     return lambda name, value: None if value is None else check(name, value)
 
 
 def one_of(*choices: str) -> ArgumentCheck:
-    """Return a check that a value is one of a few texts."""
+    """Return a check that a value is one of `choices`."""
     listed = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
     return lambda name, value: _refuse_unless(value in choices, name, value, f"choose {listed}")
 
 
 def when_empty(_name: str, value: object) -> None:
-    """Check a choice for tables without rows."""
+    """Check the behavior for tables without rows."""
     from prune_assets.checks.when_empty import check_when_empty
 
     check_when_empty(value)
@@ -105,28 +114,28 @@ def mode(_name: str, value: object) -> None:
 
 
 def text(name: str, value: object) -> None:
-    """Check a text that says something: a condition, or the id of a connection."""
+    """Check a nonempty string, such as a condition or the id of a connection."""
     _refuse_unless(isinstance(value, str) and bool(value.strip()), name, value, "give a text, or leave it out")
 
 
 def texts(name: str, value: object) -> None:
-    """Check a list of texts."""
+    """Check a list of strings."""
     items = list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [None]
     _refuse_unless(all(isinstance(item, str) for item in items), name, value, "give a list of texts")
 
 
 def mapping(name: str, value: object) -> None:
-    """Check values by a name."""
+    """Check a mapping."""
     _refuse_unless(isinstance(value, Mapping), name, value, "give values by a name, e.g. {'compression': 'zstd'}")
 
 
 def boolean(name: str, value: object) -> None:
-    """Check a truth value; the text 'False' would count as true."""
+    """Check a boolean; the string 'False' would count as true."""
     _refuse_unless(isinstance(value, bool), name, value, "give True or False")
 
 
 def count(name: str, value: object) -> None:
-    """Check a number of things."""
+    """Check a positive integer."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and value > 0
     _refuse_unless(is_count, name, value, "give a whole number of at least 1")
 
@@ -139,7 +148,7 @@ def share(name: str, value: object) -> float:
 
 
 def size(name: str, value: object) -> int:
-    """Return a number of bytes, given as one or as 200GiB."""
+    """Return a number of bytes, given as a number or as 200GiB."""
     from parquet_core.quantities import named, size_of
 
     return named(name, size_of, value)
@@ -153,13 +162,16 @@ def time_zone(_name: str, value: str) -> None:
 
 
 def predicates(_name: str, value: Any) -> None:
-    """Check predicates by a name, or a list of them; their SQL is parsed by the task."""
+    """Check a mapping of names to predicates, or a list of them.
+
+    The task parses their SQL.
+    """
     for name, where in named_predicates(value).items():
         text(f"predicates[{name!r}]", where)
 
 
 def named_predicates(value: Any) -> dict[str, str]:
-    """Return predicates by a name; a list is numbered from 1."""
+    """Return predicates by name; predicates of a list are numbered from 1."""
     from parquet_core.errors import WrongUse
 
     if isinstance(value, str):

@@ -9,20 +9,23 @@ from airflow.sdk import Asset, AssetWatcher
 
 
 def table_asset(table: str | Path, *, name: str | None = None, poke_interval: float = 60.0, **options: Any) -> Asset:
-    """Return a table as an asset: each new version of Delta, or change of the files, is an event of it.
+    """Return a table as an asset.
+
+    Each new Delta version or change of the files is an asset event.
 
     >>> from prune_assets.airflow import table_asset
     >>> orders = table_asset("/lake/orders", name="orders", poke_interval=30)
     >>> orders.uri, [watcher.name for watcher in orders.watchers]
     ('file:///lake/orders', ['orders changed'])
 
-    `DAG(schedule=[orders])` then runs after each change, whoever made it, and no DAG polls: the triggerer looks every
-    `poke_interval` seconds, which costs a listing. The extra of an event has as its `payload` what TableChangeTrigger
-    finds: `version`, `fingerprint`, `changes`, and by `partitions` and `where` which partitions changed. Runs that an
-    asset triggers have no `ds`: their tasks take the partitions from there.
+    `DAG(schedule=[orders])` then runs after each change by any writer, without a polling DAG: the triggerer polls every
+    `poke_interval` seconds, which costs a listing. The extra of an event has the result of TableChangeTrigger as its
+    `payload`: `version`, `fingerprint`, `changes`, and the changed partitions as `partitions` and `where`. Runs that an
+    asset triggers have no `ds`: their tasks can use the partitions of the payload instead.
 
-    `name`: its address by default. All else (`group`, `extra`) is passed to Airflow's Asset. A task that writes the
-    table and has this asset among its outlets makes an event of its own: leave one of the two out.
+    `name`: the address by default. All other options (`group`, `extra`) are passed to Airflow's Asset. A task that
+    writes the table and has this asset among its outlets emits an event of its own; use either the outlet or this
+    watcher, not both.
     """
     from prune_assets.airflow.trigger import TableChangeTrigger
     from prune_assets.tables.catalogs.names import is_name

@@ -1,4 +1,4 @@
-"""An operator that proves the layout of a table, and fails with what it found."""
+"""An operator that proves the layout of a table, and fails if there are findings."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ MAX_SHOWN = 100
 
 
 class LayoutCheckOperator(TableOperator):
-    """Prove from the written bytes that a table has its layout; fail, or warn, with a line for each finding.
+    """Prove from the written bytes that a table has its layout.
+
+    Fail or warn, with a line for each finding.
 
     >>> from prune_assets.airflow import LayoutCheckOperator
     >>> check = LayoutCheckOperator(task_id="check_orders", table="lake/orders", layout="layouts/orders.yaml")
     >>> check.severity
     'error'
 
-    It reads the footers and what proves the order, starts no Spark, and writes nothing. `layout`: as of
-    SortedWriteOperator; without it the health of the table is checked. `severity`: "error" fails the task for a finding
-    of that severity, "warn" only logs it; a table or a layout that cannot be read fails the task either way. `where`:
-    look only at the files that may have such rows, those of a day say. `rows`, `allow`: as of `prune_assets.check`.
-    `when_empty`: "pass", "skip" or "fail" where no file has such rows, or the table has no files.
+    The operator reads the footers and the data that prove the order, does not start Spark, and writes nothing.
+    `layout`: as in SortedWriteOperator; without it the health of the table is checked. `severity`: "error" fails the
+    task for a finding of that severity, "warn" only logs it; an unreadable table or layout always fails the task.
+    `where`: check only files that may have matching rows, for example the files of one day. `rows`, `allow`: as in
+    `prune_assets.check`. `when_empty`: "pass", "skip" or "fail" if no file has such rows, or the table has no files.
 
-    The XCom `findings` has what was found as a data quality service lists it: `rule`, `result` (fail, warn or pass) and
-    `detail`, the worst first and at most 100.
+    The XCom `findings` lists the findings in the form of a data quality service: `rule`, `result` (fail, warn or pass)
+    and `detail`, most severe first, at most 100.
     """
 
     template_fields: Sequence[str] = ("table", "layout", "severity", "where", "allow")
@@ -68,7 +70,7 @@ class LayoutCheckOperator(TableOperator):
         self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:
-        """Check, push the findings, and return how many there are of each severity."""
+        """Check, push the findings, and return their number for each severity."""
         from parquet_core.layout.spec import Severity
         from parquet_core.printable import redacted
         from parquet_core.quantities import counted
@@ -101,7 +103,7 @@ _RESULTS = {"error": "fail", "warn": "warn", "info": "pass"}
 
 
 def line(finding: Finding) -> str:
-    """Return a finding as one line: rule, place, what is wrong, and what would mend it."""
+    """Return a finding as one line: rule, location, problem and remedy."""
     from parquet_core.printable import one_line
     from prune_assets.checks.remedies import remedy_in
 

@@ -1,4 +1,4 @@
-"""The base of the operators: a table, checked arguments, sensible retries, figures, and the choice for no rows."""
+"""The base class of operators on one table."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 
 class TableOperator(BaseOperator):
-    """An operator on one table; `table`: a path, an address, or a name in a catalog.
+    """An operator on one table; `table`: a path, an address, or a catalog name.
 
-    `when_empty`: what the task does where there are no rows to work on, as on a day without data. With "pass" it
-    succeeds, and its XCom has `empty` True. With "skip" it is skipped, and so are the tasks after it, unless their
-    trigger rules say otherwise. With "fail" it fails, and is not tried again.
+    `when_empty`: behavior of the task without rows to work on, for example on a day without data. "pass": the task
+    succeeds, and its XCom has `empty` True. "skip": the task is skipped, and so are the tasks after it, unless their
+    trigger rules differ. "fail": the task fails without retries.
 
-    What `run` returns is the task's XCom, and the extra of the event of each asset among its `outlets`, with the
-    partition where the run of the DAG has one. `retries`: 2 unless the task or `default_args` say otherwise, as a
-    write counts wholly or not at all; what the user must mend is not tried again. Wrong arguments fail the parsing of
-    the DAG; those with a template are checked once it is rendered.
+    The result of `run_on_table` is the task's XCom, and the extra of the event of each asset in its `outlets`, with the
+    partition if the DAG run has one. `retries`: 2 unless the task or `default_args` set it, since writes are atomic;
+    errors that the user must fix are not retried. Wrong arguments fail the parsing of the DAG; arguments with a
+    template are checked after rendering.
     """
 
     template_fields: Sequence[str] = ("table",)
     ui_color: ClassVar[str] = "#dcebe4"
-    # The arguments of each class, and what checks them.
+    # Arguments of each class, with their checks.
     checks: ClassVar[Mapping[str, ArgumentCheck]] = {}
-    # Ends the line of the log about a task without rows.
+    # End of the log line of a task without rows.
     when_empty_line: ClassVar[str] = "it has no rows"
 
     def __init__(self, *, table: str | Path, when_empty: WhenEmpty = "pass", retries: int = 2, **kwargs: Any) -> None:
@@ -47,12 +47,12 @@ class TableOperator(BaseOperator):
         self.when_empty = when_empty
 
     def check_arguments(self, *, rendered: bool = False) -> None:
-        """Raise WrongUse for a wrong argument; each class does so when it is made."""
+        """Raise WrongUse for a wrong argument; subclasses call it in their constructors."""
         common = {"table": arguments.table, "when_empty": arguments.when_empty}
         arguments.check_arguments(self, common | dict(self.checks), rendered=rendered)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Run, and tell the assets among the outlets what came of it."""
+        """Run the task, and add its figures to the events of the asset outlets."""
         with failing_in_one_line():
             self.check_arguments(rendered=True)
             figures = self.run_on_table(context)
@@ -63,7 +63,10 @@ class TableOperator(BaseOperator):
 
     @abstractmethod
     def run_on_table(self, context: Context) -> dict[str, Any]:
-        """Do the work and return its numbers; `empty` among them says that there were no rows."""
+        """Do the work and return its figures.
+
+        The key `empty` is True if there were no rows.
+        """
 
     def _judge_empty(self, figures: Mapping[str, Any]) -> None:
         line = f"{figures['table']}: {self.when_empty_line}"

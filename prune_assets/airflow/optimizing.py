@@ -1,4 +1,4 @@
-"""An operator that rewrites the files of a table that are not as its layout says."""
+"""An operator that rewrites the files of a table that do not match its layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class OptimizeTableOperator(TableOperator):
-    """Rewrite the files of a table that are not as its layout says, too small, or full of deleted rows.
+    """Rewrite the files of a table that do not match its layout.
+
+    Small files and files with many deleted rows are rewritten too.
 
     >>> from prune_assets.airflow import OptimizeTableOperator
     >>> upkeep = OptimizeTableOperator(
@@ -26,12 +28,13 @@ class OptimizeTableOperator(TableOperator):
     >>> upkeep.template_fields[:3]
     ('table', 'layout', 'where')
 
-    `layout`, `conn_id`: as of SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as of
-    `prune_assets.optimize`. `budget`: rewrite files of so many bytes at most, a number or 200GiB; later runs do the
-    rest. `when_empty`: "pass", "skip" or "fail" where no file is considered.
+    `layout`, `conn_id`: as in SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as in
+    `prune_assets.optimize`. `budget`: maximum bytes of files to rewrite, a number or 200GiB; later runs rewrite the
+    rest. `when_empty`: "pass", "skip" or "fail" if no file is considered.
 
-    A dry run, and a table with nothing to do, start no Spark, unless only a session's catalogs know the table. The XCom
-    has the files and bytes that were rewritten, and the bytes that each predicate keeps, before and after.
+    A dry run, and a run on a table with nothing to do, do not start Spark, unless only a session's catalogs know the
+    table. The XCom has the number and bytes of rewritten files, and the bytes that each predicate keeps, before and
+    after.
     """
 
     template_fields: Sequence[str] = ("table", "layout", "where", "predicates", "budget", "conn_id")
@@ -65,7 +68,7 @@ class OptimizeTableOperator(TableOperator):
         self.layout = layout
         self.where = where
         self.predicates = predicates
-        self.only_look = dry_run  # `dry_run` is a method of Airflow's
+        self.only_look = dry_run  # BaseOperator has a method `dry_run`
         self.rows = rows
         self.full = full
         self.budget = budget
@@ -73,7 +76,7 @@ class OptimizeTableOperator(TableOperator):
         self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
-        """Optimize, and return what came of it, without the names of files."""
+        """Optimize, and return the figures, without file names."""
         from functools import partial
 
         from prune_assets.airflow.spark import session_for

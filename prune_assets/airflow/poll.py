@@ -1,4 +1,7 @@
-"""One look at a table, for the sensor in its task and for the trigger that waits in its place."""
+"""Poll a table once, for the sensor and for its trigger.
+
+The trigger polls in place of the sensor's task while it waits.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What was seen where no table was: whatever comes is a change.
+# The state of a missing table; any table that appears counts as a change.
 NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 
 
 def look_again(
     table: str, before: Sequence[Any] | None, version: int | None
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """Look at a table: return what was seen, and the event that it is, None where it is none.
+    """Poll a table; return its state and the event.
 
-    `before`: what was seen last, None for the first look: a fingerprint, the number of changes, and where it is known
-    the fingerprint of each partition. `version`: wait until a Delta table has it or a later one,
-    whatever was seen; WrongUse for a table without versions, or whose versions have no order, as snapshots of Iceberg.
-    All in plain values, which Airflow can keep.
+    The event is None if the table has not changed.
+    `before`: the previous state, None for the first poll: a fingerprint, the number of changes, and if known the
+    fingerprint of each partition. `version`: the event is due once a Delta table has this version or a later one,
+    whatever the previous state; WrongUse for a table without versions, or whose versions have no order, such as Iceberg
+    snapshots. All values are plain, so that Airflow can store them.
     """
     from parquet_core.errors import WrongUse
     from prune_assets.tables.changed_partitions import partition_changes, partition_state

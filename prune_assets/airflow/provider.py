@@ -1,4 +1,4 @@
-"""What Airflow shows of this package among its providers."""
+"""The metadata of this package in Airflow's list of providers."""
 
 from __future__ import annotations
 

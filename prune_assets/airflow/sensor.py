@@ -1,4 +1,4 @@
-"""Sensors that wait for a table to change, and hold no worker meanwhile."""
+"""A sensor that waits for a table to change without occupying a worker."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
 
 
 class TableChangeSensor(BaseSensorOperator):
-    """Wait until a table has other files, or of Delta another version, than when the task began.
+    """Wait until the files or the Delta version of a table change.
 
     >>> from prune_assets.airflow import TableChangeSensor
     >>> wait = TableChangeSensor(task_id="wait_for_orders", table="/lake/orders", poke_interval=30)
     >>> wait.deferrable
     True
 
-    `table`: a path or an address; a relative path means another place in each process. `since`: the version or the
-    fingerprint to compare with, e.g. of the event that an earlier run returned; by default what the first look finds.
-    `version`: wait until a Delta table has this version or a later one, instead of any change.
-    `deferrable`: wait in the triggerer, without a worker; else as `mode` says.
-
-    A table that is not there fails the task at once, by name: it is skipped with `soft_fail`, and with `silent_fail`
-    the sensor goes on. Where the storage does not answer, it goes on until `timeout`. The XCom is the event: `table`,
-    `version`, `fingerprint`, `changes`, `partitions` and `where`, as of TableChangeTrigger.
+    `table`: a path or an address; a relative path denotes another location in each process. `since`: the version or
+    fingerprint to compare with, e.g. from the event of an earlier run; by default the state at the first poll.
+    `version`: wait until a Delta table has this version or a later one, instead of any change. `deferrable`: wait in
+    the triggerer, without a worker; False waits as `mode` says.
+    A missing table fails the task at once; with `soft_fail` the task is skipped, and with `silent_fail` the sensor
+    keeps waiting. If the storage does not respond, the sensor keeps waiting until `timeout`. The XCom is the event:
+    `table`, `version`, `fingerprint`, `changes`, `partitions` and `where`, as in TableChangeTrigger.
     """
 
     template_fields: Sequence[str] = ("table", "since", "version")
@@ -59,7 +58,7 @@ class TableChangeSensor(BaseSensorOperator):
         arguments.check_arguments(self, {"table": arguments.table, "version": _check_version}, rendered=False)
 
     def execute(self, context: Context) -> Any:
-        """Look once, and let the trigger go on."""
+        """Poll once, then defer to the trigger."""
         if not self.deferrable:
             return super().execute(context)
         try:
@@ -73,7 +72,7 @@ class TableChangeSensor(BaseSensorOperator):
         return event
 
     def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - of Airflow's own
-        """Look once, in the worker."""
+        """Poll once, in the worker."""
         event = self._look()
         return PokeReturnValue(is_done=event is not None, xcom_value=event)
 
@@ -131,7 +130,7 @@ def _check_version(_name: str, version: int | str | None) -> None:
 
 
 def _given(since: str | int | None) -> tuple[str, int] | None:
-    """Return the fingerprint of an earlier look, which a template renders as text.
+    """Return an earlier fingerprint as a state; templates render versions as strings.
 
     >>> _given("12"), _given("version 12"), _given("0a1b2c"), _given(None)
     (('version 12', 0), ('version 12', 0), ('0a1b2c', 0), None)

@@ -1,4 +1,4 @@
-"""An operator that reports what predicates skip in a table, and fails where that is too little."""
+"""An operator that reports the data that predicates skip, and fails if they skip too little."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SkipReportLink(BaseOperatorLink):
-    """The button of a task that opens the page of its report.
+    """A button of a task that opens the page of its report.
 
     >>> from prune_assets.airflow import SkipReportOperator
     >>> report = SkipReportOperator(task_id="report_orders", table="lake/orders", predicates=["id = 17"])
@@ -34,12 +34,15 @@ class SkipReportLink(BaseOperatorLink):
     xcom_key = "skip_report_url"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - asked in the task
-        """Return where the page is that the task has just written; empty where nobody serves it."""
+        """Return the address of the page that the task has just written.
+
+        Returns "" without a `reports_url`.
+        """
         return getattr(operator, "report_url", "")
 
 
 class SkipReportOperator(TableOperator):
-    """Plan predicates and report what each skips, out of how much, by which level; starts no Spark.
+    """Plan predicates and report the bytes that each pruning level skips; starts no Spark.
 
     >>> from prune_assets.airflow import SkipReportOperator
     >>> report = SkipReportOperator(
@@ -53,15 +56,15 @@ class SkipReportOperator(TableOperator):
     >>> report.template_fields[:2]
     ('table', 'predicates')
 
-    `predicates`: Spark SQL by a name, or a list of it. `min_skipped`: a part of the bytes, 0.9 or 90%; the task fails,
-    after every report was written, where Spark with the plan of a predicate is predicted to skip less, and names it;
-    where that is not predicted, the best possible counts. `columns`: those that the queries read
-    beside those of the predicate; all by default. `time_zone`: that of the sessions that run the queries.
-    `when_empty`: "pass", "skip" or "fail" where the table has no files.
+    `predicates`: Spark SQL by name, or a list. `min_skipped`: a share of the bytes, 0.9 or 90%. The task writes every
+    report, then fails and names the predicates for which Spark with the plan is predicted to skip less; without a
+    prediction the best possible skip is compared. `columns`: columns that the queries read in addition to those of the
+    predicate; all by default. `time_zone`: session time zone of the queries. `when_empty`: "pass", "skip" or "fail" if
+    the table has no files.
 
     The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`. `report_dir`: a local
-    folder for pages, as `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address at which somebody serves it, for
-    the button "Skip report" of the task.
+    folder for pages, as `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address that serves this folder, for the
+    task's button "Skip report".
     """
 
     template_fields: Sequence[str] = (
@@ -101,7 +104,7 @@ class SkipReportOperator(TableOperator):
         self.check_arguments()
 
     def run_on_table(self, context: Context) -> dict[str, Any]:
-        """Report, and return the figures by the name of the predicate."""
+        """Report, and return the figures by predicate name."""
         from parquet_core.printable import redacted
         from prune_assets.report.wording import headline, shortfall
 
@@ -125,7 +128,7 @@ class SkipReportOperator(TableOperator):
         for problem in problems:
             self.log.error(problem)
         if problems:
-            # A task that fails returns nothing; whoever looks why wants the figures.
+            # A failed task returns no XCom, but the figures help to find the cause.
             context["ti"].xcom_push(key="return_value", value=figures)
             more = f" (and {len(problems) - 1:,} more)" if len(problems) > 1 else ""
             raise TableTaskError(f"{figures['table']}: {problems[0]}{more}")
@@ -145,7 +148,7 @@ class SkipReportOperator(TableOperator):
             raise type(error)(f"predicate {name}: {error}") from None
 
     def _folder(self, context: Context) -> Path | None:
-        """Return the folder of the pages, which is made before anything is planned; None where no page is wanted."""
+        """Return the folder of the pages, created before planning; None without a `report_dir`."""
         from prune_assets.tables.writes.table_formats import plain_directory
 
         if self.report_dir is None:
@@ -159,7 +162,7 @@ class SkipReportOperator(TableOperator):
         return folder
 
     def _save(self, folder: Path, reports: Mapping[str, SkipReport]) -> None:
-        """Write the pages, one for each predicate, and remember the address of the one to open."""
+        """Write a page for each predicate, and store the address of the page to open."""
         from urllib.parse import quote
 
         from parquet_core.printable import redacted
@@ -188,7 +191,7 @@ def _numbers(report: SkipReport) -> dict[str, Any]:
 
 
 def _file_name(name: str) -> str:
-    """Return a name that is one part of a path, and none that leads elsewhere.
+    """Return a name that is safe as a single part of a path.
 
     >>> _file_name("manual__2026-01-01T00:00:00+00:00"), _file_name("../a b")
     ('manual__2026-01-01T00:00:00+00:00', '__a_b')

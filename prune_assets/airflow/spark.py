@@ -1,4 +1,4 @@
-"""A Spark session for a task: of this machine, or of the server that a connection names."""
+"""A Spark session for a task: on this machine, or on the server of a connection."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 
 
 def session_for(conn_id: str | None) -> SparkSession:
-    """Return the session of a connection, or without one what Spark is set up for, `local[*]` by default.
+    """Return the session of a connection; without one, the configured Spark, `local[*]` by default.
 
-    WrongUse for a connection that is not there, or has no host.
+    Raises WrongUse if the connection does not exist or has no host.
     """
     import warnings
 
     from prune_assets.spark.spark_session import spark_session
 
-    # Of PySpark's own about pandas, which nothing here asks for; it would stand in the log of the task.
+    # PySpark warns about pandas, which is not used here; the warning would appear in the task's log.
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     if conn_id is None:
         return spark_session()
@@ -26,9 +26,10 @@ def session_for(conn_id: str | None) -> SparkSession:
 
 
 def options_of(connection: Connection) -> dict[str, str]:
-    """Return the options that a connection stands for: its host is a server of Spark Connect (sc://..) or a master.
+    """Return the Spark options of a connection.
 
-    The extra has further options of Spark; a password is the token of a Connect server.
+    Its host is a Spark Connect server (sc://..) or a master.
+    The extra contains further Spark options; a password is the token of a Connect server.
     """
     from parquet_core.errors import WrongUse
 

@@ -1,4 +1,7 @@
-"""Tasks that fail in one line: what the user can mend fails at once, what may pass is tried again."""
+"""Task errors in one line.
+
+Errors that the user can fix fail at once; temporary errors are retried.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +16,26 @@ if TYPE_CHECKING:
 
 
 class TableTaskError(AirflowFailException):
-    """The task cannot succeed as it is: its line says what to change. It is not tried again."""
+    """The task cannot succeed without a change, which the message names.
+
+    Airflow does not retry it.
+    """
 
 
 class TableNotReached(AirflowException):
-    """The storage, or Spark, failed: it is tried again as often as the task's `retries` say."""
+    """The storage or Spark failed.
+
+    Airflow retries the task as often as its `retries` allow.
+    """
 
 
-# Errors that may be gone at the next try.
+# Errors that may not recur at the next try.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN}
 
 
 @contextmanager
 def writing_to(argument: str, path: object) -> Iterator[None]:
-    """Say which argument names the file or folder that cannot be written."""
+    """Name the argument whose file or folder cannot be written."""
     from parquet_core.errors import StorageFailure, WrongUse
 
     try:
@@ -40,7 +49,7 @@ def writing_to(argument: str, path: object) -> Iterator[None]:
 
 @contextmanager
 def failing_in_one_line() -> Iterator[None]:
-    """Turn the errors of this project into errors of Airflow, each with one line and no cause."""
+    """Convert errors of this project into Airflow's, each with one line and without a cause."""
     from parquet_core.errors import PruneError, StaleTable, StorageFailure
     from prune_assets.errors import JavaFailure
 

@@ -1,4 +1,4 @@
-"""TaskFlow: a function that returns a DataFrame becomes a table."""
+"""TaskFlow: write the DataFrame of a decorated function as a table."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class PrunedTableDecoratedOperator(DecoratedOperator, SortedWriteOperator):
     def __init__(
         self, *, python_callable: Callable[..., Any], op_kwargs: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> None:
-        # The session is known when the task runs; Airflow asks for every argument before.
+        # Airflow requires every argument in advance, but the session is only known when the task runs.
         given = {"spark": None, **(op_kwargs or {})}
         super().__init__(python_callable=python_callable, op_kwargs=given, source=python_callable, **kwargs)
 
     def execute(self, context: Context) -> Any:
-        """Write what the function returns, which is called with the session and what else it asks for."""
+        """Call the function with the session and its other arguments, and write its DataFrame."""
         arguments = determine_kwargs(self.python_callable, self.op_args, {**context, **self.op_kwargs})
         self.make_rows = lambda spark: self.python_callable(*self.op_args, **{**arguments, "spark": spark})
         return super().execute(context)
 
 
 def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Make a task that writes the DataFrame which a function returns, as SortedWriteOperator does.
+    """Make a task that writes the DataFrame of a function, as SortedWriteOperator does.
 
     >>> from airflow.sdk import DAG, task
     >>> with DAG("orders", schedule="@daily"):
@@ -54,8 +54,8 @@ def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwarg
     >>> written.operator.table
     'lake/orders'
 
-    The function has an argument `spark`, the session; it may ask for values of Airflow's context by their names. All
-    else is passed to SortedWriteOperator.
+    The function has an argument `spark`, the session; arguments with names of Airflow's context receive its values. All
+    other options are passed to SortedWriteOperator.
     """
     return task_decorator_factory(
         python_callable=python_callable, decorated_operator_class=PrunedTableDecoratedOperator, **kwargs

@@ -1,4 +1,7 @@
-"""A trigger that fires when a table changes: for a sensor that waits, and for an asset that is watched."""
+"""A trigger that fires when a table changes.
+
+It serves a waiting sensor or a watched asset.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,24 @@ _KEY = "prune-assets/seen"
 
 
 class TableChangeTrigger(BaseEventTrigger):
-    """Fire when the version of a Delta table, or the files of a plain one, are others than before.
+    """Fire when the version of a Delta table, or the files of another table, change.
 
     >>> from prune_assets.airflow import TableChangeTrigger
     >>> trigger = TableChangeTrigger("/lake/orders", poke_interval=30)
     >>> trigger.serialize()[1]["table"]
     '/lake/orders'
 
-    A look costs a listing, in a thread of its own; the next one comes after `poke_interval` seconds. The event is a
-    dictionary of `table`, `version` (of Delta), `fingerprint`, `changes`, `partitions`, the values of the partition
-    columns where files came, went or changed, and `where`, the condition on the rows of these partitions. `partitions`
-    is None and `where` is "true" where that is not known: for tables without partition columns, partitions by times or
-    transforms, more than 2,000 of them, and where the caller says what was seen before.
+    A poll costs a listing, in its own thread; the next poll follows after `poke_interval` seconds. The event is a
+    dictionary of `table`, `version` (Delta only), `fingerprint`, `changes`, `partitions`, the partition values whose
+    files were added, removed or changed, and `where`, the condition on the rows of these partitions. If the changed
+    partitions are unknown, `partitions` is None and `where` is "true": for tables without partition columns, partitions
+    by times or transforms, more than 2,000 partitions, and if the caller passes the earlier state.
 
-    For an asset that is watched it fires each time. What was seen is kept with the asset (Airflow 3.3 and later), so
-    that a change is noticed that comes while no triggerer runs. What cannot be read is named in the log.
+    For a watched asset the trigger fires on every change. The state is stored with the asset (Airflow 3.3 and later),
+    so that changes are noticed even if no triggerer runs at the time. Read errors are logged.
 
-    For a sensor, which gives `since`, what was seen before, it fires once, or with `version` once the Delta table has
-    come to it. A table that is not there, or is damaged, is an event too, of `table` and `error`, unless `patient`.
+    For a sensor, which passes the earlier state as `since`, the trigger fires once; with `version`, once the Delta
+    table reaches this version. A missing or damaged table is also an event, of `table` and `error`, unless `patient`.
     """
 
     def __init__(
@@ -63,7 +66,7 @@ class TableChangeTrigger(BaseEventTrigger):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look until there is something to tell; of an asset that is watched, for ever."""
+        """Poll until there is an event to yield; forever for a watched asset."""
         from parquet_core.errors import PruneError, StorageFailure, TableNotFound
 
         before = self.since or await self._kept()
@@ -82,13 +85,13 @@ class TableChangeTrigger(BaseEventTrigger):
                     yield TriggerEvent(event)
                 if event is not None and self.since:
                     return
-                # Only now: an event that was lost is told again.
+                # The state is stored after the event, so that a lost event is sent again.
                 await self._keep(before, seen)
                 before = seen
             await asyncio.sleep(self.poke_interval)
 
     def _stores(self) -> list[Any]:
-        """Return what keeps values with each asset that is watched; none before Airflow 3.3.
+        """Return the stores of the watched assets; empty before Airflow 3.3.
 
         Airflow runs one trigger for all assets whose triggers have the same arguments.
         """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SortedWriteOperator(TableOperator):
-    """Write a table with the rows of a source, laid out and proven as `prune_assets.write` does it.
+    """Write a table with a layout, and prove it, as `prune_assets.write` does.
 
     >>> from prune_assets.airflow import SortedWriteOperator
     >>> write = SortedWriteOperator(
@@ -35,16 +35,15 @@ class SortedWriteOperator(TableOperator):
     >>> write.retries
     2
 
-    `source`: a query in SQL (or a `.sql` file of it), a path or address of Parquet or Delta, or a function that makes
-    the rows in the Spark session that it is given. `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
-    `format`, `mode`, `where`, `options`: as of `prune_assets.write`; without a mode all rows are replaced, so that a
-    second run changes nothing. `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a
-    master (`local[4]`), with options of Spark as its extra; without it Spark runs in the task.
+    `source`: a SQL query (or a `.sql` file with one), a path or address of Parquet or Delta, or a function that takes
+    the Spark session and returns a DataFrame. `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
+    `format`, `mode`, `where`, `options`: as in `prune_assets.write`; by default all rows are replaced, so that a second
+    run gives the same table. `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a
+    master (`local[4]`), with Spark options as its extra; without it Spark runs in the task. `when_empty`: "pass",
+    "skip" or "fail" if the source has no rows. Only with "pass" such a run replaces rows: with the mode "overwrite" the
+    table is empty afterwards.
 
-    `when_empty`: "pass", "skip" or "fail" where the source has no rows. Only with "pass" such a run replaces rows: with
-    the mode "overwrite" the table is empty afterwards.
-
-    A worker that is killed leaves the table as it was, or with all of the rows.
+    If a worker is killed, the table contains either its old rows or all new rows.
     """
 
     template_fields: Sequence[str] = ("table", "source", "layout", "format", "mode", "where", "options", "conn_id")
@@ -73,7 +72,7 @@ class SortedWriteOperator(TableOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # Airflow calls what is callable in the field of a template.
+        # Airflow calls a template field that is callable, so `source` must not hold the function.
         self.make_rows = source if callable(source) else None
         self.source: Any = None if callable(source) else source
         self.layout = layout
@@ -85,7 +84,7 @@ class SortedWriteOperator(TableOperator):
         self.check_arguments()
 
     def check_arguments(self, *, rendered: bool = False) -> None:
-        """Check also that there is a source, and whether the mode takes a condition."""
+        """Also check that there is a source, and that the mode accepts a condition."""
         from parquet_core.errors import WrongUse
         from prune_assets.tables.writes.write_result import check_mode
 
@@ -96,7 +95,7 @@ class SortedWriteOperator(TableOperator):
             check_mode(self.mode, self.where)
 
     def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
-        """Write, and return how much."""
+        """Write, and return the figures."""
         from parquet_core.quantities import counted
         from prune_assets.tables.target import refuse_place
         from prune_assets.writing.layout_file import load_layout

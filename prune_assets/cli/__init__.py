@@ -1,7 +1,8 @@
-"""`prune`: the group of commands, one a file named like its function, and where an error becomes a line and a code.
+"""`prune`: the group of commands, each in a file of its own.
 
-Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong use or input that is not Parquet, 3 storage, network or
-Java failed, or a fault of this program.
+Converts errors to a line on stderr and an exit code.
+Exit codes: 0 success, 1 findings or a failed gate, 2 wrong use or input that is not Parquet, 3 storage, network or Java
+failed, or a fault of this program.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-# The first line of each command's help, here so that `prune --help` imports none of them.
+# The first line of each command's help, repeated here so that `prune --help` imports no command.
 COMMANDS = {
     "advise": "Advise the layout of TABLE that reads the fewest bytes for the predicates that run on it.",
     "audit": "Verify the metadata of TABLE against its data: bounds, counts, bloom filters, the Delta log.",
@@ -54,7 +55,7 @@ _IN_QUOTES = (
 )
 _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
-# Imports alone make hundreds of thousands of objects that stay; by default each 700 have them looked through.
+# Imports alone create hundreds of thousands of permanent objects; Python's default collects after every 700.
 _OBJECTS_UNTIL_COLLECTION = 50_000
 # Exit codes that a shell reports for programs ended by SIGINT (2), SIGPIPE (13) and SIGTERM (15).
 _EXIT_INTERRUPTED = 130
@@ -63,14 +64,17 @@ _EXIT_TERMINATED = 143
 
 
 class Commands(click.Group):
-    """Import a command when it is asked for, and end its errors in one line."""
+    """A group that imports a command on use, and prints each error as one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names without importing anything."""
+        """Return the names without importing the commands."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import the module of the command and return the command; None when there is none of the name."""
+        """Import the module of a command and return the command.
+
+        None if there is no such command.
+        """
         if cmd_name not in COMMANDS:
             return None
         command = getattr(import_module(f"prune_assets.cli.{cmd_name}"), cmd_name)
@@ -80,7 +84,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command where there is none of the name, as click does of options."""
+        """Suggest the nearest command for an unknown name, as click does for options."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -94,7 +98,10 @@ class Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; whatever it raises ends the program with a line on stderr and an exit code."""
+        """Run the command; an error ends the program.
+
+        The program prints a line on stderr and returns an exit code.
+        """
         try:
             with _few_collections(), _ending_on_sigterm():
                 return super().invoke(ctx)
@@ -114,14 +121,14 @@ class Commands(click.Group):
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, as Kubernetes, Airflow and `timeout` send it."""
+    """SIGTERM, which Kubernetes, Airflow and `timeout` send."""
 
 
 @contextmanager
 def _ending_on_sigterm() -> Iterator[None]:
     """End the command on SIGTERM as on SIGINT, so that temporary files are removed.
 
-    A program that embeds this one keeps its own handler.
+    If a program that embeds this one has its own handler, that handler stays.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -134,11 +141,11 @@ def _ending_on_sigterm() -> Iterator[None]:
 
 
 def _terminate(_: int, frame: FrameType | None) -> NoReturn:
-    # `timeout` sends the signal twice, and the second must not interrupt what removes files.
+    # `timeout` sends the signal twice, and the second must not interrupt the removal of files.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     interrupt = signal.getsignal(signal.SIGINT)
     if callable(interrupt):
-        # PySpark's handler cancels the jobs that run; whatever it raises, the command ends.
+        # PySpark's handler cancels the running jobs; whatever it raises, the command ends.
         with suppress(BaseException):
             interrupt(signal.SIGINT, frame)
     raise _Terminated
@@ -146,7 +153,7 @@ def _terminate(_: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    # Nor does the end of the program have anything to find in them.
+    # At exit, a collection would find nothing to free in these objects either.
     atexit.register(gc.freeze)
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
@@ -163,9 +170,9 @@ def _end_interrupted(interrupt: KeyboardInterrupt) -> NoReturn:
 
 
 def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
-    """Return the interrupt that led to an error; None if there was none.
+    """Return the interrupt that led to an error; None if there was no interrupt.
 
-    While an interrupted command cleans up, py4j may read the answer to another command, and raise it.
+    While an interrupted command cleans up, py4j may read the response to another command and raise an error.
     """
     before: BaseException | None = error
     while before is not None and not isinstance(before, KeyboardInterrupt):
@@ -177,7 +184,7 @@ def _end(error: Exception) -> NoReturn:
     from prune_assets.spark.java_message import failure_of
 
     if isinstance(error, BrokenPipeError) and _reader_is_gone():
-        # What is still buffered would fail again when Python ends.
+        # Python would fail again at exit when it flushes the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_EXIT_READER_GONE)
     if os.environ.get(DEBUG_VARIABLE):
@@ -201,7 +208,7 @@ def _line(error: Exception) -> str:
 
 
 def _reader_is_gone() -> bool:
-    """Tell a closed pipe on standard output from a connection that broke elsewhere."""
+    """Return True if standard output is a closed pipe, False if another connection broke."""
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)

@@ -1,4 +1,4 @@
-"""`prune advise`: the layout of a table that reads the fewest bytes for a workload."""
+"""`prune advise`: advise the layout of a table that reads the fewest bytes for a workload."""
 
 from __future__ import annotations
 

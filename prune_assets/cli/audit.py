@@ -54,7 +54,7 @@ def _json_of(report: AuditReport) -> str:
 
 
 def audit_text(report: AuditReport) -> str:
-    """Render a report: the findings, the gravest first, and what was verified."""
+    """Render a report: findings, most severe first, and the verified metadata."""
     is_correct = all(finding.severity is Severity.INFO for finding in report.findings)
     lines = [f"{printable(report.table)}: all verified metadata is correct"] if is_correct else []
     lines += [findings_text(report.table, report.findings)] if report.findings else []

@@ -31,7 +31,7 @@ _STYLES = {Severity.INFO: "bold", Severity.WARN: "bold yellow", Severity.ERROR: 
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON form: every finding, the gravest first."""
+    """The JSON form: all findings, most severe first."""
 
     schema: str = SCHEMA
     table: str
@@ -95,13 +95,16 @@ def check(
 
 
 def exit_on(findings: Sequence[Finding], fail_on: str) -> None:
-    """Exit with 1 where there is a finding of a severity or a graver one."""
+    """Exit with 1 if there is a finding of severity `fail_on` or higher."""
     if any(finding.severity.rank >= Severity(fail_on).rank for finding in findings):
         sys.exit(1)
 
 
 def _finish_writes(table: str) -> None:
-    """Finish what was cut off; what cannot be is read all the same as it will be."""
+    """Finish interrupted writes of a local table.
+
+    Failures are ignored, since the table is readable in any case.
+    """
     from parquet_core.storage import is_remote, local_path
     from prune_assets.cli.doctor import recovered_text
     from prune_assets.tables.writes.commit import recover
@@ -114,7 +117,7 @@ def _finish_writes(table: str) -> None:
 
 
 def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, verbose: bool) -> str:
-    """Render what a check found, one line a fault; `verbose`: the figures of checks that pass as well."""
+    """Render findings, one line per fault; `verbose`: include the figures of passed checks."""
     faults = [finding for finding in findings if finding.severity is not Severity.INFO]
     shown = findings if verbose else faults
     parts = [findings_text(redacted(table), shown)] if shown else []
@@ -127,7 +130,10 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
 
 
 def findings_text(table: str, findings: Sequence[Finding]) -> str:
-    """Render findings, ordered by severity, as a table for each severity; in colour for a terminal."""
+    """Render findings as a table for each severity.
+
+    `findings` must be ordered by severity. The text has colours for a terminal.
+    """
     from rich.console import Group
 
     return rendered(lambda console: console.print(Group(*_parts(table, findings)), highlight=False))

@@ -1,4 +1,7 @@
-"""`prune checkpoint`: write a checkpoint of a Delta table, so that readers need not replay its commits."""
+"""`prune checkpoint`: write a checkpoint of a Delta table.
+
+Readers then need not replay its commits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prune count`: how many rows a predicate selects."""
+"""`prune count`: count the rows that a predicate selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prune doctor`: what this installation uses and lacks; or an interrupted write of a table, finished."""
+"""`prune doctor`: examine this installation, or finish an interrupted write of a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _NOT_COMPILED = "plain Python, several times slower: install a C compiler, then 
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON form of a repaired table: see `Recovered`; `trials`: abandoned folders of `prune advise --verify`."""
+    """The JSON form of a repaired table: see `Recovered`.
+
+    `trials`: abandoned folders of `prune advise --verify`.
+    """
 
     schema: str = TABLE_SCHEMA
     table: str
@@ -90,7 +93,7 @@ def _mend(table: str, *, as_json: bool, start_spark: bool) -> None:
 
 
 def recovered_text(table: str, done: Recovered, trials: Sequence[str] = ()) -> str:
-    """Render how a table was repaired, as one line."""
+    """Render the repairs of a table as one line."""
     actions = []
     if done.added or done.removed:
         added = f"{len(done.added):,} {'file' if len(done.added) == 1 else 'files'} added"
@@ -107,7 +110,10 @@ def _name(path: str) -> str:
 
 
 def examination_text(examination: Diagnosis) -> str:
-    """Render an examination as aligned lines, problems and their remedies last; in colour for a terminal."""
+    """Render a diagnosis as aligned lines.
+
+    Problems and their remedies come last. The text has colours for a terminal.
+    """
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,7 @@
-"""`prune explain`: the plan of a predicate, level by level, and a gate for CI."""
+"""`prune explain`: show the plan of a predicate, level by level.
+
+`--min-skipped` makes it a gate for CI.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prune head`: the first rows that a predicate selects."""
+"""`prune head`: show the first rows that a predicate selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prune history`: the versions of a Delta table, and the snapshots of one of Iceberg."""
+"""`prune history`: list the versions of a Delta table, or the snapshots of an Iceberg table."""
 
 from __future__ import annotations
 

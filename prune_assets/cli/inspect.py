@@ -1,4 +1,4 @@
-"""`prune inspect`: the metadata of a file or a table, page indexes and bloom filters included."""
+"""`prune inspect`: show the metadata of a file or a table."""
 
 from __future__ import annotations
 

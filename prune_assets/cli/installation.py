@@ -1,4 +1,4 @@
-"""Examine what this project runs on: Java, Spark, libraries, the cache directory."""
+"""Examine the environment of this project: Java, Spark, libraries, the cache directory."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from prune_assets.spark.supported import check_start, is_client_only
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# A name, and a variable of the environment, a variable and its value, or a file. The first that is there counts: Spark
-# of a platform may run on Kubernetes, and Fabric has the marker of Synapse too.
+# Name and marker of each platform: an environment variable, a variable and its value, or a file. The first match wins,
+# because a platform's Spark may run on Kubernetes, and Fabric also has the marker of Synapse.
 PLATFORMS = (
     ("Databricks", "DATABRICKS_RUNTIME_VERSION"),
     ("EMR Serverless", "SERVERLESS_EMR_JOB_ID"),
@@ -49,40 +49,43 @@ OPTIONAL = {DISTRIBUTIONS.get(package, package): extra for package, extra in EXT
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something that is needed and missing, and what to do."""
+    """A problem of the installation, and its remedy."""
 
     what: str
     remedy: str
 
 
 class CacheDirectory(msgspec.Struct, frozen=True):
-    """Where the cache is, or will be."""
+    """The path of the cache, which may not exist yet, and whether it can be written."""
 
     path: str
     writable: bool
 
 
 class AwsProfile(msgspec.Struct, frozen=True):
-    """The profile whose credentials S3 is asked with; `read`: whether there is a boto3 to read it."""
+    """The AWS profile whose credentials are used for S3.
+
+    `read`: True if boto3 is installed to read it.
+    """
 
     name: str
     read: bool
 
 
 class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
-    """How the start of a Spark went; `version` is None when it did not start."""
+    """Result of starting Spark; `version`: None if Spark did not start."""
 
     version: str | None
     error: str | None
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was found.
+    """All findings about an installation.
 
-    A missing library has the version None, which is a problem unless an extra installs it; `compiled`: the reading of
-    metadata runs as machine code, `compiled_storage`: so does that of many local files; `runs_on`: the platform that is
-    recognized; `aws_profile`: what AWS_PROFILE names and keys in the environment do not override, and whether it is
-    read; `spark` is None unless one was started.
+    `libraries`: versions, None if missing, which is a problem unless an extra installs the library; `compiled`: True if
+    metadata are read by compiled code, `compiled_storage`: True if many local files are; `runs_on`: the recognized
+    platform; `aws_profile`: the profile in AWS_PROFILE, unless keys in the environment override it; `spark`: None
+    unless a session was started.
     """
 
     schema: str = SCHEMA
@@ -103,17 +106,17 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def examine(*, start_spark: bool = False) -> Diagnosis:
-    """Examine this machine; a Spark is started only when asked for.
+    """Examine this machine; Spark starts only with `start_spark`.
 
     A missing Java is a problem only if pyspark would start it: not with an `sc://` server in SPARK_REMOTE, not with
     pyspark-client, and not without pyspark.
     """
     remote = os.environ.get("SPARK_REMOTE", "").startswith("sc://")
-    # Before a Spark is started, which sets JAVA_HOME.
+    # Candidates are listed before Spark starts, because Spark's start sets JAVA_HOME.
     looked_at = tuple(candidates())
     java, java_problems = _java(needed=not remote and not is_client_only() and is_installed("pyspark"))
     libraries = {name: _version(name) for name in (*LIBRARIES, *OPTIONAL)}
-    # It may come from elsewhere than the packages that are installed: from PYTHONPATH, or with pyspark-client.
+    # pyspark may be imported from outside the installed packages: from PYTHONPATH, or with pyspark-client.
     installed, libraries["pyspark"] = libraries["pyspark"], installed_version()
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
     of_spark = [*_of_spark(installed, remote=remote)]
@@ -156,7 +159,7 @@ def _version(name: str) -> str | None:
 
 
 def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
-    """Yield what is wrong with the pyspark that Python imports. `installed`: the version that pip knows of."""
+    """Yield problems of the pyspark that Python imports; `installed`: the version that pip reports."""
     imported = installed_version()
     if imported is None:
         return
@@ -200,7 +203,7 @@ def _started() -> tuple[SparkStart, list[Problem]]:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform, its version where the marker says it, and the marker."""
+    """A platform, its version if the marker contains it, and the marker."""
 
     name: str
     version: str | None
@@ -208,7 +211,9 @@ class Platform:
 
 
 def this_platform(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Platform | None:
-    """Return the platform of this process; None where none is recognized, as on a machine of one's own.
+    """Return the platform of this process; None if unknown.
+
+    A private machine has no known platform.
 
     >>> this_platform({"GLUE_VERSION": "5.0"}).version
     '5.0'

@@ -1,4 +1,4 @@
-"""Notes on a result, for people: on standard error, so that standard output is the result alone."""
+"""Print notes on standard error, so that standard output contains only the result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Noted = TypeVar("Noted", "LayoutAdvice", "AdviceOutcome")
 
 
 def without_notes(found: Noted, *, said: Sequence[str] = ()) -> Noted:
-    """Print the notes of a result but those that were said, and return the rest."""
+    """Print the notes of a result except those in `said`, and return the result without notes."""
     for note in found.notes:
         if note not in said:
             click.echo(f"note: {note}", err=True)

@@ -79,8 +79,8 @@ def optimize(
         full=full,
     )
     with naming_layout_file(layout_file):
-        # Before Spark starts, metadata show whether there is anything to do. Rows take longer, and a condition may
-        # depend on the time zone of the session.
+        # Before Spark starts, the metadata show whether there is anything to do. This is not tried with --rows, which
+        # takes longer, or with a condition, which may depend on the time zone of the session.
         asks_more = rows or where is not None or predicates or needs_session(table)
         done = optimize_table(None, dry_run=True) if dry_run or not asks_more else None
         if done is None or (done.picked and not dry_run):

@@ -1,4 +1,4 @@
-"""Options for values as people write them: sizes such as `200GiB`, shares such as `0.9` or `90%`, and files."""
+"""Options for sizes such as `200GiB`, shares such as `0.9` or `90%`, and files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from parquet_core.quantities import bytes_of, share_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The type of an option that names a file to write, and of one that names a file or folder to read.
+# Types of options that name a file to write, and a file or folder to read.
 WRITTEN_FILE = click.Path(dir_okay=False, path_type=Path)
 READ_PATH = click.Path(path_type=Path)
 
 
 def budget_option(description: str) -> Callable[..., Any]:
-    """Return the option `--budget`, whose value is a number of bytes; UsageError for what is no size."""
+    """Return the option `--budget`, whose value is a number of bytes.
+
+    Raises UsageError for an invalid size.
+    """
     return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
 def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the word of click
-    """Return an option whose value is the path of a file; `name`: the parameter that it is given to."""
+    """Return an option whose value is the path of a file.
+
+    `name`: name of the parameter.
+    """
     return click.option(option, name, type=type, metavar="FILE", help=description)
 
 
@@ -33,7 +39,10 @@ def layout_option(description: str, *, required: bool = False) -> Callable[..., 
 
 
 def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """Return a callback that parses the value of an option; its ValueError becomes a UsageError."""
+    """Return a callback that parses the value of an option.
+
+    Its ValueError becomes a UsageError.
+    """
 
     def parsed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""The options of commands that read rows, and what they mean to the functions that read."""
+"""Options of commands that read rows, converted to arguments of the reading functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\
 
 
 class RowSelection(NamedTuple):
-    """The predicate, the settings and the version to read: arguments of `read_arrow`, `count` and the like."""
+    """The predicate, the settings and the version to read.
+
+    The fields are arguments of `read_arrow`, `count` and similar functions.
+    """
 
     where: str
     session: SparkSemantics
@@ -38,7 +41,7 @@ class RowSelection(NamedTuple):
 
 
 def row_options(command: Command) -> Command:
-    """Give a command the options of a `selection`, and `--stats`."""
+    """Add the options of a `selection`, and `--stats`, to a command."""
 
     @wraps(command)
     def selecting(
@@ -54,7 +57,7 @@ def row_options(command: Command) -> Command:
 
 
 def version_options(command: Command) -> Command:
-    """Give a command the options `--version` and `--timestamp`; UsageError for both."""
+    """Add the options `--version` and `--timestamp` to a command; UsageError if both are given."""
 
     @click.option(
         "--version", type=click.IntRange(min=0), metavar="N", help="A version of a Delta table; by default the latest."
@@ -75,7 +78,10 @@ def version_options(command: Command) -> Command:
 
 @contextmanager
 def showing_reads(*, always: bool) -> Iterator[None]:
-    """Show on stderr how far a read is where that is a terminal; there, or `always`, what it fetched in the end."""
+    """Show the progress of a read on a terminal's stderr.
+
+    At the end, prints what was fetched if stderr is a terminal, or `always`.
+    """
     from prune_assets.reading.read_stats import read_stats
     from prune_assets.spark.progress import showing
 
@@ -86,7 +92,7 @@ def showing_reads(*, always: bool) -> Iterator[None]:
 
 
 def listed_names(option: str, text: str | None) -> list[str] | None:
-    """Split names at commas; UsageError for an empty one."""
+    """Split names at commas; UsageError for an empty name."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
@@ -96,7 +102,10 @@ def listed_names(option: str, text: str | None) -> list[str] | None:
 
 
 def semantics_of(time_zone: str | None, spark_version: str | None = None) -> SparkSemantics:
-    """Return how predicates are understood: by a version of Spark, by default the one installed, in a time zone."""
+    """Return the semantics of predicates for a Spark version and a time zone.
+
+    By default these are the installed version and the configured time zone.
+    """
     if time_zone is not None:
         _check(time_zone)
     semantics = SparkSemantics.of(installed_version() if spark_version is None else spark_version)
@@ -104,7 +113,10 @@ def semantics_of(time_zone: str | None, spark_version: str | None = None) -> Spa
 
 
 def _check(time_zone: str) -> None:
-    """Refuse a time zone that is not known, by the name of the variable that it is from."""
+    """Raise WrongUse for an unknown time zone.
+
+    The message names PRUNE_TIME_ZONE if it is set there.
+    """
     context = click.get_current_context(silent=True)
     source = None if context is None else context.get_parameter_source("time_zone")
     try:
@@ -130,7 +142,7 @@ _OPTIONS = (
 
 
 def configured_time_zone() -> str | None:
-    """Return spark.sql.session.timeZone of the spark-defaults.conf in SPARK_CONF_DIR; None where none says it."""
+    """Return spark.sql.session.timeZone of the spark-defaults.conf in SPARK_CONF_DIR; None if not set."""
     from prune_assets.sql.types.zones import zone_named
 
     directory = os.environ.get("SPARK_CONF_DIR")
@@ -139,5 +151,5 @@ def configured_time_zone() -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     zones = [match[1] for line in text.splitlines() if (match := _SETTING.fullmatch(line))]
-    # The last one counts; what Java alone takes for a zone is as good as not known.
+    # The last setting wins; a zone that only Java recognizes counts as unknown.
     return zones[-1] if zones and zone_named(zones[-1]) is not None else None

@@ -1,4 +1,4 @@
-"""`prune vacuum`: the files that no version of a Delta table needs any more."""
+"""`prune vacuum`: list or delete the files that no version of a Delta table needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parquet_core.quantities import bytes_text, counted
 if TYPE_CHECKING:
     from deltalog.maintenance.vacuum import Vacuumed
 
-# Minutes since 1970 of the last one that a date can have.
+# Minutes since 1970 of the last representable date.
 _LAST_MINUTE = int(dt.datetime.max.replace(tzinfo=dt.UTC).timestamp() // 60) - 1
 
 
@@ -58,7 +58,10 @@ def vacuum(*, table: str, delete: bool, retain_hours: float | None, allow_shorte
 
 
 def _waiting(done: Vacuumed) -> str:
-    """Say how many files the retention period keeps, and when it ends for the first and the last."""
+    """Describe the files in the retention period.
+
+    The text has their number, and when the first and last can be deleted.
+    """
     if not done.waiting:
         return "no file waits for the end of the retention period"
     count, removed = len(done.waiting), sum(one.removed for one in done.waiting)
@@ -82,6 +85,6 @@ def _waiting(done: Vacuumed) -> str:
 
 
 def _minute(milliseconds: int) -> str:
-    """Render a time in UTC, rounded up to the minute from which it is over."""
+    """Render a time in UTC, rounded up to a full minute."""
     minutes = min(-(-milliseconds // 60_000), _LAST_MINUTE)
     return f"{dt.datetime.fromtimestamp(minutes * 60, dt.UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""`prune workload`: what queries really ran, from Spark's event logs."""
+"""`prune workload`: show the queries that ran, from Spark's event logs."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def workload(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show on a terminal how much was read."""
+    """Yield a callback that shows the progress on a terminal; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`prune write`: copy a table into another one that has a layout, through Spark."""
+"""`prune write`: copy a table into another table with a layout, through Spark."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ def write(
 
 
 def _refuse_existing(table: str, table_format: str | None) -> None:
-    """Refuse a table that has rows before Spark starts, which takes far longer than a look at it."""
+    """Refuse a table that has rows.
+
+    The check runs before Spark starts, which takes far longer.
+    """
     from prune_assets.tables.opening import format_at
 
     format_ = format_at(table)
@@ -96,13 +99,13 @@ def _refuse_existing(table: str, table_format: str | None) -> None:
 
 
 def _nanosecond_columns(source: str, layout: LayoutSpec, *, all_rows: bool) -> dict[str, bool]:
-    """Open a plain source before Spark starts, so that one that is missing or cannot be copied is refused at once.
+    """Return the nanosecond columns of a plain source; refuse an unusable source.
 
-    So is a layout of columns that it does not have.
-
-    Where some rows are copied, those of a file that Spark cannot read may not be among them.
-    A name without a slash may be that of a table in a catalog, which only the session knows. What lists its files by
-    itself gives their columns types that Spark has.
+    This runs before Spark starts.
+    A source is unusable if it is missing or cannot be copied, or if it lacks a column of the layout. If only some rows
+    are copied, a file that Spark cannot read is allowed, since its rows may not be among them.
+    Returns an empty result without reading for a name without a slash, which may be in a catalog that only the session
+    knows, and for formats that list their own files, because their columns have types of Spark.
     """
     from parquet_core.dataset.opening import read_dataset
     from parquet_core.dataset.unread_columns import extra_columns, refuse_unread_columns

@@ -1,6 +1,6 @@
-"""Components for `dg` and YAML: tables, checks, reports and whole lakes without a line of Python.
+"""Components for `dg` and YAML: tables, checks, reports and whole lakes without Python code.
 
-Each is a thin face of the functions in `prune_assets.dagster`.
+Each component is a thin wrapper around functions of `prune_assets.dagster`.
 """
 
 from prune_assets import __version__

@@ -1,4 +1,4 @@
-"""What several components have in their YAML: a layout, predicates that must skip, and where a table lies."""
+"""YAML fields that several components share."""
 # No `from __future__ import annotations` in this package: Dagster and pydantic read the annotations themselves.
 
 from collections.abc import Mapping
@@ -21,7 +21,10 @@ from prune_assets.writing.layout_file import load_layout
 
 
 def layout_of(context: dg.ResolutionContext, given: str | Mapping[str, Any]) -> LayoutSpec:
-    """Return the layout that a YAML file gives as keys or as a path; ValueError where it is not valid."""
+    """Return the layout that a YAML file gives as keys or as a path.
+
+    Raises ValueError if it is invalid.
+    """
     try:
         if isinstance(given, str):
             return load_layout(context.resolve_source_relative_path(given))
@@ -46,7 +49,7 @@ else:
 
 
 class CheckOptions(dg.Model, dg.Resolvable):
-    """How the checks of a table judge."""
+    """Options of a table's checks."""
 
     skipping: Annotated[
         dict[str, str],
@@ -78,7 +81,10 @@ class CheckOptions(dg.Model, dg.Resolvable):
 def checks_of(
     key: dg.AssetKey, table: str, layout: LayoutSpec | None, options: CheckOptions
 ) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table: of its layout, where it has one, and of what predicates skip."""
+    """Return the checks of a table.
+
+    They check its layout, if it has one, and the share that predicates skip.
+    """
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
     of_layout = [] if layout is None else [build_layout_checks(key, table, layout, **judged)]
@@ -89,5 +95,5 @@ def checks_of(
 
 
 def place_of(table: str, context: dg.ComponentLoadContext) -> str:
-    """Return an address and a name in a catalog as they are, and a path below the project where it is relative."""
+    """Return a relative path below the project; addresses, catalog names and absolute paths unchanged."""
     return table if is_remote(table) or is_name(table) else str(Path(context.project_root) / table)

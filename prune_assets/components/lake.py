@@ -1,4 +1,4 @@
-"""Point at a lake: its tables become assets with checks, without a list of them by hand."""
+"""Turn the tables of a lake into assets with checks, without listing them by hand."""
 
 import json
 from fnmatch import fnmatchcase
@@ -20,12 +20,12 @@ from prune_assets.tables.lake import tables_below
 from prune_assets.tables.opening import FORMATS
 from prune_assets.writing.layout_file import load_layout
 
-# What every table should have, whatever its order.
+# The layout of tables without a rule; it requires no sort order.
 _ANY = LayoutSpec()
 
 
 class TableRule(CheckOptions):
-    """What is asked of the tables whose names match a pattern."""
+    """Requirements for the tables whose names match a pattern."""
 
     match: Annotated[
         str, dg.Resolver.default(description="A pattern for names such as sales/orders; * stands for anything.")
@@ -36,10 +36,10 @@ class TableRule(CheckOptions):
 
 @dg.scaffold_with(FromExample)
 class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
-    """The tables below a directory or an address, or in a catalog of Iceberg, as observed assets with checks.
+    """The tables below a directory or an address, or in an Iceberg catalog, as observed assets with checks.
 
-    They are listed when the state is refreshed (`dg utils refresh-defs-state`, and whenever `dg dev` loads the code);
-    loading a code location asks the storage nothing.
+    The tables are listed when the state is refreshed (`dg utils refresh-defs-state`, and whenever `dg dev` loads the
+    code); loading a code location does not read the storage.
     """
 
     root: Annotated[
@@ -61,21 +61,24 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        """Return the name in its YAML and the default name.
+
+        The name is None if the YAML has none. The default is the name of version 0.2.
+        """
         return (None, "lake") if self.when is None else (self.when.name, "layouts")
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
-        """Where the list is kept."""
+        """Configuration of the state that stores the list of tables."""
         return DefsStateConfig.from_args(self.defs_state, default_key=f"{type(self).__name__}[{self.root}]")
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """List the tables."""
+        """List the tables and store the list."""
         found = tables_below(self.root, depth=self.depth)
         state_path.write_text(json.dumps([[table.name, table.location, table.format] for table in found]))
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
-        """Return an asset and the checks of each table on the list."""
+        """Return an asset and the checks of each listed table."""
         if state_path is None:
             return dg.Definitions()
         assets, checks, places = [], [], {}

@@ -1,4 +1,4 @@
-"""The layouts that real queries ask for: what ran, the advice for each table, and a check that warns."""
+"""Layout advice for real queries, with a check that warns."""
 
 import datetime as dt
 from typing import Annotated, Any, Self
@@ -87,7 +87,7 @@ class AdvisedTable(dg.Model, dg.Resolvable):
         return self
 
     def maintained(self, location: str, workload: str, latest: int | None) -> MaintainedTable | None:
-        """Return the table as a job maintains it; None where it is not automatic."""
+        """Return the table for `build_optimize_job`; None if it is not automatic."""
         if self.layout is None:
             return None
         return MaintainedTable(
@@ -103,10 +103,10 @@ class AdvisedTable(dg.Model, dg.Resolvable):
 
 @dg.scaffold_with(FromExample)
 class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
-    """What queries ran by Spark's event logs, the layout that they ask for of each table, and a check that warns.
+    """The workload in Spark's event logs, layout advice for each table, and a check that warns.
 
-    It starts no Spark and changes nothing, but for the tables that are `automatic`: a job optimizes each of them, and
-    gives it the layout that its queries ask for.
+    It does not start Spark and changes nothing, except for tables that are `automatic`: a job optimizes each of these,
+    and gives it the layout that its queries need.
     """
 
     event_logs: Annotated[
@@ -156,11 +156,17 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        """Return the name in its YAML and the default name.
+
+        The name is None if the YAML has none. The default is the name of version 0.2.
+        """
         return self.name, "queries"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the workload, the advice and the check of each table, and what runs them."""
+        """Return the workload, and the advice and check of each table.
+
+        Includes the jobs and schedules that run them.
+        """
         name, workloads = self.name_in(context), place_of(self.workloads, context)
         days = None
         if self.since is not None:
@@ -192,7 +198,10 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         checks: list[dg.AssetChecksDefinition],
         optimizing: list[dg.JobDefinition],
     ) -> dict[str, Any]:
-        """Return the jobs and their schedules; queries of days come in a job of their own, the others before advice."""
+        """Return the jobs and their schedules.
+
+        A daily workload has its own job, others run before the advice.
+        """
         own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]
         selection = dg.AssetSelection.assets(*together) | dg.AssetSelection.checks(*checks)

@@ -31,7 +31,7 @@ class CheckedTable(CheckOptions):
 
 
 class WhenChecked(dg.Model, dg.Resolvable):
-    """When the checks of tables run without being asked."""
+    """When the checks of tables run automatically."""
 
     name: Annotated[
         str | None,
@@ -55,13 +55,16 @@ class WhenChecked(dg.Model, dg.Resolvable):
 
 @dg.scaffold_with(FromExample)
 class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
-    """Checks of tables that others write, read from the bytes that are there; they start no Spark."""
+    """Checks of tables that others write, read from the files without starting Spark."""
 
     tables: Annotated[list[CheckedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
     when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked()
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return the tables as assets, their checks, and what runs these."""
+        """Return the tables as assets, with checks.
+
+        Includes the job, schedule and sensor that run the checks.
+        """
         places = {table.asset: place_of(table.table, context) for table in self.tables}
         checks = [
             definition
@@ -77,14 +80,17 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         return dg.Definitions(assets=external, asset_checks=checks, **automated)
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, and the default, which is the name of version 0.2."""
+        """Return the name in its YAML and the default name.
+
+        The name is None if the YAML has none. The default is the name of version 0.2.
+        """
         return self.when.name, "layouts"
 
 
 def automation(
     name: str, when: WhenChecked, places: Mapping[Any, str], checks: list[dg.AssetChecksDefinition]
 ) -> dict[str, Any]:
-    """Return the job, the schedule and the sensor of checks, as `Definitions` takes them."""
+    """Return the job, the schedule and the sensor of checks, as arguments of `Definitions`."""
     if not checks:
         return {}
     job = build_layout_validation_job(f"{name}_validation", checks=checks)

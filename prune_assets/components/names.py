@@ -1,4 +1,7 @@
-"""Names of jobs, schedules and sensors: the default, after the path of the component if several would share it."""
+"""Names of jobs, schedules and sensors.
+
+A default name is prefixed by the component's path if several components would share it.
+"""
 
 import re
 
@@ -9,14 +12,15 @@ class Named:
     """A component whose jobs, schedules and sensors have names with a common prefix."""
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, None if it has none, and the default."""
+        """Return the name in its YAML, None if it has none, and the default name."""
         raise NotImplementedError
 
     def name_in(self, context: dg.ComponentLoadContext) -> str:
-        """Return what the names begin with.
+        """Return the prefix of the names.
 
-        The default if no other component of the project has it, which is what version 0.2 called them, so schedules
-        that run keep running. Else the path of the component and the default.
+        Without a name in its YAML, the prefix is the default, or the component's path and the default if another
+        component of the project has the same default. Version 0.2 always used the default, so running schedules keep
+        their names.
         """
         given, default = self.names()
         if given is not None:
@@ -26,15 +30,21 @@ class Named:
 
 
 def _all_of(context: dg.ComponentLoadContext) -> list[Named]:
-    """Return the components of the project; none if a component is loaded without one, as tests do."""
+    """Return the components of the project.
+
+    The list is empty if a component is loaded without a project, as in tests.
+    """
     return context.component_tree.get_all_components(of_type=Named) if _path_parts(context) else []  # type: ignore[type-var]
 
 
 def _path_parts(context: dg.ComponentLoadContext) -> list[str]:
-    """Return the parts of the path below `defs`, and the number of the document in a file with several."""
+    """Return the parts of the component's path below `defs`.
+
+    Includes the number of the document in a file with several.
+    """
     file = getattr(context.component_loc, "file_path", None)
     if file is None:
-        return []  # it is defined in the UI
+        return []  # the component is defined in the UI
     number = context.component_path.instance_key
     below = file.relative_to(context.defs_module_path).parts
     return [

@@ -1,4 +1,4 @@
-"""A table that is written with a layout, and proven."""
+"""A table that is written with a layout, and its checks."""
 
 from typing import Annotated, Any, Literal
 
@@ -71,7 +71,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:
-    """Return the attributes of an asset other than its key, as arguments of `asset`."""
+    """Return the attributes of an asset except its key, as arguments of Dagster's `asset`."""
     attributes = {
         "deps": [dep.asset_key for dep in spec.deps],
         "description": spec.description,

@@ -1,4 +1,4 @@
-"""What `dg scaffold defs prune_assets.components.<Component> NAME` writes: an example to change."""
+"""The example that `dg scaffold defs prune_assets.components.<Component> NAME` writes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reports of what predicates skip of a table."""
+"""Reports of the data that predicates skip."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from prune_assets.dagster.skipping_checks import parse_named
 
 @dg.scaffold_with(FromExample)
 class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
-    """An asset a predicate: it plans, reads with the plan and without it, and shows what was skipped and why.
+    """One asset per predicate: plans it, reads with and without the plan, and reports the skipped data.
 
     Needs a resource `spark`: SparkSessionComponent, or your own.
     """

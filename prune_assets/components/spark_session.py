@@ -10,9 +10,9 @@ from prune_assets.dagster.resources import SparkSessionResource
 
 @dg.scaffold_with(FromExample)
 class SparkSessionComponent(dg.Component, dg.Model, dg.Resolvable):
-    """The Spark session of tables and reports: local, of a cluster, or of Spark Connect (`spark.remote` in `conf`).
+    """The Spark session of tables and reports: local, on a cluster, or Spark Connect (`spark.remote` in `conf`).
 
-    One a code location. A resource `spark` of your own serves as well.
+    A code location needs one such session. Your own resource `spark` works as well.
     """
 
     master: Annotated[

@@ -1,9 +1,9 @@
-"""Dagster: assets that write tables with a layout, checks that prove it, reports of what predicates skip.
+"""Dagster assets that write tables with a layout, checks that prove it, and skip reports.
 
-Each function returns a definition of Dagster's, for `Definitions`. The public names resolve on first use.
+Each function returns a Dagster definition for `Definitions`. Public names are imported on first use.
 """
 
-# No `from __future__ import annotations`: Dagster needs the annotations of examples as classes, not as texts.
+# No `from __future__ import annotations`: Dagster needs the annotations of examples as classes, not as strings.
 
 from typing import TYPE_CHECKING
 

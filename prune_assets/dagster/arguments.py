@@ -1,4 +1,4 @@
-"""Examples of arguments for error messages, and the check of formats and modes."""
+"""Examples of arguments for error messages; checks of formats and modes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EXAMPLES = {
 
 
 def examples() -> dict[str, str]:
-    """Return how users get an object of a type, by the noun of the type."""
+    """Return an example of each argument type, keyed by the noun of the type."""
     return EXAMPLES
 
 
 def check_written(table_format: object, mode: str = "overwrite") -> None:
-    """Raise WrongUse for a format in which no table is written, and for an unknown mode."""
+    """Raise WrongUse for a format that cannot be written or an unknown mode."""
     from prune_assets.tables.target import writable_formats
 
     check_format(table_format, writable_formats())

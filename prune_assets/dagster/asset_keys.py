@@ -1,4 +1,4 @@
-"""What an asset is named by: one way to make its key, for every function of this package."""
+"""Convert asset names to asset keys, the same way in every function of this package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ AssetName: TypeAlias = dg.AssetKey | str | Sequence[str]
 
 
 def asset_key_of(asset: AssetName) -> dg.AssetKey:
-    """Return the key of an asset; slashes separate the parts of a text, as in Dagster's YAML and selections.
+    """Return the key of an asset.
+
+    Slashes in a string separate its parts, as in Dagster's YAML and selections.
 
     >>> asset_key_of("sales/orders") == asset_key_of(["sales", "orders"])
     True
 
-    A sequence has the parts themselves, one of which may hold a slash.
+    A sequence contains the parts themselves; a part may contain a slash.
     """
     if isinstance(asset, dg.AssetKey):
         return asset

@@ -1,5 +1,5 @@
-"""Assets: tables written with a layout, and the skip reports of predicates on them."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Assets: tables written with a layout, and skip reports of predicates."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A predicate that was chosen when the asset ran, and what led to it, which the asset shows as metadata.
+    """A predicate chosen when the asset runs, with metadata on the choice.
+
+    The asset's page shows the metadata.
 
     >>> from prune_assets.dagster import Choice
     >>> Choice("id = 17", metadata={"chosen": "the id that most rows have"}).where
@@ -67,7 +69,7 @@ def build_table_asset(
     when_empty: WhenEmpty = "pass",
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that writes `table` with the rows of `source`, laid out as `layout`.
+    """Build an asset that writes the rows of `source` to `table` with a layout.
 
     >>> import dagster as dg
     >>> import prune_assets as pr
@@ -78,20 +80,20 @@ def build_table_asset(
     >>> defs.resolve_assets_def("ids").metadata_by_key[ids.key]["prune/sort_by"]
     'id'
 
-    `source`: a query in SQL, a Path or address of Parquet or Delta, or a function that makes the rows in the session
-    that it is given. The asset needs a resource `spark` (SparkSessionResource, or your own); nothing starts Spark
-    before the asset runs. An asset whose runs have partitions is made with `pruned_asset`.
-    `layout`, `format`, `mode`: as `prune_assets.write` has them. `options`: go to Spark's writer.
-    `written_as`: what is really asked of the writer, when a table claims more than that.
-    `check_layout`: whether the checks of `build_layout_checks` are made by the run itself. Dagster shows no result of a
-    check beside a run that did not make it; it cannot start these without writing the table again.
-    `when_empty`: what a run does whose source has no rows. "pass" writes as it does with rows, so with the mode
-    "overwrite" the table is empty afterwards. "skip" leaves the table as it is and makes no materialization, so assets
-    of the same run that depend on this one are skipped. "fail" leaves it too, and fails without retries.
-    All else (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) is passed to Dagster's
-    `asset`.
+    `source`: a SQL query, a Path or address of Parquet or Delta, or a function that takes the Spark session and returns
+    a DataFrame. The asset needs a resource `spark` (SparkSessionResource, or your own); Spark starts when the asset
+    runs. For an asset with partitions use `pruned_asset`.
+    `layout`, `format`, `mode`: as in `prune_assets.write`. `options`: options for Spark's writer.
+    `written_as`: the layout that the writer applies, if it differs from the `layout` that the table claims.
+    `check_layout`: True to run the checks of `build_layout_checks` in the same run. Dagster then shows their results
+    with the run, but cannot start these checks without writing the table again.
+    `when_empty`: behavior if the source has no rows. "pass" writes as usual, so with the mode "overwrite" the table is
+    empty afterwards. "skip" leaves the table unchanged and makes no materialization, so downstream assets in the same
+    run are skipped. "fail" leaves the table unchanged and fails without retries.
+    All other options (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) are passed to
+    Dagster's `asset`.
 
-    When it runs, a `table` that cannot be written so is refused with WrongUse before Spark starts.
+    The run raises WrongUse before Spark starts if `table` cannot be written in this format.
     """
     layout = load_layout(layout)
     to_write = layout if written_as is None else load_layout(written_as)
@@ -138,7 +140,7 @@ def build_table_asset(
 
 
 def no_rows(key: dg.AssetKey, table: object) -> dg.Failure:
-    """Return the failure of an asset that must have rows."""
+    """Return the failure of an asset without rows whose `when_empty` is "fail"."""
     return dg.Failure(
         f"{key.to_user_string()}: there are no rows to write, and when_empty is 'fail'; {table} was not changed",
         allow_retries=False,
@@ -146,9 +148,9 @@ def no_rows(key: dg.AssetKey, table: object) -> dg.Failure:
 
 
 def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Return Dagster's `asset` with options that are passed on, of which its overloads know nothing.
+    """Return Dagster's `asset` decorator with options that its overloads do not declare.
 
-    Assets among `key` and `deps` are named as everywhere here.
+    Asset names in `key` and `deps` are converted as by `asset_key_of`.
     """
     if options.get("key") is not None:
         options["key"] = asset_key_of(options["key"])
@@ -160,9 +162,9 @@ def asset_with(**options: Any) -> "Callable[[Callable[..., Any]], dg.AssetsDefin
 def built_asset(
     options: "Mapping[str, Any]", metadata: "Mapping[str, Any] | None" = None, **fixed: Any
 ) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Return Dagster's `asset` for a function of this package, with code references to the file of the user.
+    """Return Dagster's `asset` decorator with code references to the user's file.
 
-    `options`: the options of the user, which may override `metadata`.
+    `options`: the user's options; their `metadata` overrides the argument `metadata`.
     """
     described = code_references() | dict(metadata or {}) | dict(options.get("metadata") or {})
     return asset_with(**{**options, "metadata": described}, **fixed)
@@ -189,26 +191,26 @@ def build_skip_report_asset(
     reports_url: str | None = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that plans a predicate, reads it with and without the plan and reports both.
+    """Build an asset that plans a predicate, reads with and without the plan, and reports both.
 
     >>> from prune_assets.dagster import build_skip_report_asset
     >>> report = build_skip_report_asset("first_ids", "ids", "id < 100", table="lake/ids", reports="lake/reports")
     >>> report.key.to_user_string()
     'skip_reports/first_ids'
 
-    The asset is `<key_prefix>/<name>`; the report of each run goes to `reports` as `<name>/<run id>.json` and `.html`.
-    Give the address at which that folder is served as `reports_url`, and the asset links the page: browsers open no
-    file of this machine from Dagster's UI. `python -m http.server -b 127.0.0.1 -d REPORTS 8001` serves it as
-    http://127.0.0.1:8001; an S3 website or CI's artifacts do as well.
-    The asset fails when the readings differ: in the number of rows, or in the sum of their hashes. It needs a resource
+    The asset is `<key_prefix>/<name>`; the report of each run is written to `reports` as `<name>/<run id>.json` and
+    `.html`. Pass the address that serves this folder as `reports_url` to link the page: browsers do not open local
+    files from Dagster's UI. `python -m http.server -b 127.0.0.1 -d REPORTS 8001` serves the folder as
+    http://127.0.0.1:8001; an S3 website or CI artifacts work too.
+    The asset fails if the two reads differ in the number of rows or in the sum of the row hashes. It needs a resource
     `spark` (SparkSessionResource, or your own).
 
-    `table_asset`: the asset that writes `table`, which comes first; `more_deps`: others that do.
-    `where`: Spark SQL, or a function that returns a Choice, for a predicate that depends on the data.
-    `baseline`: a table with the same rows and without the layout, which is read for comparison too; name its asset in
-    `more_deps`. All else is passed to Dagster's `asset`.
+    `table_asset`: the asset that writes `table`; `more_deps`: other assets to materialize first.
+    `where`: Spark SQL, or a function that returns a Choice if the predicate depends on the data.
+    `baseline`: a table with the same rows but without the layout, read for comparison; add its asset to `more_deps`.
+    All other options are passed to Dagster's `asset`.
 
-    Raises PredicateSyntaxError for `where` that is no SQL.
+    Raises PredicateSyntaxError if `where` is not valid SQL.
     """
     if isinstance(where, str):
         parse_predicate(where)
@@ -268,7 +270,7 @@ def _save(report: "SkipReport", directory: "Path", name: str) -> dict[str, str]:
 
 
 def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
-    """Return the address of a report where its folder is served, else its path."""
+    """Return the URL of a report if its folder is served, else its path."""
     if reports_url is None:
         return dg.MetadataValue.path(path)
     file = Path(path)
@@ -276,7 +278,7 @@ def _linked(path: str, reports_url: str | None) -> dg.MetadataValue[Any]:
 
 
 def _measured(report: "SkipReport", compared: "ReadComparison") -> str:
-    """Tabulate what Spark's scans read, beside what was predicted of them."""
+    """Return a Markdown table of the rows that Spark's scans read and the predicted rows."""
     ways = zip(
         ("alone", "with the plan"), (compared.without, compared.with_plan), compared_engines(report), strict=True
     )
@@ -298,7 +300,7 @@ def _predicted_rows(engine: "Engine | None") -> str:
 
 
 def _comparison_metadata(planned: "Plan", compared: "ReadComparison", baseline: "Plan | None") -> dict[str, Any]:
-    """Describe the readings in a table, and by the numbers that are worth a plot."""
+    """Return metadata that compares the reads: a table, and the numbers that Dagster plots."""
     spark = planned.report.engines[0].kept.bytes
     with_plan = planned.report.engines[1].kept.bytes if len(planned.report.engines) > 1 else planned.report.kept.bytes
     rows = [

@@ -1,5 +1,5 @@
-"""Asset checks that prove a layout from the bytes that were written."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Asset checks that prove a layout from the bytes of the written files."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,9 @@ def build_layout_checks(
     partition_expr: "str | Mapping[str, str] | None" = None,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build the checks of one table's layout; they read the files that are there and start no Spark.
+    """Build the checks of a table's layout.
+
+    They read the table's files and do not start Spark.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import build_layout_checks
@@ -63,21 +65,21 @@ def build_layout_checks(
     sizes_within_limits
     sorted_order
 
-    Each can run alone; all of them take one pass over the footers. A finding of severity error fails its check with
-    `severity`, a warning fails it with WARN, which never blocks. A table that cannot be read fails every check and
-    says why.
+    Each check can run alone; checks that run together share one pass over the footers. A finding of severity error
+    fails its check with `severity`; a warning fails it with WARN, which never blocks. If the table cannot be read,
+    every check fails with the reason.
 
-    `layout`: as `prune_assets.write` has it.
-    `blocking`: whether a check that fails keeps assets downstream from running.
-    `allow`: addresses below which the log of a Delta table may name files, beside the table's own.
-    `prefix`: begins the names of the checks, for a second layout of the same asset: by_day makes by_day_sorted_order.
-    `partitions_def`, `partition_expr`: those of the asset, as `pruned_asset` has them: the checks run by partition too,
-    and look at the files of the partitions of the run. Dagster calls partitions of checks a preview, and warns.
-    `when_empty`: what the checks do where there is nothing to look at, as for a partition without rows: "pass", with a
-    description that says so; "skip" gives no result, and holds nothing back that waits for a check that blocks; "fail"
-    fails with `severity`.
+    `layout`: as in `prune_assets.write`.
+    `blocking`: True if a failed check stops downstream assets from running.
+    `allow`: addresses outside the table under which a Delta log may name files.
+    `prefix`: prefix of the check names, for a second layout of the same asset: by_day makes by_day_sorted_order.
+    `partitions_def`, `partition_expr`: as passed to `pruned_asset` for the asset; the checks then also run by partition
+    and check only the files of the run's partitions. Dagster warns that partitioned checks are a preview.
+    `when_empty`: result if there are no files to check, for example in a partition without rows. "pass" passes, with a
+    description that says so; "skip" returns no result, so a blocking check blocks nothing; "fail" fails with
+    `severity`.
 
-    Raises LayoutError where `partitions_def` and the layout do not fit, WrongUse for another `when_empty`.
+    Raises LayoutError if `partitions_def` and the layout do not match, WrongUse for an unknown `when_empty`.
     """
     asset_key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
     layout = load_layout(layout)
@@ -111,7 +113,7 @@ def layout_check_specs(
     prefix: str = "",
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
 ) -> list[dg.AssetCheckSpec]:
-    """Return the specs of a layout's checks, for an asset whose own run yields their results.
+    """Return the specs of a layout's checks, for an asset that yields their results itself.
 
     >>> from prune_assets.dagster import layout_check_specs
     >>> [spec.name for spec in layout_check_specs("ids")][:2]
@@ -126,7 +128,7 @@ def layout_check_specs(
 def check_specs(
     checks: "Iterable[Check[Any]]", asset_key: dg.AssetKey, *, prefix: str = "", **options: Any
 ) -> list[dg.AssetCheckSpec]:
-    """Return the specs of checks of the registry."""
+    """Return Dagster's specs of registry checks."""
     return [
         dg.AssetCheckSpec(f"{prefix}{check.name}", asset=asset_key, description=check.description, **options)
         for check in checks
@@ -146,9 +148,10 @@ def layout_results(
     session: "SparkSession | None" = None,
     when_empty: WhenEmpty = "pass",
 ) -> Iterator[dg.AssetCheckResult]:
-    """Check a layout; `where`: gives the condition on partitions; `selected`: the names of checks, by default all.
+    """Check a layout and yield the results.
 
-    `session`: for a table by a name that its catalogs alone know.
+    `where`: returns the condition on partitions, None for the whole table. `selected`: names of the checks to report,
+    all by default. `session`: Spark session that resolves catalog names of tables.
     """
     from prune_assets.checks.layout_proof import prove
 
@@ -182,9 +185,10 @@ def results_of(
     when_empty: WhenEmpty = "pass",
     unasked: "Mapping[str, str] | None" = None,
 ) -> Iterator[dg.AssetCheckResult]:
-    """Yield the results of checks, by their names in Dagster; `among`: those that the findings are divided among.
+    """Yield the results of checks, keyed by their names in Dagster.
 
-    `unasked`: checks that have nothing to look for, and why. `when_empty`: what comes of it where `find` raises NoRows.
+    `among`: all checks of the pass; each finding goes to the check that owns its code. `unasked`: checks that do not
+    apply, with the reason. `when_empty`: result if `find` raises NoRows.
     """
     try:
         findings = by_check(find(), among)
@@ -207,9 +211,9 @@ def check_result(
     unasked: str | None = None,
     figures: "Mapping[str, Any] | None" = None,
 ) -> dg.AssetCheckResult:
-    """Return the result of a check that found these: errors fail it with `severity`, warnings with WARN.
+    """Return the result of a check: errors fail it with `severity`, warnings with WARN.
 
-    `figures`: more metadata, by name.
+    `figures`: additional metadata, by name.
     """
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     warnings = [finding for finding in findings if finding.severity is Severity.WARN]
@@ -231,7 +235,7 @@ def check_result(
 
 
 def finding_record(finding: "Finding") -> dg.TableRecord:
-    """Return a finding as a row of a table in Dagster's UI."""
+    """Return a finding as a table row for Dagster's UI."""
     return dg.TableRecord(
         {
             "severity": finding.severity.value,
@@ -244,7 +248,7 @@ def finding_record(finding: "Finding") -> dg.TableRecord:
 
 
 def nothing_to_check(table: "str | Path", where: str | None) -> str:
-    """Say that a table has no files, or none with rows that meet a condition."""
+    """Return the message for a table without files, or without files that match a condition."""
     which = "the table has no files" if where is None else f"no file has rows where {where}"
     return f"{table}: {which}, so no file was checked"
 
@@ -252,7 +256,7 @@ def nothing_to_check(table: "str | Path", where: str | None) -> str:
 def empty_results(
     name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, when_empty: WhenEmpty, error: NoRows
 ) -> Iterator[dg.AssetCheckResult]:
-    """Yield the result of a check that had nothing to look at; none where such a check is skipped."""
+    """Yield the result of a check without data; nothing if `when_empty` is "skip"."""
     if when_empty == "skip":
         return
     yield dg.AssetCheckResult(
@@ -272,7 +276,7 @@ def _line(error: Exception) -> str:
 def unreadable_result(
     name: str, asset_key: dg.AssetKey, severity: dg.AssetCheckSeverity, error: Exception
 ) -> dg.AssetCheckResult:
-    """Return the result of a check that could not look."""
+    """Return the failed result of a check that could not read the table."""
     return dg.AssetCheckResult(
         check_name=name,
         asset_key=asset_key,

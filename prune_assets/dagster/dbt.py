@@ -1,4 +1,4 @@
-"""Checks on the assets that dagster-dbt makes, from `meta.prune` of dbt models; dbt's manifest is read as data."""
+"""Checks on dagster-dbt assets, declared in `meta.prune` of dbt models and read from dbt's manifest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Resource: TypeAlias = Mapping[str, Any]
 
 KEYS = ("layout", "min_skipped", "predicates", "table")
-# What dagster-dbt makes assets of, beside sources.
+# Resource types that dagster-dbt turns into assets, in addition to sources.
 _ASSETS = {"model", "seed", "snapshot"}
 # Kinds of models without files.
 _WITHOUT_FILES = {"ephemeral": "an ephemeral model", "view": "a view", "materialized_view": "a materialized view"}
@@ -39,10 +39,10 @@ _CHECK_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 class AssetSpecs(Protocol):
-    """What is asked of a `DagsterDbtTranslator`."""
+    """The part of `DagsterDbtTranslator` that `build_dbt_checks` calls."""
 
     def get_asset_spec(self, manifest: Mapping[str, Any], unique_id: str, project: Any) -> dg.AssetSpec:
-        """Return the asset of a resource of dbt."""
+        """Return the asset of a dbt resource."""
 
 
 def build_dbt_checks(
@@ -54,7 +54,7 @@ def build_dbt_checks(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     when_empty: WhenEmpty = "pass",
 ) -> list[dg.AssetChecksDefinition]:
-    """Build the checks that dbt models ask for in `meta.prune`, on the assets that `@dbt_assets` makes of them.
+    """Build the checks that dbt models declare in `meta.prune`, for the assets of `@dbt_assets`.
 
     >>> from prune_assets.dagster import build_dbt_checks
     >>> prune = {"layout": {"sort_by": ["user"]}, "predicates": {"one_user": "user = 7"}}
@@ -65,25 +65,24 @@ def build_dbt_checks(
     ['events:skips_one_user']
 
     `meta.prune` has these keys, in `config.meta` or in `meta`:
-
     `layout`: the keys of a layout, or the path of a `layout.yaml` in the project. It makes the five checks of
-    `build_layout_checks`. Files of DuckDB have no page indexes, so they fail two of them: `column_index_present` and
-    `sorted_order`.
-    `predicates`: Spark SQL by a name, or a list, whose checks are called skips_query_1 and so on; `min_skipped`: see
-    `build_skipping_checks`.
+    `build_layout_checks`. Files that DuckDB writes have no page indexes, so they fail two of them:
+    `column_index_present` and `sorted_order`.
+    `predicates`: a mapping of names to Spark SQL, or a list, whose checks are named skips_query_1 and so on;
+    `min_skipped`: see `build_skipping_checks`.
     `table`: the path or address of the files. By default `location` of an external model of dbt-duckdb, or
-    `location_root` and the name of a model of dbt-spark. Paths are relative to the project.
+    `location_root` and the name of a dbt-spark model. Paths are relative to the project.
 
     The arguments:
 
-    `manifest`: the path of the project's `manifest.json`, or what it holds.
-    `project_dir`: the folder of `dbt_project.yml`; by default the one that the manifest's path is in.
-    `translator`: the one that `@dbt_assets` has; by default the keys are those of dagster-dbt's own.
-    `blocking`, `severity`, `when_empty`: as for the checks of layouts. A dbt run makes its assets in one step, so a
-    check blocks assets outside of that run only.
+    `manifest`: the path of the project's `manifest.json`, or its parsed content.
+    `project_dir`: the folder of `dbt_project.yml`; by default the nearest folder above the manifest that contains it.
+    `translator`: the translator passed to `@dbt_assets`; by default the asset keys are dagster-dbt's own.
+    `blocking`, `severity`, `when_empty`: as in `build_layout_checks`. A dbt run makes its assets in one step, so a
+    check blocks only assets outside of that run.
 
-    Raises WrongUse, in one line with the model, its file and the key, for a `meta.prune` that cannot be used. So does
-    one of a view or an ephemeral model, which have no files: put it on the models that they read.
+    Raises WrongUse for an invalid `meta.prune`, in one line with the model, its file and the key. Also raises WrongUse
+    for `meta.prune` of a view or an ephemeral model, which have no files: declare it on the models that they read.
     """
     parsed, root = _parsed(manifest), _project_dir(manifest, project_dir)
     options: dict[str, Any] = {"blocking": blocking, "severity": severity, "when_empty": when_empty}
@@ -135,7 +134,7 @@ def _project_dir(manifest: object, project_dir: str | Path | None) -> Path | Non
 
 @contextmanager
 def _prefixed(prefix: str) -> Iterator[None]:
-    """Begin the message of a WrongUse with a text."""
+    """Prefix the message of a WrongUse that the block raises."""
     try:
         yield
     except WrongUse as error:
@@ -143,13 +142,16 @@ def _prefixed(prefix: str) -> Iterator[None]:
 
 
 def _file(resource: Resource) -> str:
-    """Return the file of properties of a resource, or where it has none the one that defines it."""
+    """Return the properties file of a resource, or its defining file.
+
+    The path is in parentheses; "" if unknown.
+    """
     path = str(resource.get("patch_path") or "").partition("://")[2] or resource.get("original_file_path")
     return f" ({path})" if path else ""
 
 
 def _meta(resource: Resource) -> Mapping[str, Any]:
-    """Return the `meta` of a resource by the rule of dagster-dbt."""
+    """Return the `meta` of a resource, with the precedence of dagster-dbt."""
     return (resource.get("config") or {}).get("meta") or resource.get("meta") or {}
 
 
@@ -163,7 +165,10 @@ def _checked(prune: object) -> Mapping[str, Any]:
 
 
 def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
-    """Raise WrongUse for a model without files, and name the models that it reads."""
+    """Raise WrongUse for a model without files.
+
+    The message names the models that it reads.
+    """
     materialized = (resource.get("config") or {}).get("materialized")
     if resource["resource_type"] != "model" or materialized not in _WITHOUT_FILES:
         return
@@ -178,7 +183,7 @@ def _refuse_view(resource: Resource, manifest: Mapping[str, Any]) -> None:
 
 
 def _asset_key(resource: Resource) -> dg.AssetKey:
-    """Return the default key of dagster-dbt; where it is not installed, the key by the same rule."""
+    """Return dagster-dbt's default key of a resource, computed here if dagster-dbt is not installed."""
     if is_installed("dagster_dbt"):
         key: dg.AssetKey = import_module("dagster_dbt").DagsterDbtTranslator().get_asset_key(resource)
         return key
@@ -202,7 +207,7 @@ def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None, plac
         given, origin = config["location_root"], f"{place}.table is not set, and location_root"
         if _is_absolute(str(given)):
             given = f"{str(given).rstrip('/')}/{resource.get('alias') or resource['name']}"
-        else:  # Spark has its own folder for these
+        else:  # Spark resolves relative paths in its own warehouse folder
             raise WrongUse(f"{origin} = {shown(given)} is relative; set meta.prune.table to the path of the files")
     if given is None:
         problem = "not set, and dbt does not say where the files are; set it to their path or address"

@@ -1,4 +1,4 @@
-"""Tables that somebody else writes, as assets that have checks and reports here."""
+"""Assets for tables written outside Dagster, so that they can have checks and reports."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def external_table(
     format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
     **spec: Any,
 ) -> dg.AssetSpec:
-    """Return the asset of a table that is written elsewhere.
+    """Return the asset spec of a table that is written elsewhere.
 
     >>> from prune_assets.dagster import external_table
     >>> orders = external_table("sales/orders", "s3://lake/orders", format="delta", group_name="sales")
     >>> orders.key.to_user_string(), orders.metadata["dagster/storage_kind"]
     ('sales/orders', 'deltalake')
 
-    Checks and reports take its key as they take any other. `build_new_files_sensor(observe=True)` tells Dagster its
-    data version. Nothing is asked of the storage here.
+    Checks and reports accept its key like any other. `build_new_files_sensor(observe=True)` reports its data version to
+    Dagster. This function does not read the storage.
 
-    `format`: "parquet", "delta" or "iceberg", for the label in Dagster's UI alone. All else is passed to Dagster's
-    `AssetSpec`.
+    `format`: "parquet", "delta" or "iceberg", only for the label in Dagster's UI. All other options are passed to
+    Dagster's `AssetSpec`.
     """
     check_written(format)
     metadata = storage_metadata(table, format=format) | dict(spec.pop("metadata", None) or {})

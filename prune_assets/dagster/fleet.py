@@ -1,5 +1,5 @@
-"""One page about all tables: what is read of them without need, and what an optimize brought."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""One page about all tables: bytes read needlessly, and the effect of the last optimize."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 _SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
 _LEVELS = "▁▂▃▄▅▆▇█"
-# Earlier pages, and events of a table, among which an optimize is looked for.
+# Limits of the history: pages that make the trend, and observations of a table searched for its last optimize.
 _PAGES, _EVENTS = 12, 20
 
 
 class _Then(NamedTuple):
-    """When an earlier page was made, and by table the share of its bytes that the workload read then."""
+    """An earlier page of the fleet asset.
+
+    `at`: time of the page (seconds since 1970). `shares`: by table, the share of bytes that the workload read.
+    """
 
     at: float
     shares: dict[str, float]
@@ -34,7 +37,7 @@ class _Then(NamedTuple):
 def build_fleet_asset(
     tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
 ) -> dg.AssetsDefinition:
-    """Build an asset that ranks tables by what their layout costs, from metadata alone.
+    """Build an asset that ranks tables by the cost of their layout, from metadata alone.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
@@ -42,17 +45,19 @@ def build_fleet_asset(
     >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
     'fleet'
 
-    Its page has a table: for each one the bytes that are read without need, the files that need an optimize, how much
-    they overlap, the errors of its layout, and the deleted rows that readers still read; the costliest first. A table
-    that cannot be read stands first, with the reason.
+    Its page has one table row per table: needless bytes, files that need an optimize, their overlap depth, errors of
+    the layout, and deleted rows that readers still read; the costliest table comes first. Tables that cannot be read
+    come before all others, with the reason.
 
-    Without need are, of a table with a `workload`, the bytes that its real queries read and that selected no row, as
-    the logs of Spark tell; else those that its predicates keep now, less what they would after an optimize.
+    With a `workload`, needless bytes are the bytes that real queries read without selecting a row, according to Spark's
+    event logs. Without a workload, they are the bytes that the predicates keep now, minus the bytes that they would
+    keep after an optimize.
 
-    With a workload the page has what its queries would read of the files as they are now (`workload bytes`, and their
-    share), the trend of that share over the last pages, and what the last optimize brought. The sums make plots.
+    With a workload the page also shows how many bytes its queries would read from the current files (`workload bytes`,
+    and their share), the trend of that share over the last pages, and the effect of the last optimize. Dagster plots
+    the sums.
 
-    All else is passed to Dagster's `asset`.
+    All other options are passed to Dagster's `asset`.
     """
     defaults: dict[str, Any] = {
         "deps": [kept.key for kept in tables],
@@ -80,7 +85,10 @@ def build_fleet_asset(
 
 
 def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
-    """Describe a table in a line; of one that cannot be read, why."""
+    """Return the page's row of a table.
+
+    `problem` holds the reason if the table cannot be read.
+    """
     from prune_assets.checks.health.health import check_deletes
     from prune_assets.checks.layout_proof import check
 
@@ -127,7 +135,10 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
 
 
 def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
-    """Return what its workload reads; a workload of many tables is loaded once."""
+    """Return the bytes that the table's workload reads.
+
+    A workload shared by tables is loaded once. None if unknown.
+    """
     if kept.workload is None:
         return None
     from prune_assets.advisor.reads import workload_reads
@@ -146,7 +157,7 @@ def _needless(forecast: "OptimizeResult", reads: "WorkloadReads | None") -> int:
 
 
 def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
-    """Return the last pages, the oldest first."""
+    """Return the last pages, oldest first."""
     found = []
     for record in context.instance.fetch_materializations(context.asset_key, limit=_PAGES).records[::-1]:
         page = record.asset_materialization and record.asset_materialization.metadata.get("prune/fleet")
@@ -159,7 +170,7 @@ def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
 def _history(
     instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_Then]"
 ) -> dict[str, str]:
-    """Return the trend of the share that queries read, and what the last optimize brought."""
+    """Return the trend of the share that queries read, and the effect of the last optimize."""
     if not row["queries"]:
         return {}
     table, now = row["table"], row["share read"]
@@ -174,7 +185,10 @@ def _history(
 
 
 def _optimized(instance: dg.DagsterInstance, key: dg.AssetKey) -> float | None:
-    """Return when an optimize last rewrote files of a table, as `build_optimize_job` notes it."""
+    """Return the time when `build_optimize_job` last rewrote files of a table.
+
+    None if no event records it.
+    """
     for record in instance.fetch_observations(key, limit=_EVENTS).records:
         rewritten = record.asset_observation and record.asset_observation.metadata.get("prune/files_rewritten")
         if rewritten and rewritten.value:

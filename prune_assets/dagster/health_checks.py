@@ -1,5 +1,5 @@
-"""Asset checks of how a table stands: the log of Delta, and what files give predicates to skip by."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Asset checks of a table's health: the Delta log, the files' metadata, and deleted rows."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +29,18 @@ def build_log_health_check(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of how the log of a Delta table stands: checkpoint, small files, files without statistics.
+    """Build a check of a Delta log: checkpoints, small files, files without statistics.
 
     >>> from prune_assets.dagster import build_log_health_check
     >>> check = build_log_health_check("orders", "lake/orders", max_commits=50)
     >>> [key.name for key in check.check_keys]
     ['log_is_healthy']
 
-    It reads the log alone, and starts no Spark. A table that is no Delta table, or that cannot be read, fails it.
+    The check reads only the log and does not start Spark. It fails if the table is not a Delta table or cannot be read.
 
-    `max_commits`: how many commits a reader may have to replay on top of a checkpoint. `max_small_files`: how many
-    files may be smaller than 32 MiB; by default more than 1,000 fail it, and 10 that a merge would save warn.
-    `blocking`, `severity`, `allow`: as for the checks of layouts.
+    `max_commits`: commits that a reader may have to replay on top of a checkpoint. `max_small_files`: allowed number of
+    files smaller than 32 MiB; by default more than 1,000 fail, and a merge that would save 10 files warns.
+    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
     """
 
     def find() -> "list[Finding]":
@@ -59,19 +59,19 @@ def build_file_health_check(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of what files give predicates to skip by, whatever their layout: small files, INT96, statistics.
+    """Build a check of the metadata that predicates skip by: statistics, INT96, bloom filters, small files.
 
     >>> from prune_assets.dagster import build_file_health_check
     >>> check = build_file_health_check("orders", "lake/orders", columns=["day", "id"])
     >>> [key.name for key in check.check_keys]
     ['files_are_healthy']
 
-    It reads the footers and a few bloom filters, and starts no Spark. It finds statistics that are missing or
-    cannot be trusted, timestamps as INT96, bloom filters with many false positives, and too many small files.
-
-    `columns`: those that matter; all by default. `max_small_files`: how many files may be smaller than 32 MiB; by
-    default more than 1,000 fail it, and 10 that a merge would save warn.
-    `blocking`, `severity`, `allow`: as for the checks of layouts.
+    The check does not depend on the layout. It reads the footers and a few bloom filters, and does not start Spark. It
+    finds statistics that are missing or cannot be trusted, INT96 timestamps, bloom filters with many false positives,
+    and too many small files.
+    `columns`: columns to check; all by default. `max_small_files`: allowed number of files smaller than 32 MiB; by
+    default more than 1,000 fail, and a merge that would save 10 files warns.
+    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
     """
 
     def find() -> "list[Finding]":
@@ -88,18 +88,17 @@ def build_delete_debt_check(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of the deleted rows that readers still read: deletion vectors, position and equality deletes.
+    """Build a check of deleted rows that readers still read: deletion vectors, position and equality deletes.
 
     >>> from prune_assets.dagster import build_delete_debt_check
     >>> [key.name for key in build_delete_debt_check("orders", "lake/orders").check_keys]
     ['deletes_are_applied']
 
-    It reads the log of a Delta table or the manifests of an Iceberg table alone, and starts no Spark. It warns where
-    more than 5% of the rows are deleted, a data file has 10 delete files, or any has equality deletes; it fails where
-    more than 30% are deleted or a data file has 100 delete files. Its metadata have the counts: `prune/deleted_rows`,
-    `prune/deleted_share` and others. Plain Parquet has no deletes and passes.
-
-    `blocking`, `severity`, `allow`: as for the checks of layouts.
+    The check reads only the log of a Delta table or the manifests of an Iceberg table, and does not start Spark. It
+    warns if more than 5% of the rows are deleted, a data file has 10 delete files, or any data file has equality
+    deletes; it fails if more than 30% are deleted or a data file has 100 delete files. Its metadata contain the counts:
+    `prune/deleted_rows`, `prune/deleted_share` and others. Plain Parquet has no deletes and passes.
+    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
     """
     key, name = asset_key_of(asset_key), DELETES_ARE_APPLIED.name
 

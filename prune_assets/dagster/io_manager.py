@@ -1,5 +1,5 @@
-"""Assets whose functions return a DataFrame: an IO manager that writes it with a layout and reads it back pruned."""
-# No `from __future__ import annotations` here: Dagster looks at the annotation of `spark` itself, not at its text.
+"""An IO manager that writes and reads tables with a layout."""
+# No `from __future__ import annotations`: Dagster reads the annotation of `spark` itself, not its source text.
 
 from collections.abc import Iterator
 from functools import wraps
@@ -47,7 +47,7 @@ def pruned_asset(
     kinds: "Iterable[str] | None" = None,
     **asset_options: Any,
 ) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Make an asset of a function that returns a DataFrame: its rows become a table with a layout.
+    """Make an asset of a function whose DataFrame becomes a table.
 
     >>> import dagster as dg
     >>> import prune_assets as pr
@@ -63,22 +63,23 @@ def pruned_asset(
     >>> defs.resolve_assets_def("orders").metadata_by_key[orders.key]["partition_expr"]
     'day'
 
-    A run of some partitions replaces these and no others, in one commit; rows of other partitions fail it, and a run
-    without rows replaces nothing and warns. With
-    `backfill_policy=dg.BackfillPolicy.single_run()` a backfill is one run, and so one commit and one Spark session.
+    A run of some partitions replaces exactly these partitions, in one commit. Rows of other partitions fail the run; a
+    run without rows replaces nothing and warns. With `backfill_policy=dg.BackfillPolicy.single_run()` a backfill is one
+    run, with one commit and one Spark session.
 
-    An asset downstream that takes this one as an input gets a DataFrame of the partitions that it depends on, and
-    of the rows that `where` selects: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
+    A downstream asset that takes this asset as an input gets a DataFrame of the partitions that it depends on, filtered
+    by `where`: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
 
-    `table`: where it lies; by default the key of the asset below the `root` of the IO manager.
-    `layout`, `format`, `mode`: as `prune_assets.write` has them; an asset with partitions overwrites those of the run.
-    `partition_expr`: the partition column of the layout that a partition of the asset is, or one for each dimension.
-    `when_empty`: what a run does whose function returns no rows. "pass" writes as it does with rows. "skip" makes no
-    materialization, so assets of the same run that depend on this one are skipped. "fail" leaves the table as it is,
-    and fails without retries.
-    `io_manager_key`: of a PrunedTableIOManager among the resources. All else is passed to Dagster's `asset`.
+    `table`: location of the table; by default the asset's key below the `root` of the IO manager.
+    `layout`, `format`, `mode`: as in `prune_assets.write`; an asset with partitions overwrites the partitions of the
+    run.
+    `partition_expr`: the partition column of the layout that holds the asset's partition, or one column for each
+    dimension.
+    `when_empty`: behavior if the function returns no rows. "pass" writes as usual. "skip" makes no materialization, so
+    downstream assets in the same run are skipped. "fail" leaves the table unchanged and fails without retries.
+    `io_manager_key`: resource key of a PrunedTableIOManager. All other options are passed to Dagster's `asset`.
 
-    Raises LayoutError where `partitions_def` and the layout do not fit.
+    Raises LayoutError if `partitions_def` and the layout do not match.
     """
     layout = load_layout(layout)
     check_partitions(partitions_def, partition_expr, layout)
@@ -107,7 +108,7 @@ def pruned_asset(
 
 
 def _without_empty_output(function: "Callable[..., Any]") -> "Callable[..., Iterator[Any]]":
-    """Return the function of an asset as one that gives no output where it has no rows."""
+    """Wrap an asset's function so that it yields no output if its DataFrame is empty."""
 
     @wraps(function)
     def rows(*args: Any, **kwargs: Any) -> Iterator[Any]:
@@ -119,7 +120,9 @@ def _without_empty_output(function: "Callable[..., Any]") -> "Callable[..., Iter
 
 
 class PrunedTableIOManager(dg.ConfigurableIOManager):
-    """Writes the DataFrames of assets as tables with a layout, and reads what assets downstream need of them.
+    """Writes the DataFrames of assets as tables with a layout.
+
+    Reads the rows that downstream assets need.
 
     >>> from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource
     >>> tables = PrunedTableIOManager(root="s3://lake", format="delta", spark=SparkSessionResource())
@@ -129,9 +132,9 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     >>> of_iceberg.place_of(["sales", "orders"], {})
     'lake.sales.orders'
 
-    Definitions take it as `resources={"tables": tables}`; `pruned_asset` says of each table what its layout is. An
-    asset that is made otherwise has it in its metadata, as `prune/layout`: the path of a `layout.yaml`, or its keys. An
-    input whose predicate is wrong fails the run before anything is written.
+    Pass it to definitions as `resources={"tables": tables}`; `pruned_asset` sets the layout of each table. An asset
+    made without `pruned_asset` declares its layout in its metadata, as `prune/layout`: the path of a `layout.yaml`, or
+    its keys. An input with an invalid predicate fails the run before any table is written.
     """
 
     root: str = Field(
@@ -151,7 +154,10 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         return given
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
-        """Return where the table of an asset lies; of Iceberg its name, since the session's catalog knows where."""
+        """Return the location of an asset's table; for Iceberg its name in the catalog.
+
+        The session's catalog resolves the location of an Iceberg table.
+        """
         named = _plain(metadata.get(TABLE))
         if named is not None:
             return str(named)
@@ -160,7 +166,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         return "/".join([self.root.rstrip("/"), *path])
 
     def handle_output(self, context: dg.OutputContext, obj: "DataFrame | None") -> None:
-        """Write the rows of an asset, or of its partitions in this run."""
+        """Write the rows of an asset, or of the run's partitions."""
         from prune_assets.writing.write import check_frame, write_rows
 
         name = context.asset_key.to_user_string()
@@ -203,7 +209,10 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         context.add_output_metadata(written_metadata(result, obj.schema, layout, partitions=partitions))
 
     def load_input(self, context: dg.InputContext) -> "DataFrame":
-        """Return the rows of the table that an asset downstream asks for."""
+        """Return the rows that a downstream asset needs.
+
+        They are selected by its partitions and its `where`.
+        """
         from prune_assets.reading.reader import read
 
         upstream = context.upstream_output
@@ -224,7 +233,7 @@ def _is_by_catalog_alone(name: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return the plain value of a metadata value."""
+    """Return a metadata value as a plain Python value."""
     return value.value if isinstance(value, dg.MetadataValue) else value
 
 

@@ -1,5 +1,5 @@
-"""The layout that real queries ask for: an asset that shows it, and a check that warns when it would help much."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Layout advice for real queries: an asset and a check."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from dataclasses import asdict
 from pathlib import Path
@@ -37,21 +37,21 @@ def build_layout_advice_asset(
     key_prefix: "str | Sequence[str]" = "layout_advice",
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that advises the layout of a table for the queries that ran on it.
+    """Build an asset that advises a table's layout for the queries that ran on it.
 
     >>> from prune_assets.dagster import build_layout_advice_asset
     >>> advice = build_layout_advice_asset("orders", table="lake/orders", workload="lake/workloads", latest=28)
     >>> advice.key.to_user_string()
     'layout_advice/orders'
 
-    Its page ranks layouts by the bytes that the queries would read, beside today, and has the `layout.yaml` to apply.
-    It reads metadata and a sample of the rows, changes nothing, and starts no Spark. Put it on a schedule, weekly for
-    example.
+    Its page ranks layouts by the bytes that the queries would read, next to the bytes of today's files, and contains
+    the `layout.yaml` to apply. It reads metadata and a sample of the rows, changes nothing, and does not start Spark.
+    Run it on a schedule, for example weekly.
 
     `workload`: the folder that `build_workload_asset` fills, a JSON file of `prune workload`, event logs, or a list of
-    predicates; `latest`: of a folder with a file for each day, the last so many. `pages`: a folder for the advice as
-    an HTML page. `more_deps`: assets that come first beside that of the table, such as the workload's. All else is
-    passed to Dagster's `asset`.
+    predicates; `latest`: number of most recent files to use from a folder with a file for each day. `pages`: a folder
+    that gets the advice as an HTML page. `more_deps`: dependencies in addition to the table's asset, such as the
+    workload's asset. All other options are passed to Dagster's `asset`.
     """
     key, deps = asset_key_of(table_asset), [asset_key_of(dep) for dep in more_deps]
     defaults: dict[str, Any] = {
@@ -78,17 +78,17 @@ def build_layout_advice_check(
     more_deps: "Sequence[AssetName]" = (),
     name: str = _CHECK,
 ) -> dg.AssetChecksDefinition:
-    """Build a check that warns when another layout would make the queries read much less than they do.
+    """Build a check that warns if another layout would save the queries many bytes.
 
     >>> from prune_assets.dagster import build_layout_advice_check
     >>> check = build_layout_advice_check("orders", "lake/orders", workload="lake/workloads")
     >>> [key.name for key in check.check_keys]
     ['layout_fits_queries']
 
-    `max_share`: it warns when the advised layout reads less than this share of today's bytes. It never blocks. All
-    else as of `build_layout_advice_asset`.
+    `max_share`: the check warns if the advised layout reads less than this share of today's bytes. It never blocks. All
+    other arguments as in `build_layout_advice_asset`.
 
-    Raises WrongUse for a share that is none.
+    Raises WrongUse if `max_share` is not a share.
     """
     refuse_no_share("max_share", max_share, "today's bytes", example=0.5)
     asset_key, deps = asset_key_of(asset_key), [asset_key_of(dep) for dep in more_deps]
@@ -139,7 +139,10 @@ def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
 
 
 def _ranking(advice: "LayoutAdvice") -> str:
-    """Return a bar for each layout in Markdown, as long as what the queries read of it."""
+    """Return a Markdown table with a bar for each layout.
+
+    Its length shows the bytes that the queries read.
+    """
     lines = ["| layout | one run of the workload reads, of the columns that its queries read | |", "|---|---|---|"]
     for title, size, note in advice.bars():
         bar = "█" * max(round(_BAR * size / max(advice.whole, 1)), 1)

@@ -1,4 +1,4 @@
-"""What a materialization says about a written table, or about a read, in Dagster's metadata."""
+"""Dagster metadata of written tables and of skip reports."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.tables.writes.write_result import WriteResult
 
-# Modules that call each other between the user's file and Dagster, with the check of arguments.
+# Prefixes of modules that call each other between the user's file and Dagster, including the argument checks.
 _BUILDERS = (f"{__package__}.", "parquet_core.")
 
 
 def layout_version(layout: LayoutSpec) -> str:
-    """Return a code version that changes when the layout does, so that Dagster marks the asset stale."""
+    """Return a code version that changes with the layout.
+
+    Dagster then marks the asset as stale.
+    """
     return hashlib.sha256(json.dumps(asdict(layout), sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -39,7 +42,7 @@ def storage_metadata(
     *,
     format: str | None = None,  # noqa: A002 - as of `write`
 ) -> dict[str, Any]:
-    """Return where a table lies and of which kind it is, by Dagster's own keys."""
+    """Return the location and storage kind of a table under Dagster's own metadata keys."""
     from prune_assets.tables.opening import FORMATS
 
     kind = next((each.storage_kind for each in FORMATS if each.name == format), FORMATS[-1].storage_kind)
@@ -47,7 +50,7 @@ def storage_metadata(
 
 
 def place_metadata(table: str | Path) -> dict[str, str]:
-    """Return the address of a table, or its name in a catalog, by the keys that Dagster has for them.
+    """Return a table's address, or its catalog name, under Dagster's own metadata keys.
 
     >>> place_metadata("lake.web.events")
     {'dagster/table_name': 'lake.web.events'}
@@ -61,7 +64,7 @@ def layout_metadata(
     *,
     format: str | None = None,  # noqa: A002 - as of `write`
 ) -> dict[str, Any]:
-    """Return the metadata of an asset's layout, before there is any data."""
+    """Return the metadata of an asset's layout, available before the table has data."""
     import dagster as dg
 
     return {
@@ -72,9 +75,10 @@ def layout_metadata(
 
 
 def code_references() -> dict[str, Any]:
-    """Return where the user's file defines an asset; nothing where a component does, which has a file in YAML.
+    """Return the place in the user's file that defines an asset.
 
-    Dagster itself would point at the function in this package.
+    Empty if a component defines it in YAML.
+    Without this metadata Dagster would show the function in this package.
     """
     import dagster as dg
 
@@ -84,7 +88,7 @@ def code_references() -> dict[str, Any]:
     if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] in {"dagster", "prune_assets"}:
         return {}
     with catch_warnings():
-        simplefilter("ignore", dg.BetaWarning)  # that the classes may change is not the user's concern
+        simplefilter("ignore", dg.BetaWarning)  # beta classes are an internal detail, so users see no warning
         reference = dg.LocalFileCodeReference(file_path=frame.f_code.co_filename, line_number=frame.f_lineno)
         return {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[reference])}
 
@@ -94,9 +98,9 @@ def written_metadata(
 ) -> dict[str, Any]:
     """Return the metadata of a materialization: figures of the files that were written.
 
-    `partitions`: how many partitions of the asset the run wrote. Dagster shows the figures of a run on each of its
-    partitions, so those of several are named as the run's: they are no figures of one partition, and plots by
-    partition leave them out. So are those of a run without rows, which leaves its partition as it was.
+    `partitions`: number of the asset's partitions that the run wrote. Dagster shows a run's figures on each of its
+    partitions. Figures of a run with several partitions, or of a run without rows, which leaves its partition
+    unchanged, are therefore named `run_..`, so that plots by partition omit them.
     """
     of_run = partitions > 1 or (partitions == 1 and not result.rows)
     of = "run_" if of_run else ""
@@ -111,7 +115,7 @@ def written_metadata(
 
 
 def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
-    """Return the columns, with sort position and bloom filter as tags and constraints."""
+    """Return the columns of a table, with sort positions and bloom filters as tags and constraints."""
     import dagster as dg
 
     sort = {key.column.casefold(): (position, key) for position, key in enumerate(layout.sort_keys, start=1)}
@@ -132,7 +136,9 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
 
 
 def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a skip report as metadata: a summary, a picture, a table of levels, and numbers that make plots over time.
+    """Return a skip report as metadata.
+
+    The metadata are a summary, a picture, a table of levels, and numbers that Dagster plots.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -144,8 +150,8 @@ def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[s
     >>> metadata["prune/kept_rows"], metadata["prune/total_rows"], round(metadata["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
 
-    Dagster's UI shows a picture of the table beside the summary; `measured`: paragraphs of Markdown that the latter has
-    in place of what is foretold.
+    Dagster's UI shows the picture next to the summary. `measured`: Markdown paragraphs that replace the predictions in
+    the summary.
     """
     import dagster as dg
 

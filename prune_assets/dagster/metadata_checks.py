@@ -1,5 +1,5 @@
-"""Asset checks that read data, and hold against them what metadata claim."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Asset checks that read data and compare it with the metadata's claims."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -34,21 +34,21 @@ def build_statistics_truth_check(
     name: str = METADATA_CONSISTENCY.name,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build a check that fails where metadata claim what values disprove, so that engines lose rows by it.
+    """Build a check that fails if metadata contradict the data, so that engines could lose rows.
 
     >>> from prune_assets.dagster import build_statistics_truth_check
     >>> check = build_statistics_truth_check("orders", "lake/orders", sample=0.05)
     >>> [key.name for key in check.check_keys]
     ['metadata_consistency']
 
-    It reads values as `prune_assets.audit` does, and starts no Spark. Claims that are wrong and not relied on are
-    shown and fail nothing; a count that is wrong and loses no rows fails it with WARN, which never blocks. A table that
-    cannot be read fails it, and says why.
+    The check reads values as `prune_assets.audit` does, and does not start Spark. Wrong claims that no engine relies on
+    are shown but do not fail the check; a wrong count that loses no rows fails it with WARN, which never blocks. If the
+    table cannot be read, the check fails with the reason.
 
-    `sample`: the share of row groups to read, above 0 and up to 1, the same ones each time. `columns`: those to read,
-    by default all. `blocking`, `severity`, `allow`, `when_empty`: as for the checks of layouts.
+    `sample`: share of row groups to read, above 0 and up to 1; each run reads the same row groups. `columns`: columns
+    to read, all by default. `blocking`, `severity`, `allow`, `when_empty`: as in `build_layout_checks`.
 
-    Raises WrongUse for a share that is none.
+    Raises WrongUse if `sample` is not a share.
     """
     asset_key = asset_key_of(asset_key)
     refuse_no_share("sample", sample, "the row groups", example=0.1)
@@ -58,7 +58,7 @@ def build_statistics_truth_check(
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_{name}",
         specs=[dg.AssetCheckSpec(name, asset=asset_key, blocking=blocking, description=description)],
-        can_subset=True,  # so that it may give no result
+        can_subset=True,  # lets the check return no result
     )
     def statistics_truth_check() -> Iterator[dg.AssetCheckResult]:
         try:

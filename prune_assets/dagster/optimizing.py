@@ -1,5 +1,5 @@
-"""Tables kept in shape: a job that optimizes, and a sensor that asks for it."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Maintain layouts: a job that optimizes a table, and a sensor that starts the job."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MaintainedTable:
-    """A table for `build_optimize_job` to maintain; `predicates`: conditions of its queries, in SQL.
+    """A table for `build_optimize_job` to maintain; `predicates`: SQL conditions of its queries.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import MaintainedTable
@@ -42,13 +42,13 @@ class MaintainedTable:
     >>> orders.key.to_user_string()
     'sales/orders'
 
-    `layout`, `where`: as of `prune_assets.optimize`, `where` are the partitions to consider; all by default.
-    `workload`, `latest`: what ran on it, as of `build_layout_advice_asset`. `budget`: bytes of files that a run of the
-    job rewrites at most.
+    `layout`, `where`: as in `prune_assets.optimize`; `where` selects the partitions to consider, all by default.
+    `workload`, `latest`: queries that ran on the table, as in `build_layout_advice_asset`. `budget`: maximum bytes of
+    files that a run of the job rewrites.
 
-    `automatic`: the job gives the table another layout where its workload asks for it: where the advice is sure and
-    saves half of the bytes, within the budget, and at most once in 30 days. The change is noted in the directory of the
-    table (`_layout_changes`); from then on its layout is the noted one, until another is declared here.
+    `automatic`: True to change the layout to the one that the workload needs, if the advice is certain, saves half of
+    the bytes and fits the budget; at most once in 30 days. The change is recorded in the table's directory
+    (`_layout_changes`); the recorded layout then applies until another layout is declared here.
 
     Raises WrongUse for `automatic` without a workload or a budget, or with `where`.
     """
@@ -74,11 +74,11 @@ class MaintainedTable:
 
     @property
     def key(self) -> dg.AssetKey:
-        """The key of its asset."""
+        """The key of the table's asset."""
         return asset_key_of(self.asset)
 
     def layout_now(self, spark: "SparkSession | None" = None) -> "LayoutSpec":
-        """Return the layout that it should have: the declared one, or the one that advice gave it."""
+        """Return the declared layout, or the layout that advice replaced it with."""
         declared = load_layout(self.layout)
         if not self.automatic:
             return declared
@@ -87,7 +87,7 @@ class MaintainedTable:
         return layout_now(location_of(self.table, spark), declared)
 
     def optimize(self, spark: "SparkSession | None", *, rows: bool = False, dry_run: bool = False) -> "OptimizeResult":
-        """Rewrite the files that are not as its layout says."""
+        """Rewrite the files that do not match the layout."""
         from prune_assets.writing.optimize import optimize
 
         return optimize(
@@ -106,11 +106,14 @@ class MaintainedTable:
         return self.optimize(None, dry_run=True)
 
     def ran(self) -> "Workload | Sequence[str]":
-        """Return what ran on it; nothing where no workload was given."""
+        """Return the queries that ran on the table; empty without a workload."""
         return load_materialized(self.workload or (), self.table, self.latest)
 
     def follow_advice(self, spark: "SparkSession") -> "Followed | None":
-        """Change its layout where its workload asks for it; None where it is not automatic."""
+        """Change the layout if the workload needs it.
+
+        None if the table is not `automatic`.
+        """
         if not self.automatic or self.budget is None:
             return None
         from prune_assets.advisor.automatic import follow_advice
@@ -120,7 +123,7 @@ class MaintainedTable:
 
 
 def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: bool = False) -> dg.JobDefinition:
-    """Build a job that rewrites the files of a table that are not as its layout says, through Spark.
+    """Build a job that rewrites files that do not match a table's layout, through Spark.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import MaintainedTable, build_optimize_job
@@ -128,13 +131,14 @@ def build_optimize_job(kept: MaintainedTable, *, name: str | None = None, rows: 
     >>> build_optimize_job(orders).name
     'optimize_orders'
 
-    `rows`: as of `prune_assets.optimize`. It needs a resource `spark`. What it did stands on the asset's page as an
-    observation: files and bytes rewritten, the overlap, and what the predicates keep, before, as predicted, and after.
-    Of a table that is `automatic` it first changes the layout where that is due, and says so, or why not.
+    `rows`: as in `prune_assets.optimize`. The job needs a resource `spark`. It reports an observation on the asset's
+    page: files and bytes rewritten, overlap depth, and the bytes that the predicates keep before, as predicted, and
+    after. For an `automatic` table it first changes the layout if a change is due, and reports the change or why none
+    was made.
     """
     title = name or f"optimize_{kept.key.to_python_identifier()}"
 
-    # A job and an operation of one name are refused where a sensor names the job.
+    # Dagster refuses a job and an op of the same name if a sensor names the job.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
         from prune_assets.step_words import DAGSTER
@@ -164,7 +168,7 @@ def build_layout_drift_sensor(
     name: str | None = None,
     minimum_interval_seconds: int = 3600,
 ) -> dg.SensorDefinition:
-    """Build a sensor that starts an optimize job when a part of a table's files is not as its layout says.
+    """Build a sensor that starts an optimize job if files no longer match the layout.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import MaintainedTable, build_layout_drift_sensor, build_optimize_job
@@ -172,9 +176,9 @@ def build_layout_drift_sensor(
     >>> build_layout_drift_sensor(orders, job=build_optimize_job(orders)).name
     'orders_layout_drift'
 
-    A tick reads metadata and starts no Spark; a table that is as it was at the last tick costs a listing. `job`: that
-    of `build_optimize_job`. `min_files_share`: of the files, from 0 to 1, how many need it at least. A table that
-    cannot be read is named in the skip reason.
+    A tick reads metadata and does not start Spark; if the table is unchanged since the last tick, it costs one listing.
+    `job`: the job of `build_optimize_job`. `min_files_share`: share of the files, from 0 to 1, that must need an
+    optimize. If the table cannot be read, the skip reason names it.
     """
     refuse_no_share("min_files_share", min_files_share, "the files", example=0.1, or_zero=True)
 
@@ -205,7 +209,10 @@ def build_layout_drift_sensor(
 
 
 def _of_advice(followed: "Followed") -> dict[str, Any]:
-    """Return what came of advice, in bytes that one run of the workload reads."""
+    """Return the result of layout advice as metadata.
+
+    Sizes are bytes that one run of the workload reads.
+    """
     shown: dict[str, Any] = {"prune/advice": followed.why}
     if followed.applied is not None:
         for name in ("before", "promised", "now"):

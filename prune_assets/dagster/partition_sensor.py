@@ -1,4 +1,4 @@
-"""A sensor that notices which partitions of a table changed, and asks for the checks of each."""
+"""A sensor that detects changed partitions of a table and requests their checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build_changed_partitions_sensor(
     max_runs: int = 10,
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
-    """Build a sensor that has each partition checked whose files changed, by checks that run by partition.
+    """Build a sensor that checks each partition whose files changed.
 
     >>> import tempfile
     >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
@@ -60,16 +60,16 @@ def build_changed_partitions_sensor(
     >>> [request.tags["dagster/partition"] for request in sensor(dg.build_sensor_context()).run_requests]
     ['2024-01-01', '2024-01-02']
 
-    A tick costs a listing, and the Delta log where the table changed; it opens no data file and starts no Spark. The
-    cursor has a fingerprint a partition, so a partition is checked once however much changed in it since the last tick,
-    and again after files of it were removed, rewritten or lost rows to a deletion vector. A partition without files is
-    not checked.
+    A tick costs one listing, and a read of the Delta log if the table changed; it opens no data file and does not start
+    Spark. The cursor has one fingerprint per partition. A partition is therefore checked once per tick, however often
+    it changed since the last tick, and again after its files were removed, rewritten or lost rows to a deletion vector.
+    A partition without files is not checked.
 
-    `partition_expr`: that of the checks. Files whose value is no partition of the checks are left out; the log of the
-    tick names them.
-    `max_runs`: how many runs a tick asks for, one a partition; the others follow in the next ticks.
+    `checks`: checks that run by partition. `partition_expr`: as in the checks. Files whose values match no partition of
+    the checks are ignored; the tick's log names them.
+    `max_runs`: maximum number of runs that a tick requests, one per partition; later ticks request the rest.
 
-    Raises WrongUse for checks of the asset that do not run by partition, or by different ones.
+    Raises WrongUse if checks of the asset do not run by partition, or run by different partitions.
     """
     asset_key = asset_key_of(asset)
     keys, partitions = _of_asset(asset_key, checks)
@@ -100,12 +100,12 @@ def build_changed_partitions_sensor(
             )
         before = {key: tuple(found) for key, found in seen["partitions"].items() if key in now}
         changed = sorted(key for key in now if key not in before or before[key][0] != now[key])
-        # How often a partition changed tells its files apart from those that come back.
+        # The count makes the run key unique if a partition returns to files that it had before.
         counts = {key: seen["partitions"].get(key, ("", 0))[1] + 1 for key in changed[:max_runs]}
         requests = [
             dg.RunRequest(
                 run_key=f"{asset_key.to_user_string()}:{key}:{count}:{now[key]}:{whole}",
-                # As a tag: `partition_key` is for runs of assets, and this one is of checks alone.
+                # A tag, because `partition_key` is for runs of assets, and this run has only checks.
                 tags={"dagster/partition": key},
                 asset_selection=[],
                 asset_check_keys=keys,
@@ -117,7 +117,7 @@ def build_changed_partitions_sensor(
         return dg.SensorResult(
             run_requests=requests,
             skip_reason=None if requests else f"{asset_key.to_user_string()}: no partition changed",
-            # Of which partitions the rest is, the next tick finds out again.
+            # Without the table's fingerprint the next tick compares all partitions again and requests the rest.
             cursor=json.dumps({"table": whole if done else None, "partitions": kept}, sort_keys=True),
         )
 
@@ -127,7 +127,7 @@ def build_changed_partitions_sensor(
 def _of_asset(
     asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]
 ) -> tuple[list[dg.AssetCheckKey], dg.PartitionsDefinition[Any]]:
-    """Return the checks of an asset, and the partitions that they have in common."""
+    """Return the keys of an asset's checks, and their common partitions definition."""
     specs = [spec for definition in checks for spec in definition.check_specs if spec.asset_key == asset]
     if not specs:
         raise WrongUse(f"checks: {asset.to_user_string()} has no check among those given; add its layout checks")
@@ -145,7 +145,7 @@ def _of_asset(
 def _by_key(
     values: Mapping[tuple[str | None, ...], str], columns: Sequence[str], known: PartitionKeys
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the fingerprint of each partition of the asset, and the values that belong to none."""
+    """Return the fingerprint of each partition of the asset, and the values that match no partition."""
     parts_by_key: dict[str, list[str]] = {}
     strays = []
     for of_files, fingerprint in sorted(values.items(), key=lambda each: str(each[0])):
@@ -160,7 +160,7 @@ def _by_key(
 class PartitionKeys:
     """Partition keys by the values of partition columns.
 
-    `columns`: as of `partition_predicate`; `kinds`: the columns of the table, each with Spark's name of its type.
+    `columns`: as in `partition_predicate`; `kinds`: Spark's type names by column of the table.
     """
 
     def __init__(
@@ -175,9 +175,9 @@ class PartitionKeys:
             }
 
     def of(self, values: Mapping[str, str | None]) -> list[str]:
-        """Return the keys of the partitions whose predicates select files with these values of partition columns.
+        """Return the keys of the partitions whose predicates select files with these partition values.
 
-        `values`: texts by column, from the log or from the names of folders; None is null.
+        `values`: strings by column, from the log or from directory names; None is null.
         """
         keys = [dimension.keys_of(values[dimension.column]) for dimension in self._dimensions.values()]
         if "" in self._dimensions:
@@ -187,27 +187,30 @@ class PartitionKeys:
 
 @dataclass(frozen=True)
 class _Dimension:
-    """Partitions of one dimension, and the column that has their values."""
+    """Partitions of one dimension, and the column that holds their values."""
 
     partitions: dg.PartitionsDefinition[Any]
     column: str
     kind: str
 
     def keys_of(self, text: str | None) -> list[str]:
-        """Return the keys of the partitions that have a value."""
+        """Return the keys of the partitions that contain a value."""
         if text is None:
             return []
         if isinstance(self.partitions, dg.TimeWindowPartitionsDefinition):
             if is_window(self.partitions, {self.column: self.kind}, self.column):
                 return self._windows_with(self.partitions, text)
             if self.partitions.has_partition_key(text):
-                return [text]  # without a list of all keys
+                return [text]  # avoids listing all keys
         value = value_of(self.column, self.kind, text)
         return [] if value is None else self._keys_by_value.get(value.as_py(), [])
 
     @cached_property
     def _keys_by_value(self) -> dict[Any, list[str]]:
-        """Keys by the value that their predicate selects: `01` and `1` select the same number."""
+        """Keys by the value that their predicate selects.
+
+        `01` and `1` select the same number.
+        """
         found = defaultdict(list)
         for key in self.partitions.get_partition_keys():
             value = value_of(self.column, self.kind, key)
@@ -216,7 +219,7 @@ class _Dimension:
         return found
 
     def _windows_with(self, partitions: dg.TimeWindowPartitionsDefinition, text: str) -> list[str]:
-        """Return the keys of the windows that have a date or time."""
+        """Return the keys of the time windows that contain a date or time."""
         of_type = time_type(self.column, self.kind)
         try:
             value, instants = of_type.instants_of(datetime.fromisoformat(text), ZoneInfo(partitions.timezone))

@@ -1,4 +1,4 @@
-"""Dagster's partitions as SQL: the rows of a table that belong to the partitions of a run."""
+"""SQL predicates for Dagster's partitions: the rows that belong to the partitions of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from parquet_core.layout.spec import LayoutSpec
 
-# The metadata key by which Dagster's own IO managers for tables are told the column.
+# The metadata key that names the partition column for Dagster's own IO managers.
 PARTITION_EXPR = "partition_expr"
 VALUE_TYPES = {
     "string": pa.string(),
@@ -30,7 +30,7 @@ VALUE_TYPES = {
 def check_partitions(
     partitions: dg.PartitionsDefinition[Any] | None, columns: str | Mapping[str, str] | None, layout: LayoutSpec
 ) -> None:
-    """Raise LayoutError where a partitioned asset does not say which columns of its table make the partitions."""
+    """Raise LayoutError if a partitioned asset does not name the partition columns of its table."""
     if partitions is None:
         return
     if columns is None:
@@ -54,16 +54,16 @@ def partition_predicate(
     *,
     is_exact: bool = False,
 ) -> str:
-    """Return the condition that rows of the partitions of a run meet.
+    """Return the SQL condition that selects the rows of a run's partitions.
 
-    `columns`: that of the partition, or one for each dimension; `kinds`: the columns of the table, each with Spark's
-    name of its type. `is_exact`: raise LayoutError if rows of other partitions may meet the condition too, which is
-    so for a time without a zone that the clocks show twice; by default these rows are included.
+    `columns`: the partition column, or one for each dimension; `kinds`: Spark's type names by column of the table.
+    `is_exact`: raise LayoutError if rows of other partitions may match too, as for a time without a zone that the
+    clocks show twice; by default the condition includes these rows.
     """
     partitions = context.asset_partitions_def
     keys = list(context.asset_partition_keys)
     if not keys:
-        return "false"  # an input that has no partition yet has no rows
+        return "false"  # an input without partitions yet has no rows
     if isinstance(columns, str):
         if is_window(partitions, kinds, columns):
             assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
@@ -104,7 +104,10 @@ def _of_dimensions(
 
 
 def is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
-    """Return True if partitions are ranges of the values of a column; a string or number column has their keys."""
+    """Return True if partitions are ranges of column values.
+
+    A string or number column holds the partition keys.
+    """
     named = VALUE_TYPES.get(kind_of(kinds, column)) in {pa.string(), pa.int64()}
     return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named
 
@@ -122,7 +125,10 @@ def _literal(column: str, kind: str, key: str) -> str:
 
 
 def value_of(column: str, kind: str, key: str) -> pa.Scalar | None:
-    """Return the value that a partition key has in a column; None if it is not valid for the type."""
+    """Return the column value of a partition key.
+
+    None if the key is invalid for the type.
+    """
     if kind not in VALUE_TYPES:
         raise UnsupportedFeature(
             f"partition_expr: {column} is {kind}; a partition column holds dates, times, numbers or strings"
@@ -141,7 +147,10 @@ def _window(
     *,
     is_exact: bool,
 ) -> str:
-    """Return the half-open range of times of a window, as the type of the column has it."""
+    """Return a time window as a half-open range of a column.
+
+    The literals have the column's type.
+    """
     kind = kind_of(kinds, column)
     values = time_type(column, kind).values_of(window)
     if kind == "date" and not is_made_of_days(window, partitions):
@@ -161,7 +170,7 @@ def _window(
 
 
 def time_type(column: str, kind: str) -> TimeType:
-    """Return the type of a column that has the times of windows."""
+    """Return the conversions for a column of time windows; raise UnsupportedFeature for another type."""
     if kind not in TIME_TYPES:
         raise UnsupportedFeature(
             f"partition_expr: {column} is {kind}; for time windows it must be a date, a time or a string"
@@ -170,7 +179,7 @@ def time_type(column: str, kind: str) -> TimeType:
 
 
 def kind_of(kinds: Mapping[str, str], column: str) -> str:
-    """Return Spark's name of the type of a column."""
+    """Return Spark's type name of a column; names match without case."""
     found = [kind for name, kind in kinds.items() if name.casefold() == column.casefold()]
     if not found:
         raise LayoutError(f"partition_expr: no column {column!r}; the columns are {', '.join(kinds)}")
@@ -179,21 +188,21 @@ def kind_of(kinds: Mapping[str, str], column: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPartitions:
-    """The partitions of a run of checks, in the words of Dagster's contexts of outputs and inputs."""
+    """Partitions of a run of checks, with the attributes of Dagster's input and output contexts."""
 
     asset_partitions_def: dg.PartitionsDefinition[Any]
     asset_partition_keys: Sequence[str]
 
     @classmethod
     def of(cls, partitions: dg.PartitionsDefinition[Any], context: dg.AssetCheckExecutionContext) -> CheckedPartitions:
-        """Return those of a run; its context knows only those of assets."""
+        """Return the partitions of a check run, whose context has no attributes for them."""
         if context.has_partition_key:
             return cls(partitions, [context.partition_key])
         return cls(partitions, partitions.get_partition_keys_in_range(context.partition_key_range))
 
     @property
     def asset_partitions_time_window(self) -> dg.TimeWindow:
-        """The window of all of them."""
+        """The time window from the first to the last partition."""
         assert isinstance(self.asset_partitions_def, dg.TimeWindowPartitionsDefinition)
         first, last = (
             self.asset_partitions_def.time_window_for_partition_key(self.asset_partition_keys[i]) for i in (0, -1)
@@ -202,9 +211,9 @@ class CheckedPartitions:
 
 
 def kinds_of_partitions(table: str) -> dict[str, str]:
-    """Return the partition columns that a table has, with Spark's names of their types; needs no Spark.
+    """Return Spark's type names of a table's partition columns; needs no Spark.
 
-    Those that transforms of Iceberg are of are among them.
+    Source columns of Iceberg's partition transforms are included.
     """
     from prune_assets.spark.queries.table_schema import spark_type
     from prune_assets.sql.semantics import SparkSemantics

@@ -1,4 +1,4 @@
-"""Dagster's way to a Spark session."""
+"""Provide a Spark session to Dagster."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from parquet_core.errors import WrongUse
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What a Java of PySpark or spark-submit runs.
+# The main class of Java processes that PySpark or spark-submit start.
 _MAIN_CLASS = b"org.apache.spark.deploy.SparkSubmit"
 
 _MOST_SESSIONS = 2
 
 
 class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  # yields itself
-    """A Spark session that starts when an asset first asks for it.
+    """A Spark session that starts when an asset first uses it.
 
     >>> from prune_assets.dagster import SparkSessionResource
     >>> resource = SparkSessionResource(master="local[4]", conf={"spark.driver.memory": "4g"})
     >>> resource.master
     'local[4]'
 
-    Definitions take it as `resources={"spark": resource}`. A resource of your own serves as well: one that has a
-    `session` or, as that of dagster-pyspark, a `spark_session`.
+    Pass it to definitions as `resources={"spark": resource}`. A resource of your own works as well if it has a property
+    `session` or, as in dagster-pyspark, `spark_session`.
 
-    It is never stopped: the next step of the same process gets it at once, where a new one costs
-    seconds and the Java process of a stopped one stays until Python ends. One process therefore has
-    one set of options; use the in-process executor to serve a run with one Java process. Dagster's own executor gives
-    each step a process, so a Java: a run of several such steps says so in its log.
+    The session is never stopped: later steps of the same process reuse it, whereas a new session takes seconds to start
+    and the Java process of a stopped session stays until Python ends. One process therefore has one set of options; use
+    the in-process executor to serve a run with one Java process. Dagster's default executor starts a process for each
+    step, and so a Java process for each step; a run of several such steps logs a warning.
     """
 
     master: str | None = Field(default=None, description="Spark master URL; what Spark is set up for when left out.")
@@ -45,14 +45,17 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
 
     @property
     def session(self) -> SparkSession:
-        """Return the session of this process, started if there is none."""
+        """Return the session of this process; start it if needed."""
         from prune_assets.spark.spark_session import spark_session
 
         return spark_session(master=self.master, app_name=self.app_name, conf=self.conf)
 
 
 def session_for(context: dg.AssetExecutionContext) -> SparkSession:
-    """Return the session of the resource `spark` of a step, and log a warning where each step starts its own Java."""
+    """Return the session of a step's `spark` resource.
+
+    Log a warning if each step starts its own Java process.
+    """
     executor, run = context.job_def.executor_def.name, context.run
     execution: Any = run.run_config.get("execution", {})
     in_process = "in_process" in execution.get("config", {})
@@ -68,7 +71,7 @@ def session_for(context: dg.AssetExecutionContext) -> SparkSession:
 
 
 def warn_of_many_sessions(log: Any) -> None:
-    """Log a warning if this user runs more Spark sessions on this machine than share it well."""
+    """Log a warning if this user runs too many Spark sessions on this machine."""
     count = live_sessions()
     if count > _MOST_SESSIONS:
         message = (
@@ -80,11 +83,11 @@ def warn_of_many_sessions(log: Any) -> None:
 
 
 def session_of(resource: Any) -> SparkSession:
-    """Return the session of whatever is the resource `spark`: a session, or what has one."""
+    """Return the session of the `spark` resource: the resource itself, or its `session` or `spark_session`."""
     if getattr_static(resource, "createDataFrame", None) is not None:
         return resource  # type: ignore[no-any-return]  # a session itself
     for name in ("session", "spark_session"):
-        # Dagster's resources warn of some names that they lack.
+        # A static lookup, because Dagster's resources warn about some names that they lack.
         if getattr_static(resource, name, None) is not None:
             return getattr(resource, name)  # type: ignore[no-any-return]  # a resource of anybody
     raise WrongUse(
@@ -94,18 +97,18 @@ def session_of(resource: Any) -> SparkSession:
 
 
 def live_sessions(processes: Path = Path("/proc")) -> int:
-    """Count this user's Java processes that serve a Spark session, as the operating system lists them.
+    """Count this user's Java processes that serve a Spark session, according to `/proc`.
 
     >>> live_sessions() >= 0
     True
 
-    A killed process leaves nothing that would count. 0 if the system has no such list (macOS, Windows). In a container
-    the processes of other containers do not count.
+    A killed process is not counted. Returns 0 if the system has no `/proc` (macOS, Windows). Processes of other
+    containers are not counted.
     """
     if not processes.exists():
         return 0
     count, user = 0, os.geteuid()
     for cmdline in processes.glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # ended meanwhile
+        with suppress(OSError):  # the process ended meanwhile
             count += cmdline.stat().st_uid == user and _MAIN_CLASS in cmdline.read_bytes().split(b"\0")
     return count

@@ -1,4 +1,4 @@
-"""The job that validates layouts, and when it runs by itself."""
+"""A job that validates layouts, and its schedule."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build_layout_validation_schedule(
     cron_schedule: str = "0 3 * * *",
     execution_timezone: str = "UTC",
 ) -> dg.ScheduleDefinition:
-    """Build the schedule of a validation job: every night at three, UTC, unless told otherwise.
+    """Build the schedule of a validation job, by default every night at 03:00 UTC.
 
     >>> import prune_assets as pr
     >>> from prune_assets.dagster import build_layout_checks, build_layout_validation_job

@@ -1,4 +1,4 @@
-"""Sensors that notice a change in a table and ask for its validation."""
+"""A sensor that detects changed tables and requests their checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_new_files_sensor(
     observe: bool = False,
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
-    """Build a sensor that has each table checked whose files, or whose version, changed.
+    """Build a sensor that checks each table whose files or version changed.
 
     >>> import tempfile
     >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
@@ -39,18 +39,18 @@ def build_new_files_sensor(
     >>> len(request.asset_check_keys)
     5
 
-    The cursor is one fingerprint a table (the version of Delta; of plain Parquet path, size, modification time and ETag
-    of every data file) and the number of changes seen, so a tick costs a listing and starts no Spark, and files that
-    come back are new again. However much changed since the last tick, a table is checked once. A table that cannot be
-    listed is named in the skip reason.
+    The cursor has, per table, a fingerprint (the version of a Delta table; path, size, modification time and ETag of
+    every data file of plain Parquet) and the number of changes seen. A tick therefore costs one listing and does not
+    start Spark, and files that reappear count as a change. A table is checked once per tick, however often it changed
+    since the last tick. If a table cannot be listed, the skip reason names it.
 
-    `mode`: with "run" a run is asked for, one for each table that changed; with "report" the checks are evaluated in
-    the tick and their results reported, without a run. That is for checks that take seconds: Dagster ends a tick after
-    a minute (DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS).
-    `observe`: whether Dagster is told the data version of a table that changed, which is the fingerprint: for tables
-    that no asset here writes.
+    `mode`: "run" requests one run for each table that changed; "report" evaluates the checks in the tick and reports
+    their results without a run. "report" suits checks that take seconds: Dagster ends a tick after a minute
+    (DAGSTER_SENSOR_GRPC_TIMEOUT_SECONDS).
+    `observe`: True to report the fingerprint of a changed table to Dagster as its data version, for tables that no
+    asset of this Dagster writes.
 
-    Raises WrongUse for a table that none of the checks is about, and for checks that run by partition.
+    Raises WrongUse for a table without a check in `checks`, and for checks that run by partition.
     """
     if mode not in {"run", "report"}:
         raise WrongUse(f"mode={mode!r}: choose 'run' or 'report'")
@@ -66,7 +66,7 @@ def build_new_files_sensor(
 
     @dg.sensor(
         name=name,
-        # Not their checks: of those the UI would show the selection's name in Python.
+        # Not a selection of the checks, because the UI would show the Python repr of that selection.
         asset_selection=dg.AssetSelection.assets(*places),
         minimum_interval_seconds=minimum_interval_seconds,
         description="Requests the layout checks of a table when its files change.",
@@ -92,7 +92,7 @@ def build_new_files_sensor(
             if mode == "report":
                 events += _evaluations(asset, checks)
                 continue
-            # With the number: a table may come back to files that it had before.
+            # The change count makes the run key unique if a table returns to files that it had before.
             run_key = f"{label}:{now.changes}:{now.fingerprint}"
             requests.append(dg.RunRequest(run_key=run_key, asset_selection=[], asset_check_keys=check_keys[asset]))
         return dg.SensorResult(
@@ -115,14 +115,14 @@ def _refuse_partitions(checks: Sequence[dg.AssetChecksDefinition]) -> None:
 
 
 def _evaluations(asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]) -> list[dg.AssetCheckEvaluation]:
-    """Evaluate the checks of an asset here and now."""
+    """Evaluate the checks of an asset in this process."""
     evaluations = []
     for definition in checks:
         specs = {spec.key: spec for spec in definition.check_specs if spec.asset_key == asset}
         if not specs:
             continue
         results: Any = definition(dg.build_asset_check_context())
-        # A definition of one check returns its result alone.
+        # A definition with a single check returns its result directly.
         for result in [results] if isinstance(results, dg.AssetCheckResult) else results:
             key = dg.AssetCheckKey(asset, str(result.check_name))
             evaluations.append(

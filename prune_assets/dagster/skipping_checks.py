@@ -1,5 +1,8 @@
-"""Asset checks that guard what the queries people run skip: a layout that decays fails before the bill grows."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""Asset checks of the share that real queries skip.
+
+A decaying layout then fails a check before costs grow.
+"""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -33,7 +36,7 @@ def build_skipping_checks(
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build a check for each predicate: it fails when Spark skips less than `min_skipped` of the bytes.
+    """Build one check per predicate that fails if Spark skips less than `min_skipped` of the bytes.
 
     >>> from prune_assets.dagster import build_skipping_checks
     >>> checks = build_skipping_checks(
@@ -42,17 +45,17 @@ def build_skipping_checks(
     >>> sorted(key.name for key in checks.check_keys)
     ['skips_one_day', 'skips_one_order']
 
-    They plan as `prune_assets.plan` does and start no Spark. Their numbers make plots: the share that is skipped falls
-    when files pile up that overlap. A predicate that no longer fits the table, of a column that is gone say, fails its
-    check with the reason, and so does a table that cannot be read.
+    The checks plan as `prune_assets.plan` does and do not start Spark. Dagster plots their numbers: the skipped share
+    falls as overlapping files accumulate. A check fails with the reason if its predicate no longer fits the table, for
+    example because a column was dropped, or if the table cannot be read.
 
-    `predicates`: Spark SQL by a name. `min_skipped`: a part of the bytes of the columns that are read, 0.9 or "90%".
-    What Spark with the plan is predicted to skip counts; where that is not predicted, the best possible.
-    `columns`: those that the queries read beside those of the predicate; all by default.
-    `time_zone`: that of the sessions that run the queries, for timestamps. `blocking`, `severity`,
-    `when_empty`: as for the checks of layouts; a table is empty that has no files.
+    `predicates`: Spark SQL by name. `min_skipped`: a share of the bytes of the columns that are read, 0.9 or "90%". It
+    is compared with the predicted skip of Spark with the plan; without a prediction, with the best possible skip.
+    `columns`: columns that the queries read in addition to the predicate's columns; all by default.
+    `time_zone`: session time zone of the queries, for timestamps. `blocking`, `severity`, `when_empty`: as in
+    `build_layout_checks`; a table is empty if it has no files.
 
-    Raises PredicateSyntaxError for what is no SQL, and WrongUse for a share that is none.
+    Raises PredicateSyntaxError for invalid SQL, and WrongUse if `min_skipped` is not a share.
     """
     asset_key = asset_key_of(asset_key)
     least = named("min_skipped", share_of, min_skipped)
@@ -86,7 +89,7 @@ def build_skipping_checks(
 
 
 def parse_named(name: str, where: str) -> None:
-    """Refuse what is no SQL, and say which of several predicates it is."""
+    """Raise PredicateSyntaxError with the predicate's name if it is not valid SQL."""
     try:
         parse_predicate(where)
     except PredicateSyntaxError as error:
@@ -96,7 +99,10 @@ def parse_named(name: str, where: str) -> None:
 def _verdict(
     table: "str | Path", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
-    """Plan a predicate, and return whether enough is skipped, the reason if not, and the figures; raises NoRows."""
+    """Plan a predicate and return the fields of its check result.
+
+    The fields are whether it skips enough, the reason if not, and the figures. Raises NoRows.
+    """
     from prune_assets.planner.explain.plan import plan
     from prune_assets.spark.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics

@@ -1,4 +1,4 @@
-"""Time windows of partitions as ranges of column values, also where the clocks of a zone change."""
+"""Convert time windows of partitions to ranges of column values, also across clock changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _TICK = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class WindowValues:
-    """The values from `low` up to `high` that rows of a time window have; `type`: the Arrow type of both.
+    """Column values of a time window, from `low` (included) to `high` (excluded).
 
-    `repeated`: the local times that a zone shows twice, if rows with such times may belong to another window. None if
-    every row belongs to this window.
+    `type`: Arrow type of both.
+    `repeated`: range of local times that the zone shows twice, if rows with such times may belong to another window.
+    None if every row in the range belongs to this window.
     """
 
     low: Any
@@ -44,7 +45,10 @@ def _instants(window: dg.TimeWindow) -> WindowValues:
 
 
 def _local_times(window: dg.TimeWindow) -> WindowValues:
-    """Return the local times of a window; the end is later than the start even if the clocks are set back."""
+    """Return the local times of a window.
+
+    The end is later than the start even if the clocks are set back.
+    """
     start, end = window.start, window.end
     last = (end.astimezone(UTC) - _TICK).astimezone(end.tzinfo)
     low, high = _local(start), max(_local(end), _local(last) + _TICK)
@@ -59,17 +63,26 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
 
 
 def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
-    """Return a date, and instants late on that day: a window may begin after midnight."""
+    """Return a date, and two instants at the end of that day.
+
+    A window may begin after midnight.
+    """
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
 
 def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
-    """Return an instant; none for a text without a zone, which only its writer knows."""
+    """Return an instant, if the string has a time zone.
+
+    Without a zone the instant is unknown and the list is empty.
+    """
     return value, [value] if value.tzinfo is not None else []
 
 
 def _of_local_time(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
-    """Return a local time, and the instants that it may be: two if the clocks show it twice."""
+    """Return a local time, and the instants that it may denote.
+
+    The two instants differ if the clocks show the time twice.
+    """
     local = value.replace(tzinfo=None)
     return local, _both_passes(local, zone)
 
@@ -80,17 +93,17 @@ def _both_passes(local: datetime, zone: ZoneInfo) -> list[datetime]:
 
 @dataclass(frozen=True, slots=True)
 class TimeType:
-    """A type of partition columns of time windows.
+    """Conversions between time windows and one type of partition column.
 
-    `values_of`: the values of a window. `instants_of`: a parsed value in the form of `values_of`, and instants; each
-    window that has the value has one of the instants.
+    `values_of`: returns the values of a window. `instants_of`: returns a parsed value in the form of `values_of`, and
+    instants; every window that contains the value contains one of the instants.
     """
 
     values_of: Callable[[dg.TimeWindow], WindowValues]
     instants_of: Callable[[datetime, ZoneInfo], tuple[Any, list[datetime]]]
 
 
-# By Spark's names.
+# Keyed by Spark's type names.
 TIME_TYPES = {
     "date": TimeType(_dates, _of_date),
     "timestamp": TimeType(_instants, _of_instant),
@@ -113,7 +126,10 @@ def _local(time: datetime) -> datetime:
 
 
 def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
-    """Return the period of local times around a time that its zone shows twice; None if it shows the time once."""
+    """Return the range of local times around `time` that its zone shows twice.
+
+    None if it shows `time` once.
+    """
     shift = _set_back(time)
     if not shift:
         return None
@@ -126,11 +142,14 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
 
 
 def _set_back(time: datetime) -> timedelta:
-    """Return by how much the clocks are set back when they show a local time twice; zero if they show it once."""
+    """Return by how much the clocks are set back when they show a local time twice.
+
+    Returns zero if they show it once.
+    """
     first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
     return timedelta() if first is None or second is None else max(first - second, timedelta())
 
 
 def _second_pass(repeated: tuple[datetime, datetime], near: datetime) -> datetime:
-    """Return the instant when the repeated period begins for the second time."""
+    """Return the instant at which the repeated period begins for the second time."""
     return repeated[0].replace(tzinfo=near.tzinfo, fold=1).astimezone(UTC)

@@ -1,5 +1,5 @@
-"""What queries really ran, day by day, as an asset of Dagster."""
-# No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
+"""An asset that collects the queries of Spark's event logs, day by day."""
+# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def build_workload_asset(
     user: "str | Sequence[str] | None" = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that reads Spark's event logs, and shows which tables' queries read the most without need.
+    """Build an asset that reads Spark's event logs and ranks tables by needless bytes.
 
     >>> import dagster as dg
     >>> from prune_assets.dagster import build_workload_asset
@@ -43,10 +43,11 @@ def build_workload_asset(
     >>> asset.key.to_user_string()
     'queries'
 
-    `event_logs`, `app`, `user`: as of `prune_assets.workload`. `workloads`: a folder on this machine that gets the
-    result as JSON, a file for each partition, for `build_layout_advice_asset`. `partitions_def`: days or hours; a run
-    then takes the queries that began in its own. `price_per_tib`: to show what a day costs. It starts no Spark. All
-    else is passed to Dagster's `asset`.
+    Needless bytes are bytes that queries read without selecting a row. `event_logs`, `app`, `user`: as in
+    `prune_assets.workload`. `workloads`: a local folder for the result as JSON, one file per partition, for
+    `build_layout_advice_asset`. `partitions_def`: days or hours; a run then selects the queries that began in its
+    partition. `price_per_tib`: price of reading one TiB, to show the daily cost. The asset does not start Spark. All
+    other options are passed to Dagster's `asset`.
     """
     defaults: dict[str, Any] = {
         "kinds": {"spark"},
@@ -74,9 +75,9 @@ def build_workload_asset(
 def load_materialized(
     workload: "WorkloadSource", table: "Path | str", latest: int | None, deps: "Sequence[dg.AssetKey]" = ()
 ) -> "Workload | Sequence[str]":
-    """Load a workload as `load_workload` does; `deps`: assets; one of them fills it.
+    """Load a workload as `load_workload` does; `deps`: assets, one of which fills its folder.
 
-    Raises WrongUse for a folder that is not filled yet.
+    Raises WrongUse if the folder is missing or empty.
     """
     from prune_assets.advisor.workload.load import load_workload
 
@@ -105,7 +106,7 @@ def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dic
 
 
 def _table(costs: "list[TableCost]", *, has_price: bool) -> str:
-    """Return the tables in Markdown, the one first whose queries read most without need."""
+    """Return a Markdown table of tables, in the order of `costs` (most needless bytes first)."""
     titles = ["table", "queries", "bytes of files opened", "without need", *(["price a day"] if has_price else [])]
     rows = [
         [

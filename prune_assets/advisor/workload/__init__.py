@@ -1,1 +1,1 @@
-"""What queries really ran: the filters, columns and bytes of each table's scans."""
+"""Workloads of real queries: the filters, columns and bytes of each table's scans."""

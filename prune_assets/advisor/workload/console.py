@@ -1,4 +1,4 @@
-"""A workload as tables for people: what each table costs, then its shapes, each with an example."""
+"""Print a workload: costs of tables, and query shapes with examples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_COLUMNS = 6
 
 
 def print_workload(workload: Workload, console: Console, *, price_per_tib: float | None = None) -> None:
-    """Print the cost of each table, the shapes of each, and what was not understood."""
+    """Print the cost and query shapes of each table, and the omitted parts."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
         console.print(_without_queries(workload), highlight=False)
@@ -46,7 +46,7 @@ def _without_queries(workload: Workload) -> str:
 
 
 def _left_out(workload: Workload) -> Iterator[str]:
-    """Say which queries and applications are not counted."""
+    """Yield descriptions of the queries and applications that are not counted."""
     if workload.own_queries:
         of = "of prune-assets itself (skip reports, optimize, verify)"
         yield f"{counted(workload.own_queries, 'query', 'queries')} {of}"
@@ -121,7 +121,7 @@ def _reads(shape: QueryShape) -> str:
 
 
 def _example(shape: QueryShape) -> str:
-    """Return the predicate that ran most."""
+    """Return the predicate with the most runs; "" if it equals the shape."""
     runs: dict[str, float] = {}
     for one in shape.predicates:
         runs[one.where] = runs.get(one.where, 0.0) + one.runs

@@ -1,4 +1,7 @@
-"""The constants of a predicate: found in its text, so that what differs in them alone has one shape."""
+"""Find and replace the constants of a predicate.
+
+Predicates that differ only in constants share a query shape.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ _LITERALS = frozenset({TokenKind.STRING, TokenKind.NUMBER, TokenKind.LIST})
 
 
 class FoundConstant(NamedTuple):
-    """A constant from `start` to `end` of a text; `kind`: the word before it, such as DATE, or STRING or NUMBER."""
+    """A constant from `start` to `end` of a text.
+
+    `kind`: the word before it, such as DATE, or STRING or NUMBER.
+    """
 
     kind: str
     start: int
@@ -22,7 +28,7 @@ class FoundConstant(NamedTuple):
 
 
 def constants_of(sql: str) -> Iterator[FoundConstant]:
-    """Return the constants of a text, signs and names of types included. Raises PredicateSyntaxError.
+    """Yield the constants of a text, including signs and type names. Raises PredicateSyntaxError.
 
     >>> text = "day = DATE '2024-01-01' AND id > -5"
     >>> [text[one.start : one.end] for one in constants_of(text)]
@@ -43,14 +49,16 @@ def constants_of(sql: str) -> Iterator[FoundConstant]:
 
 
 def _is_operand(text: str) -> bool:
-    """Tell whether a sign after this subtracts."""
+    """Return True if a sign after `text` means subtraction."""
     return text == ")" or (
         text[-1].isalnum() and text.upper() not in {"AND", "OR", "NOT", "IN", "BETWEEN", "THEN", "ELSE"}
     )
 
 
 def shape_of(sql: str) -> str:
-    """Return a predicate with `?` for each constant, and one for a list of any length.
+    """Return a predicate with `?` for each constant.
+
+    A list of any length has a single `?`.
 
     >>> shape_of("day = DATE '2024-01-01' AND id IN (1, 7)")
     'day = ? AND id IN (?)'
@@ -71,7 +79,7 @@ def _in_list(parts: list[str]) -> bool:
 
 
 def replaced(sql: str, ranks: Mapping[str, str]) -> str:
-    """Return a predicate with other constants.
+    """Return a predicate with its constants replaced by `ranks`.
 
     >>> replaced("id = 7 AND user = 'a'", {"7": "1", "'a'": "'r1'"})
     "id = 1 AND user = 'r1'"

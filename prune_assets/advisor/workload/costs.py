@@ -1,4 +1,4 @@
-"""What the queries of each table cost: bytes read, those read without need, bytes a day, and money."""
+"""Costs of the queries on each table, in bytes and money."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ TIB = 1 << 40
 
 
 class TableCost(NamedTuple):
-    """What was read of a table; None where the source does not say. `price_a_day`: in the currency of the price."""
+    """Cost of the queries on one table.
+
+    None if unknown. `price_a_day`: in the currency of the price.
+    """
 
     table: str
     names: tuple[str, ...]
@@ -30,7 +33,10 @@ class TableCost(NamedTuple):
 
 
 def needless_bytes(totals: ScanTotals) -> int | None:
-    """Return the bytes that selected no row, if each row that was read took as many; None where rows are not known.
+    """Estimate the bytes read for rows that were not selected.
+
+    None if rows or bytes are unknown.
+    The estimate assumes that all rows have the same size.
 
     >>> needless_bytes(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))
     900
@@ -43,7 +49,7 @@ def needless_bytes(totals: ScanTotals) -> int | None:
 
 
 def costs_of(workload: Workload, *, price_per_tib: float | None = None) -> list[TableCost]:
-    """Return the cost of each table, the one first that reads most without need."""
+    """Return the cost of each table, most needless bytes first."""
     tables: dict[str, list[QueryShape]] = {}
     for shape in workload.shapes:
         tables.setdefault(shape.table, []).append(shape)
@@ -74,7 +80,7 @@ def _cost(table: str, shapes: Sequence[QueryShape], days: float, price_per_tib: 
 
 
 def _days(workload: Workload) -> float:
-    """Return how many days a workload covers, at least one."""
+    """Return the number of days that a workload covers, at least 1."""
     if not workload.since or not workload.until:
         return 1.0
     covered = dt.datetime.fromisoformat(workload.until) - dt.datetime.fromisoformat(workload.since)

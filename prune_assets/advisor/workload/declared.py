@@ -1,4 +1,4 @@
-"""Workloads that people write down: predicates with weights, or a file of SQL."""
+"""Declared workloads: predicates with weights, or a file of SQL."""
 
 from __future__ import annotations
 
@@ -47,14 +47,17 @@ _WORDS = frozenset(
 def workload_of_predicates(
     table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None = None
 ) -> Workload:
-    """Return the workload of predicates on one table; `weights`: how often each runs, once where it is left out.
+    """Return a workload of predicates on one table.
+
+    `weights`: runs of each predicate, 1 by default.
 
     >>> import prune_assets as pr
     >>> found = pr.workload_of_predicates("lake/orders", ["day = DATE '2024-01-01'", "id = 7"], weights=[10, 1])
     >>> [(shape.shape, shape.columns, shape.runs) for shape in found.shapes]
     [('day = ?', ('day',), 10.0), ('id = ?', ('id',), 1.0)]
 
-    Raises WrongUse for other than one weight a predicate, PredicateSyntaxError for what is no SQL.
+    Raises WrongUse if the number of weights differs from the number of predicates, PredicateSyntaxError for invalid
+    SQL.
     """
     if weights is not None and len(weights) != len(predicates):
         raise WrongUse(f"{len(weights)} weights for {len(predicates)} predicates; give one for each")
@@ -66,9 +69,10 @@ def workload_of_predicates(
 
 
 def scans_of_sql(text: str, table: str | None, not_understood: Counter[str], *, source: str) -> Iterator[RanScan]:
-    """Return a scan for each condition, which is on `table` and reads all columns, and each SELECT from one table.
+    """Yield a scan for each condition and for each SELECT from one table.
 
-    What is neither is counted in `not_understood` with its lines. Raises WrongUse where nothing else is there.
+    A condition applies to `table` and reads all columns. Other statements are counted in `not_understood` with their
+    lines. Raises WrongUse if no statement is understood.
     """
     refused: dict[tuple[str, str], list[int]] = {}
     understood = False
@@ -113,7 +117,7 @@ def _named(lines: list[int]) -> str:
 
 
 def _columns(tokens: list[Token]) -> Iterator[str]:
-    """Return the names that are no words of SQL, no functions and no types of literals."""
+    """Yield column names: names other than SQL keywords, functions, aliases and literal types."""
     index = 0
     while index < len(tokens):
         path, start = [tokens[index].text], index

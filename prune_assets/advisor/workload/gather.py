@@ -1,4 +1,4 @@
-"""From scans to query shapes: those that differ in their constants alone are added up, in memory that has a limit."""
+"""Merge scans into query shapes, which differ in more than constants, within limited memory."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-# More than people write by hand; programs that write each predicate anew have no shapes.
+# More shapes than people write by hand; programs that generate each predicate have no shapes.
 MOST_SHAPES = 20_000
 MOST_NAMES = 20
-# Letters of all predicates of a shape.
+# Maximum total characters of the predicates of a shape.
 MOST_TEXT = 200_000
 
 
 class _Key(NamedTuple):
-    """The key of a shape. Filters that mean the same, apart from their constants, have the same `form`."""
+    """The key of a shape.
+
+    Filters that are equivalent apart from their constants have the same `form`.
+    """
 
     table: str
     form: str
@@ -41,14 +44,14 @@ class _Key(NamedTuple):
 
 
 class _ReadLogs(NamedTuple):
-    """A predicate and the columns that a query with it reads."""
+    """A predicate, and the columns that its queries read."""
 
     where: str
     columns: tuple[str, ...]
 
     @property
     def rank(self) -> bytes:
-        """A hash, by which an even sample is kept."""
+        """A hash of the predicate and columns; sampling by it keeps an even sample."""
         text = "\0".join([self.where, *self.columns])
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
@@ -65,14 +68,14 @@ class _Shape:
     has_one_read: bool = True
     joined_on: set[str] = field(default_factory=set)
     text: int = 0
-    # Predicates with a larger hash are left out, so that those that are kept are an even sample.
+    # Predicates with a larger hash are dropped, so that the remaining predicates are an even sample.
     limit: bytes = b"\xff" * 8
     applications: Counter[str] = field(default_factory=Counter)
     names: set[str] = field(default_factory=set)
 
 
 class Gathered:
-    """The shapes of the scans that were added. `not_understood` counts what was left out, by reason."""
+    """The shapes of the added scans; `not_understood`: number of scans left out, by reason."""
 
     def __init__(self) -> None:
         self.shapes: dict[_Key, _Shape] = {}
@@ -82,7 +85,7 @@ class Gathered:
         self.last: int | None = None
 
     def add(self, scan: RanScan) -> None:
-        """Add a scan."""
+        """Add a scan to its shape."""
         try:
             name = shape_of(scan.where)
         except PredicateSyntaxError:
@@ -113,7 +116,7 @@ class Gathered:
         return self.forms.get(shape, shape)
 
     def workload(self, *, since: str = "", until: str = "", problems: tuple[str, ...] = ()) -> Workload:
-        """Return all shapes, those that read most first."""
+        """Return the workload of all shapes, most bytes read first."""
         shapes = [
             QueryShape(
                 table=key.table,
@@ -137,7 +140,7 @@ class Gathered:
 
 
 def added(left: ScanTotals, right: ScanTotals) -> ScanTotals:
-    """Add totals; what one side does not say is what the other says."""
+    """Add totals; a value that is None on one side is taken from the other side."""
     return ScanTotals(
         _sum(left.files_read, right.files_read),
         _sum(left.bytes_read, right.bytes_read),

@@ -1,4 +1,4 @@
-"""A workload as JSON, and back."""
+"""Convert a workload to JSON and back."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def _shape(shape: QueryShape) -> dict[str, Any]:
 
 
 def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
-    """Return the workload of a JSON text; `source` names it in messages. Raises WrongUse for another document."""
+    """Parse a workload from JSON.
+
+    `source` names it in messages. Raises WrongUse for another document.
+    """
     try:
         raw = msgspec.json.decode(text)
         for shape in raw["shapes"]:

@@ -1,4 +1,4 @@
-"""A workload from wherever it is kept: JSON files, files of SQL, event logs, or predicates as they are."""
+"""Load a workload from JSON files, files of SQL, event logs, or predicates."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ WorkloadSource: TypeAlias = "Workload | Sequence[str] | str | os.PathLike[str]"
 def load_workload(
     source: WorkloadSource, *, table: str | None = None, latest: int | None = None
 ) -> Workload | Sequence[str]:
-    """Return a workload that `prune_assets.advise` takes.
+    """Return a workload that `prune_assets.advise` accepts.
 
     `source`: a JSON file of `prune workload`, a folder of such files, a file of SQL, or event logs of Spark. A Workload
-    or a list of predicates is returned as it is. `table`: the table of conditions in a file of SQL. `latest`: of a
-    folder with a file for each day, the last so many.
+    or a list of predicates is returned unchanged. `table`: the table of conditions in a file of SQL. `latest`: number
+    of most recent files to use from a folder with a file for each day.
 
-    Raises WrongUse for a JSON file that is no workload, and what `prune_assets.workload` raises.
+    Raises WrongUse if a JSON file is not a workload, and the errors of `prune_assets.workload`.
     """
     if not isinstance(source, str | os.PathLike):
         return source
@@ -51,7 +51,7 @@ def _of_sql(path: Path, table: str | None) -> Workload:
 
 
 def merged(workloads: Iterable[Workload]) -> Workload:
-    """Return workloads as one: runs and totals of equal shapes are added.
+    """Merge workloads: runs and totals of equal shapes are added.
 
     >>> from prune_assets.advisor.workload.declared import workload_of_predicates
     >>> days = [workload_of_predicates("lake/orders", [f"day = DATE '2024-01-{day:02}'"]) for day in (1, 2)]
@@ -77,7 +77,10 @@ def merged(workloads: Iterable[Workload]) -> Workload:
 
 
 def _scans(shape: QueryShape) -> Iterator[RanScan]:
-    """Return a scan for each predicate; runs of predicates that were not kept count with those that were."""
+    """Yield a scan for each predicate.
+
+    The runs of dropped predicates are distributed over the remaining ones.
+    """
     kept = sum(one.runs for one in shape.predicates)
     totals, scale = shape.totals, shape.runs / kept if kept else 1.0
     names, applications = shape.names or ("",), shape.applications or ("",)

@@ -1,4 +1,4 @@
-"""Why a part of a log is left out: counted by reason and shown, never guessed."""
+"""Reasons why a part of a log is left out: counted and shown, never guessed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 class Reason(str):
-    """A reason with its place, under which queries are counted; `plain`: the reason without its quotation.
+    """A reason with its location, under which queries are counted.
+
+    `plain`: the reason without its quotation.
 
     >>> found = Reason("line 3: no condition", "character 6: 'Ann'")
     >>> found, found.plain
@@ -20,16 +22,16 @@ class Reason(str):
     plain: str
 
     def __new__(cls, plain: str, quotation: str) -> Self:
-        """Return a reason; `quotation`: empty if it quotes nothing."""
+        """Return a reason; `quotation`: "" if it quotes nothing."""
         made = super().__new__(cls, f"{plain} ({quotation})" if quotation else plain)
         made.plain = plain
         return made
 
 
 class NotUnderstood(Exception):
-    """A text means nothing here, or more than one thing.
+    """A text that is unsupported or ambiguous.
 
-    `reason`: why, under which it is counted. `quotation`: a part of the query, which may hold constants.
+    `reason`: the reason under which it is counted. `quotation`: a part of the query, which may contain constants.
     """
 
     def __init__(self, reason: str, quotation: str = "") -> None:

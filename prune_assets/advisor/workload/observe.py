@@ -1,4 +1,4 @@
-"""`pr.workload`: from event logs, files of SQL and earlier workloads to query shapes."""
+"""`pr.workload`: gather query shapes from event logs, files of SQL and earlier workloads."""
 
 from __future__ import annotations
 
@@ -45,15 +45,16 @@ def workload(
     app: str | Iterable[str] | None = None,
     user: str | Iterable[str] | None = None,
 ) -> Workload:
-    """Return what queries really ran, from Spark's event logs: per table their shapes, how often, and what they read.
+    """Return the workload of real queries: their shapes per table, runs, and bytes read.
 
-    `event_logs`: logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
-    `until`: only queries that began then or later, and before that; without a zone in UTC. `table`: only this one, by
-    its path or its name in a catalog. `cursor`: a file that notes what was read; the next call with it returns what ran
-    since. `progress`: called with the bytes that were read and those there are. `app`: only applications with this name
-    or id, or one of several, with `*` for any text; `user`: only applications that these users started.
+    `event_logs`: event logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
+    `until`: only queries that began in this interval (`until` is excluded); times without a zone are in UTC. `table`:
+    only queries on this table, by its path or catalog name. `cursor`: a file that records what was read; the next call
+    with it returns only newer queries. `progress`: called with the bytes read and the total bytes. `app`: only
+    applications with this name or id, or one of several, with `*` as a wildcard; `user`: only applications that these
+    users started.
 
-    Queries that prune-assets itself ran, such as for skip reports and `optimize`, are counted in `own_queries` alone.
+    Queries of prune-assets itself, such as for skip reports and `optimize`, are counted in `own_queries` only.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -63,8 +64,8 @@ def workload(
     >>> [(shape.table, shape.shape, shape.runs) for shape in pr.workload(queries).shapes]
     [('lake.orders', 'day = ?', 10.0)]
 
-    What cannot be read is counted in `not_understood`, or a line of `problems`. Raises TableNotFound for a path that is
-    not there, WrongUse where no file is an event log, and for a file of SQL without a statement that can be used.
+    Unreadable parts are counted in `not_understood`, or reported in `problems`. Raises TableNotFound if a path does not
+    exist, WrongUse if no file is an event log, or if a file of SQL has no usable statement.
     """
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
@@ -110,7 +111,10 @@ def _patterns(names: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _is_wanted(start: ApplicationStart, apps: Sequence[str], users: Sequence[str]) -> bool:
-    """Tell whether an application is one of those, and one of those users started it; no names are any."""
+    """Return True if an application matches a name or id in `apps` and a user in `users`.
+
+    An empty list matches every application.
+    """
     by_name = any(fnmatchcase(one, app) for app in apps for one in (start.name, start.identifier or ""))
     return (by_name or not apps) and (not users or any(fnmatchcase(start.user, user) for user in users))
 
@@ -142,7 +146,7 @@ def _scans_of_logs(
 
 
 def _foreign(files: list[str]) -> Iterator[str]:
-    """Name the files that are no event logs in one line."""
+    """Yield one message that names all files that are not event logs."""
     if len(files) == 1:
         yield str(NoEventLog(files[0]))
     elif files:
@@ -150,7 +154,7 @@ def _foreign(files: list[str]) -> Iterator[str]:
 
 
 def text_of(path: str) -> str:
-    """Return the text of a file. Raises WrongUse for one that cannot be read."""
+    """Return the text of a file. Raises WrongUse if the file cannot be read."""
     try:
         return Path(local_path(path)).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -160,7 +164,7 @@ def text_of(path: str) -> str:
 
 
 def _spelled(table: str) -> str:
-    """Return a table as scans name it: names as they are, paths in their one spelling."""
+    """Return a table as scans name it: names unchanged, paths normalized."""
     if is_remote(table):
         return address(table)
     path = local_path(table)

@@ -1,19 +1,20 @@
-"""A workload as plain data: the shapes of the queries on each table, how often they ran, and what they read."""
+"""A workload as plain data: query shapes with runs and bytes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# Constants of one shape that are kept; a shape that ran with more keeps an even sample of them.
+# Maximum number of stored predicates per shape; a shape with more keeps an even sample of them.
 MOST_PREDICATES = 100
-# `columns` of a `SELECT *`; a column of that name would have back quotes.
+# `columns` of a `SELECT *`; a column with that name would be in backquotes.
 ALL_COLUMNS = ("*",)
 
 
 class RanPredicate(NamedTuple):
-    """A predicate with its constants as a WHERE in Spark SQL, empty for all rows, and how many queries had it.
+    """A predicate with its constants, as a WHERE in Spark SQL, and its number of runs.
 
+    "" selects all rows.
     `columns`: columns that these queries read; None if all queries of the shape read the same columns.
     """
 
@@ -24,9 +25,9 @@ class RanPredicate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanTotals:
-    """What the scans of a shape read together. None: the source does not say.
+    """Totals of the scans of a shape; None if unknown.
 
-    `bytes_read`: bytes of files. `rows_read`: rows that the scan returned. `rows_selected`: those that its filter kept.
+    `bytes_read`: bytes of files. `rows_read`: rows that the scan returned. `rows_selected`: rows that its filter kept.
     """
 
     files_read: int | None = None
@@ -38,11 +39,11 @@ class ScanTotals:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """Queries on one table whose predicates differ in their constants alone, whatever columns they read.
+    """Queries on one table whose predicates differ only in constants, whatever columns they read.
 
-    `table`: a path, or a name of a catalog. `shape`: the predicate with `?` for each constant. `columns`: all columns
-    that any of the queries reads, those of the predicate included; `ALL_COLUMNS` of a `SELECT *`. `runs`: queries that
-    had it, weights of a declared workload included.
+    `table`: a path or a catalog name. `shape`: the predicate with `?` for each constant. `columns`: all columns that
+    any of the queries reads, including columns of the predicate; `ALL_COLUMNS` for `SELECT *`. `runs`: number of
+    queries, weighted in a declared workload.
     """
 
     table: str
@@ -53,30 +54,30 @@ class QueryShape:
     totals: ScanTotals = ScanTotals()
     joined_on: tuple[str, ...] = ()
     applications: tuple[str, ...] = ()
-    # Of a catalog, where the table was read by name.
+    # Catalog names, if the table was read by name.
     names: tuple[str, ...] = ()
-    # Why conjuncts are left out, so that fewer rows were selected than the predicates say.
+    # Reasons why conjuncts are missing; queries then select fewer rows than the predicates do.
     left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Query shapes, and by reason how many scans could not be understood.
+    """Query shapes, and the number of scans that were not understood, by reason.
 
-    `own_queries`: how many queries prune-assets itself ran, such as for skip reports and `optimize`; no shape has them.
-    `other_applications`: how many applications `app` and `user` leave out.
+    `own_queries`: number of queries of prune-assets itself, such as for skip reports and `optimize`; the shapes do not
+    include them. `other_applications`: number of applications that `app` and `user` exclude.
     """
 
     shapes: tuple[QueryShape, ...]
     not_understood: dict[str, int] = field(default_factory=dict)
-    # First and last scan, ISO 8601 in UTC; empty where the source does not say.
+    # Times of the first and last scan, ISO 8601 in UTC; "" if unknown.
     since: str = ""
     until: str = ""
-    # A line for each source that could not be read, or not to its end.
+    # A message for each source that could not be read completely.
     problems: tuple[str, ...] = ()
     own_queries: int = 0
     other_applications: int = 0
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
-        """Return the shapes of one table, by its path or name as the workload has it."""
+        """Return the shapes of one table, given the path or name that the workload uses."""
         return tuple(shape for shape in self.shapes if shape.table == table)

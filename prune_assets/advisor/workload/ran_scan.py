@@ -1,4 +1,4 @@
-"""One scan that ran, as every source of a workload gives it."""
+"""One scan that ran, in the form that every source of a workload provides."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class RanScan(NamedTuple):
-    """A scan of a table: its predicate as SQL, what it read, and when, in milliseconds since 1970-01-01.
+    """A scan of a table: predicate as SQL, totals, and time in milliseconds since 1970-01-01.
 
-    `table`: a path, or a name where there is none. `name`: of a catalog, empty where it was read by its path.
-    `runs`: how many runs of queries this one stands for. `left_out`: why conjuncts are missing.
+    `table`: a path, or a name if the path is unknown. `name`: catalog name, "" if the table was read by path. `runs`:
+    number of query runs that this scan represents. `left_out`: reasons why conjuncts are missing.
     """
 
     table: str

@@ -1,4 +1,4 @@
-"""A workload without its constants: each is replaced by its rank, so that equal and ordered ones stay so."""
+"""Replace the constants of a workload by ranks, which preserves equality and order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ _FIRST_DAY = dt.date(2000, 1, 1)
 
 
 def redacted(workload: Workload) -> Workload:
-    """Return the workload with ranks for constants, among those of a table that are of one kind.
+    """Return the workload with each constant replaced by its rank.
 
-    Texts become `'r0001'`, numbers and dates the first ones: their number is known then, and nothing else of them.
+    Ranks are among the constants of the same kind of a table.
+    Strings become `'r0001'`, numbers and dates the first of their kind. The result reveals the number of distinct
+    constants and their order, and nothing else of them.
 
     >>> from prune_assets.advisor.workload.declared import workload_of_predicates
     >>> found = redacted(workload_of_predicates("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
@@ -70,7 +72,10 @@ def _ranked(kind: str, rank: int, count: int) -> str:
 
 
 def _value(text: str) -> Decimal:
-    """Return what numbers are sorted by; texts are by themselves."""
+    """Return the number of a constant as its sort key, 0 for other constants.
+
+    Constants that are not numbers sort by their text.
+    """
     try:
         return Decimal(text.rstrip("LlSsYyDdFfBb"))
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""When two shapes are the same: however their parts are ordered, bracketed and spelled."""
+"""Normalize shapes, so that order, brackets and spelling do not distinguish them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from prune_assets.sql.syntax.parsed import ParsedPredicate, chain_of, parse_pred
 
 
 def same_shape(shape: str) -> str:
-    """Return the text that a shape shares with all that mean the same: as people write them, and as Spark logs them.
+    """Return a normal form that equivalent shapes share.
+
+    Shapes may be written by people or logged by Spark.
 
     >>> same_shape("visit_day BETWEEN ? AND ?"), same_shape("(visit_day <= ? AND visit_day >= ?)")
     ('visit_day <= ? and visit_day >= ?', 'visit_day <= ? and visit_day >= ?')
 
-    What is no SQL, such as `INTERVAL ? DAY`, is its own form.
+    A shape that is not valid SQL, such as `INTERVAL ? DAY`, is its own normal form.
     """
     try:
         parsed = parse_predicate(shape)
@@ -58,7 +60,10 @@ def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - 
 
 
 def _as_bounds(node: SyntaxNode) -> SyntaxNode:
-    """Return BETWEEN, or NOT BETWEEN, as the two comparisons that Spark makes of it; any other node as it is."""
+    """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does.
+
+    Other nodes are returned unchanged.
+    """
     match node:
         case Between(value, low, high):
             return Conjunction(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))
@@ -69,19 +74,19 @@ def _as_bounds(node: SyntaxNode) -> SyntaxNode:
 
 
 def _joined(parsed: ParsedPredicate, node: SyntaxNode, connective: type[Binary], word: str) -> str:
-    """Return the parts of a chain, sorted."""
+    """Return the operands of a chain, sorted and joined."""
     chain = [part for one in chain_of(node, connective) for part in chain_of(_as_bounds(one), connective)]
     forms = ((_form(parsed, one), isinstance(one, Conjunction | Disjunction)) for one in chain)
     return word.join(sorted(f"({form})" if is_chain else form for form, is_chain in forms))
 
 
 def _compared(parsed: ParsedPredicate, left: SyntaxNode, sign: str, right: SyntaxNode) -> str:
-    """Return a comparison with its constant at the right."""
+    """Return a comparison with its constant on the right."""
     first, second = _text(parsed, left), _text(parsed, right)
     return f"{second} {MIRRORED.get(sign, sign)} {first}" if first == "?" else f"{first} {sign} {second}"
 
 
 def _text(parsed: ParsedPredicate, node: SyntaxNode) -> str:
-    """Return the source of a node, its words in small letters and one space apart, without needless quotes."""
+    """Return the source of a node with case folded, single spaces, and without backquotes."""
     tokens = tokenize(parsed.text(node, brackets=False))
     return " ".join(token.text.strip("`") for token in tokens).casefold()

@@ -1,4 +1,4 @@
-"""A SELECT from one table: what it reads of the table, as a scan."""
+"""Parse a SELECT from one table as a scan of the table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 _NAMES = {TokenKind.WORD, TokenKind.QUOTED}
-# What may follow a WHERE, by the names that sqlglot has for it.
+# Clauses that may follow a WHERE, by sqlglot's names.
 _AFTER_WHERE = ("group", "having", "windows", "qualify", "order", "sort", "cluster", "distribute", "limit", "offset")
 _WORDS = {"windows": "WINDOW"}
 _FORMATS = {"parquet", "delta", "iceberg"}
@@ -30,7 +30,10 @@ _ONE_TABLE = "write a SELECT from each table"
 
 
 class Select(NamedTuple):
-    """A SELECT from one table. `where`: empty for all rows; `left_out`: why conjuncts are missing."""
+    """A SELECT from one table.
+
+    `where`: "" for all rows; `left_out`: reasons why conjuncts are missing.
+    """
 
     table: str
     where: str
@@ -39,7 +42,7 @@ class Select(NamedTuple):
 
 
 def parse_select(sql: str) -> Select:
-    """Return what a SELECT reads, its names without the table's or the alias before them. Raises NotUnderstood.
+    """Return the table, condition and columns of a SELECT, without qualifiers. Raises NotUnderstood.
 
     >>> parse_select("SELECT t.plate, t.address.city FROM tickets t WHERE t.zone = 3")
     Select(table='tickets', where='zone = 3', columns=('address.city', 'plate', 'zone'), left_out=())
@@ -57,7 +60,9 @@ def parse_select(sql: str) -> Select:
 
 
 def _table_name(names: Path) -> str:
-    """Return a table as event logs name it: of a path in backquotes after its format the path.
+    """Return a table as event logs name it.
+
+    If the name is a format and a path in backquotes, the result is the path.
 
     >>> _table_name(("parquet", "/lake/orders")), _table_name(("sales", "orders"))
     ('/lake/orders', 'sales.orders')
@@ -75,7 +80,7 @@ def _select(tree: exp.Expr) -> exp.Select:
 
 
 def _table(tree: exp.Select) -> exp.Table:
-    """Return the one table that a SELECT reads; raises NotUnderstood."""
+    """Return the only table that a SELECT reads; raises NotUnderstood."""
     if any(isinstance(value, exp.With) for value in tree.args.values()):
         raise NotUnderstood(f"a WITH; {_ONE_TABLE}")
     source = next((value.this for value in tree.args.values() if isinstance(value, exp.From)), None)
@@ -97,7 +102,10 @@ def _names(node: exp.Table | exp.Column) -> Path:
 
 
 def _qualifiers(table: exp.Table) -> list[Path]:
-    """Return what may stand before a column, the longest first; an alias hides the name of the table."""
+    """Return the possible qualifiers of a column, longest first.
+
+    An alias hides the name of the table.
+    """
     if table.alias:
         return [(table.alias.lower(),)]
     names = tuple(name.lower() for name in _names(table))
@@ -105,13 +113,19 @@ def _qualifiers(table: exp.Table) -> list[Path]:
 
 
 def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
-    """Return how many names before a column are its table's, as in Spark also where a struct has that name."""
+    """Return the number of names that qualify a column.
+
+    The table wins over a struct of that name, as in Spark.
+    """
     small = tuple(name.lower() for name in path)
     return next((len(one) for one in qualifiers if len(small) > len(one) and small[: len(one)] == one), 0)
 
 
 def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
-    """Return the columns of all clauses, without those of subqueries and the aliases that the SELECT defines."""
+    """Return the columns of all clauses of a SELECT.
+
+    Columns of subqueries and aliases that the SELECT defines are omitted.
+    """
     aliases = {one.alias.lower() for one in tree.expressions if isinstance(one, exp.Alias)}
     found: set[Path] = set()
     for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query)):
@@ -131,7 +145,7 @@ def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _path(column: exp.Column) -> Path:
-    """Return all names of a column; sqlglot takes the first four, and fields behind these as dots."""
+    """Return all names of a column; sqlglot represents names after the fourth as dots."""
     path: Path = _names(column)
     node: exp.Expr = column
     while isinstance(node.parent, exp.Dot) and node.parent.this is node:
@@ -149,7 +163,7 @@ def _clause(node: exp.Expr, tree: exp.Select) -> str:
 
 
 def _where(sql: str, tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
-    """Return the condition without qualifiers, and without conjuncts that have a subquery."""
+    """Return the condition without qualifiers and subquery conjuncts, and the reasons for omissions."""
     if tree.args.get("where") is None:
         return "", ()
     tokens = tokenize(sql)
@@ -162,7 +176,7 @@ def _where(sql: str, tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str,
 
 
 def without_subqueries(where: str) -> tuple[str, tuple[str, ...]]:
-    """Return a condition without the conjuncts that have a subquery, and why they are left out.
+    """Return a condition without conjuncts that contain a subquery, and why these are left out.
 
     >>> without_subqueries("id IN (SELECT id FROM gone) AND day = 7")
     ('day = 7', ('a subquery',))
@@ -177,7 +191,7 @@ def without_subqueries(where: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _words_outside(tokens: Sequence[Token]) -> list[str]:
-    """Return the words of tokens outside of brackets, and an empty text for each other token."""
+    """Return the upper-case tokens outside of brackets, and "" for each token inside."""
     words, depth = [], 0
     for token in tokens:
         depth -= token.text == ")"
@@ -187,7 +201,7 @@ def _words_outside(tokens: Sequence[Token]) -> list[str]:
 
 
 def on_one_line(tokens: Sequence[Token], qualifiers: Sequence[Path] = ()) -> str:
-    r"""Return a condition as it is written, but on one line and without qualifiers.
+    r"""Return a condition in its original spelling, but on one line and without qualifiers.
 
     >>> on_one_line(tokenize("t.zone  IN (\n  1, 2\n)"), [("t",)])
     'zone IN (1, 2)'
@@ -204,7 +218,10 @@ def on_one_line(tokens: Sequence[Token], qualifiers: Sequence[Path] = ()) -> str
 
 
 def _qualifier_at(tokens: Sequence[Token], start: int, qualifiers: Sequence[Path]) -> range:
-    """Return which tokens from one on are the table's names and the dots behind them."""
+    """Return the token indexes of a qualifier at `start`, including its dots.
+
+    Empty without a qualifier.
+    """
     if start and tokens[start - 1].text == ".":
         return range(0)
     path: list[str] = []

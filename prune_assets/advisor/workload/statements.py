@@ -1,4 +1,7 @@
-"""A file of SQL cut into statements and conditions: one a line, or a statement over several lines that `;` ends."""
+"""Split a file of SQL into statements and conditions.
+
+A line holds one of them, unless a `;` ends a statement over several lines.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _WEIGHT = re.compile(r"--\s*weight(?:\s*[:=]\s*|\s+)([0-9]+(?:\.[0-9]+)?)\s*$", re.IGNORECASE)
-# A string ends with its line: an open quote costs that line alone, not all up to the next quote.
+# A string ends with its line: an open quote spoils only that line, not everything up to the next quote.
 _STRING = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`"""
 _QUOTED = re.compile(rf"{_STRING}|(--[^\n]*|/\*.*?\*/)", re.DOTALL)
 _SET_OPERATORS = {"UNION", "EXCEPT", "INTERSECT", "MINUS"}
-# No condition begins with these, so such a line belongs to the one before.
+# A condition never begins with these words, so such a line continues the previous one.
 _CONTINUES = (
     _SET_OPERATORS
     | {"FROM", "WHERE", "AND", "OR", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE"}
@@ -24,7 +27,7 @@ _CONTINUES = (
 
 
 class Statement(NamedTuple):
-    """A statement or a condition: the line where it begins, its text without comments, and how often it runs."""
+    """A statement or condition: its first line, its text without comments, and its number of runs."""
 
     line: int
     sql: str
@@ -33,7 +36,10 @@ class Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _StatementLine:
-    """A line, or the part of one up to a `;`. `opened`: how many more brackets it opens than it closes."""
+    """A line, or the part of one up to a `;`.
+
+    `opened`: number of opening minus closing brackets.
+    """
 
     number: int
     sql: str
@@ -44,7 +50,7 @@ class _StatementLine:
 
 
 def statements_of(text: str) -> Iterator[Statement]:
-    r"""Return the statements and conditions of a file, with the weights that its comments give.
+    r"""Yield the statements and conditions of a file, with the weights in its comments.
 
     >>> for one in statements_of("id = 7  -- weight: 10\nSELECT id\nFROM orders\nWHERE day = 'x;y';"):
     ...     one.line, one.sql, one.runs
@@ -84,7 +90,10 @@ def _line(number: int, sql: str, signs: str) -> _StatementLine:
 
 
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
-    """Return what stands up to a `;`: the statement that it ends, and before that one a line."""
+    """Yield the statements up to a `;`.
+
+    The last one may span lines; before it each line is a statement.
+    """
     start = _start_of_last(lines)
     some: list[_StatementLine] = []
     for index, line in enumerate(lines):
@@ -96,7 +105,10 @@ def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
 
 
 def _start_of_last(lines: Sequence[_StatementLine]) -> int:
-    """Return the first line of the statement that ends in the last line; the last line if the statement is one line."""
+    """Return the first line of the statement that ends in the last line.
+
+    The last line if the statement is one line.
+    """
     last = len(lines) - 1
     with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
     opened = 0
@@ -106,14 +118,14 @@ def _start_of_last(lines: Sequence[_StatementLine]) -> int:
         if line.weight is not None and index < last:
             break
         if line.words[:1] == ["SELECT"] and opened >= 0 and not _is_open(before):
-            # Behind the last `;`, a line with a FROM is whole.
+            # After the last `;`, a line with a FROM is complete.
             is_whole = not lines[last].is_ended and "FROM" in line.words
             return min(with_, last if is_whole else index)
     return with_
 
 
 def _opens_with(line: _StatementLine) -> bool:
-    """Tell whether a WITH begins that goes on in the next line."""
+    """Return True if a line begins a WITH that continues in the next line."""
     return line.words[:1] == ["WITH"] and (line.opened > 0 or line.words.count("SELECT") < 2)
 
 
@@ -122,7 +134,7 @@ def _continues(before: _StatementLine, line: _StatementLine) -> bool:
 
 
 def _is_open(words: Sequence[str]) -> bool:
-    """Tell whether a line ends with a set operator, such as UNION ALL."""
+    """Return True if a line ends with a set operator, such as UNION ALL."""
     return not _SET_OPERATORS.isdisjoint(words[-2:])
 
 

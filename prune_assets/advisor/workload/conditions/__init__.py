@@ -1,1 +1,4 @@
-"""Conditions as Spark's plans print them, with unquoted constants, back into SQL; what is ambiguous is refused."""
+"""Translate conditions of Spark's plans, with unquoted constants, back into SQL.
+
+Ambiguous text is refused.
+"""

@@ -1,12 +1,12 @@
-"""Functions of conditions that are written back: what they return, and the types of their arguments."""
+"""Functions that may be written as SQL, with the types of their results and arguments."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# A type like that of another operand.
+# The same type as the first argument whose type is known.
 SAME = "same"
-# A decimal of a decimal, `bigint` of any other number.
+# A decimal type for a decimal argument, `bigint` for any other number.
 WHOLE_OF = "whole"
 
 
@@ -20,7 +20,7 @@ class KnownFunction(NamedTuple):
 
 _DATE_FIELDS = ("year", "quarter", "month", "day", "dayofmonth", "dayofweek", "weekday", "weekofyear", "dayofyear")
 
-# By the name that a plan prints. Time fields depend on the session time zone, so they are not here.
+# Keyed by the name that a plan prints. Functions of the time of day depend on the session time zone and are omitted.
 FUNCTIONS = {
     **{name: KnownFunction(name, "int", ("date",)) for name in _DATE_FIELDS},
     **{name: KnownFunction(name, "string", ("string",)) for name in ("upper", "lower", "reverse", "initcap")},

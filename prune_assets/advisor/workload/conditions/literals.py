@@ -1,4 +1,4 @@
-"""A constant as Spark prints it, as a literal of SQL: the type of its column says which."""
+"""Convert constants that Spark prints to SQL literals of the column's type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(rf"{_DATE.pattern} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?")
 _BYTES = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2}):?([0-9]{2})?")
-# Texts that could be a part of the condition, or of its list, rather than of a constant.
+# Strings that could be a part of the condition, or of its list, rather than of a constant.
 _SUSPECT = re.compile(
     r"[\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
 )
@@ -30,22 +30,23 @@ _AMBIGUOUS = "ambiguous text"
 
 
 def is_string(kind: str | None) -> bool:
-    """Tell whether a type is that of texts, of fixed length and with a collation included."""
+    """Return True for a string type, including CHAR, VARCHAR and strings with a collation."""
     return kind is not None and kind.startswith(("string", "char(", "varchar("))
 
 
 def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
-    r"""Return a constant as SQL; `kind`: its type as Spark names it. None if unknown.
+    r"""Return a constant as a SQL literal.
 
-    `exact`: the plan proves that the text is one constant.
+    `kind`: Spark's name of its type, None if unknown.
+    `exact`: True if the plan proves that the text is one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
     ("'O\\'Brien'", "DATE '2024-01-05'", '1.50')
     >>> literal("2024-07-01 12:00:00", "timestamp", "Europe/Berlin")
     "TIMESTAMP '2024-07-01 10:00:00Z'"
 
-    A string means the same as every other type that it may be compared with, so it is used where the type is unknown.
-    Raises NotUnderstood for what fits no literal of the type, or could be more than a constant.
+    If the type is unknown, the constant is written as a string, because a string compares like a literal of the other
+    type. Raises NotUnderstood if the text is not a literal of the type, or could be more than one constant.
     """
     if kind is None or is_string(kind):
         return _string(text, is_known=kind is not None, exact=exact)
@@ -66,7 +67,10 @@ def _string(text: str, *, is_known: bool, exact: bool) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    """Return True for a text whose brackets are in pairs, so that the brackets of its condition are too."""
+    """Return True if the brackets in `text` are balanced.
+
+    Balanced brackets do not affect the brackets around the constant.
+    """
     depth = 0
     for bracket in re.findall(r"[()]", text):
         depth += 1 if bracket == "(" else -1
@@ -99,7 +103,10 @@ def _of_type(text: str, kind: str, zone: str | None) -> str | None:
 
 
 def _timestamp(text: str, zone: str | None) -> str:
-    """Write a local time of the session in UTC; in the hour that a change of clocks repeats it means two instants."""
+    """Convert a local time of the session to a literal in UTC.
+
+    Raises NotUnderstood for times that a clock change repeats.
+    """
     rules = None if zone is None else _rules(zone)
     if rules is None:
         raise NotUnderstood("the session time zone is unknown")
@@ -127,15 +134,15 @@ def _rules(zone: str) -> dt.tzinfo | None:
 
 
 def literals(text: str, separator: str, kind: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
-    """Return the constants of a list.
+    """Return the constants of a printed list.
 
-    Of strings one that has the separator and a blank or an end beside it is refused. One with a comma inside of a word,
-    in a list of at most ten, cannot be told from two.
+    Refuses a list of strings if a string contains the separator next to a blank or at an end. In a list of at most ten
+    strings, a string with a comma inside a word cannot be distinguished from two strings.
     """
     parts = text.split(separator)
     if kind is None or is_string(kind):
         loose = any(part != part.strip() or part in {"", "null"} for part in parts)
-        # A list of more than ten is sorted by what is printed.
+        # Spark sorts a list of more than ten constants by their printed text.
         if loose or len({*parts}) < len(parts) or (separator == ", " and not _is_sorted(parts)):
             raise NotUnderstood(_AMBIGUOUS)
     return [literal(part, kind, zone, exact=exact) for part in parts]

@@ -1,8 +1,8 @@
-"""The printed form of a condition as a tree.
+"""Parse a printed condition into a tree.
 
-Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a
-group has one operator outside of further brackets. What comes after it is a constant where it is nothing else. One
-with brackets or connectives in it could be a part of the condition, and is refused (`literals.py`).
+Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a group
+has exactly one operator outside of further brackets. Text that is not a column, operator or call is a constant. A
+constant that contains brackets or connectives could be a part of the condition, and is refused (`literals.py`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ def parse_condition(
     types: Mapping[tuple[str, ...], str] | None = None,
     texts: Sequence[str] = (),
 ) -> SyntaxNode:
-    """Return the tree of a condition; `attributes`: the name of each column of the scan by its text, such as `id#4L`.
+    """Return the tree of a condition.
 
-    `types`: types of columns and of fields, by path. `texts`: the texts of placeholders (`pushed_texts.py`).
+    `attributes`: column name by printed attribute, such as `id#4L`.
+    `types`: types of columns and fields, by path. `texts`: the strings that placeholders replace (`pushed_texts.py`).
 
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
     Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
@@ -55,7 +56,10 @@ def parse_condition(
 
 
 class _ConditionParser:
-    """A text with the place of the closing bracket for each opening one; parts of it are from `start` to `end`."""
+    """A parser of one condition, with the closing bracket of each opening bracket.
+
+    Each node is parsed from `start` to `end` of the text.
+    """
 
     def __init__(
         self,
@@ -113,7 +117,10 @@ class _ConditionParser:
         return node
 
     def _list_or_like(self, start: int, end: int, depth: int) -> SyntaxNode | None:
-        """Read `x IN (a,b)`, `x INSET a, b` and `x LIKE a`, where x is a column or an expression, never a constant."""
+        """Parse `x IN (a,b)`, `x INSET a, b` and `x LIKE a`.
+
+        `x` is a column or an expression, never a constant.
+        """
         found = self._find(_LIST, start, end)
         if found is None:
             return None
@@ -154,7 +161,10 @@ class _ConditionParser:
             yield self.parse(start, end, depth + 1)
 
     def _find(self, wanted: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
-        """Find the first match outside of brackets; `wanted` matches an opening bracket too, which is jumped over."""
+        """Return the first match outside of brackets.
+
+        `wanted` also matches an opening bracket; the search then continues after the closing one.
+        """
         while (found := wanted.search(self.text, start, end)) is not None and found[0] == "(":
             start = self.closing.get(found.start(), end) + 1
         return found

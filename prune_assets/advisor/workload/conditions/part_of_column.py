@@ -1,4 +1,4 @@
-"""A field of a struct, or an element of a map or an array, as conditions print it: `s#4.a`, `m#5[k]`, `a#6[0].b`."""
+"""Parse fields and elements of columns as conditions print them: `s#4.a`, `m#5[k]`, `a#6[0].b`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _MAP, _ARRAY, _STRUCT = "map<", "array<", "struct<"
 
 
 def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column | PrintedElement | None:
-    """Return the part of a column that follows its name; None if the types do not have it.
+    """Return the field or element that `rest` selects in a column.
+
+    None if the types do not contain it.
 
     >>> types = {("s", "a-b"): "int", ("m",): "map<string,int>"}
     >>> part_of_column("s", ".a-b", types), part_of_column("m", "[k]", types)
@@ -35,7 +37,7 @@ def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column 
         if rest.startswith(printed) and rest[len(printed) :].startswith((".", "[")) and kind.startswith((_MAP, _ARRAY)):
             return _element(path, kind, rest[len(printed) :])
     fields = rest[1:].split(".")
-    # The types of a shortened schema.
+    # Spark shortened the schema, so the field may be missing from `types`.
     return Column((column, *fields)) if rest[0] == "." and all(field.isidentifier() for field in fields) else None
 
 
@@ -51,7 +53,7 @@ def _element(path: Path, kind: str, rest: str) -> PrintedElement | None:
 
 
 def _step(kind: str, rest: str) -> tuple[str, str, str] | None:
-    """Return one step into a value as SQL, the type of the result, and the rest of the text."""
+    """Return one step into a value as SQL, its type, and the remaining text."""
     if rest[0] == "." and kind.startswith((_STRUCT, _ARRAY + _STRUCT)):
         return _field(kind, rest)
     key, bracket, after = rest[1:].partition("]")

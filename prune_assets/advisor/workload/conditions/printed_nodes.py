@@ -1,6 +1,6 @@
-"""Nodes for the parts of a printed condition that SQL does not have: constants without quotes, and elements.
+"""Nodes of a printed condition that SQL does not have: constants without quotes, and elements.
 
-All other parts are nodes of `sql/syntax/nodes.py`. A function keeps the case in which Spark prints it; the type of a
+All other nodes are in `sql/syntax/nodes.py`. Function names keep the case in which Spark prints them; the type of a
 cast is a `PrintedConstant`.
 """
 
@@ -13,7 +13,7 @@ from prune_assets.sql.syntax.nodes import SyntaxNode, Unary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintedElement(SyntaxNode):
-    """An element of a map or an array in a column, as SQL, with its type."""
+    """An element of a map or array column, as SQL, with its type."""
 
     path: tuple[str, ...]
     sql: str
@@ -22,7 +22,10 @@ class PrintedElement(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintedConstant(SyntaxNode):
-    """A constant without its quotes and type; `exact`: the plan proves that the text is a single constant."""
+    """A constant without quotes and type.
+
+    `exact`: True if the plan proves that the text is a single constant.
+    """
 
     text: str
     exact: bool = False

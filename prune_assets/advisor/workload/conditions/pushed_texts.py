@@ -1,7 +1,7 @@
-"""Texts of a condition that the filters pushed down repeat in another notation, so that brackets in them mean nothing.
+"""Replace strings of a condition that pushed filters repeat by placeholders.
 
-`(user#2 = Smith (Jr))` may be a text or a call. `EqualTo(user,Smith (Jr))` says where the text ends. Such a text is
-replaced by a placeholder before the condition is parsed.
+`(user#2 = Smith (Jr))` may contain a string or a call. The pushed filter `EqualTo(user,Smith (Jr))` shows where the
+string ends. A placeholder replaces such a string before the condition is parsed, so that its brackets have no meaning.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from prune_assets.advisor.workload.conditions.read_schema import split_outside
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# The form in which a condition prints each pushed filter.
+# How a condition prints each pushed filter.
 PRINTED = {
     "EqualTo": "({column} = {text})",
     "EqualNullSafe": "({column} <=> {text})",
@@ -27,25 +27,25 @@ PRINTED = {
     "StringContains": "Contains({column}, {text})",
     "In": "{column} IN ({text})",
 }
-# A list of more than ten constants, sorted.
+# A sorted list of more than ten constants.
 _LONG_LIST = "{column} INSET {text}"
 _CONNECTIVES = frozenset({"And", "Or", "Not"})
 _TESTS = frozenset({"IsNull", "IsNotNull"})
 _NAMES = "|".join([*PRINTED, *_CONNECTIVES, *_TESTS])
 _NEXT = re.compile(rf"(?<=\)), (?=(?:{_NAMES})\()")
 _CALL = re.compile(rf"({_NAMES})\((.*)\)", re.DOTALL)
-# Other texts are read without help.
+# Strings without these characters are parsed without placeholders.
 _SPECIAL = re.compile(r"[()\x00-\x1f]|#[0-9]|, | (?:AND|OR|IN|INSET|LIKE) |^NOT |\.\.\. [0-9]+ more")
 _SIBLING = re.compile(rf"(?<=\)),(?=(?:{_NAMES})\()")
 _MOST_NESTED = 200
-# Operands of an AND or OR whose texts have brackets without a pair.
+# Maximum number of possible splits tried for an AND or OR with unbalanced brackets in its strings.
 _MOST_OPERANDS = 12
 _START, _END = "\ue000", "\ue001"
 _PLACEHOLDER = re.compile(f"{_START}([0-9]+){_END}")
 
 
 class PushedFilter(NamedTuple):
-    """A comparison that was pushed down; `column` as a dotted name without quotes."""
+    """A comparison that was pushed down; `column`: a dotted name without quotes."""
 
     name: str
     column: str
@@ -53,7 +53,7 @@ class PushedFilter(NamedTuple):
 
 
 def pushed_filters_of(pushed: str | None) -> list[PushedFilter]:
-    """Return the comparisons of a list of pushed filters, and those in its ANDs, ORs and NOTs.
+    """Return the comparisons in a list of pushed filters, including those inside AND, OR and NOT.
 
     >>> pushed_filters_of("[IsNotNull(user), Or(EqualTo(user,Smith (Jr)),EqualTo(k,3))]")[1:]
     [PushedFilter(name='EqualTo', column='user', text='Smith (Jr)'), PushedFilter(name='EqualTo', column='k', text='3')]
@@ -64,7 +64,7 @@ def pushed_filters_of(pushed: str | None) -> list[PushedFilter]:
 
 
 def _leaves(part: str, depth: int) -> list[PushedFilter]:
-    """Return the comparisons of a filter; none if its text contradicts itself."""
+    """Return the comparisons of a filter; empty if its text is ambiguous."""
     found = _CALL.fullmatch(part)
     if found is None or depth > _MOST_NESTED:
         return []
@@ -84,7 +84,7 @@ def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
     if len(parts) == 2 and all(map(_CALL.fullmatch, parts)):
         return [leaf for part in parts for leaf in _leaves(part, depth)]
     places = [*_SIBLING.finditer(inner)]
-    # A text has a bracket without its pair: both operands must be filters.
+    # A string has an unbalanced bracket; a split counts only if both operands are filters.
     for place in places if len(places) < _MOST_OPERANDS else []:
         left, right = _leaves(inner[: place.start()], depth), _leaves(inner[place.end() :], depth)
         if left and right:
@@ -93,7 +93,7 @@ def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
 
 
 def hide_texts(condition: str, pushed: list[PushedFilter], attributes: Mapping[str, str], texts: list[str]) -> str:
-    """Return a condition with placeholders for the texts that were pushed down, which are added to `texts`.
+    """Return a condition with placeholders for its pushed strings, which are appended to `texts`.
 
     >>> texts = []
     >>> hide_texts("(user#2 = a (b))", [PushedFilter("EqualTo", "user", "a (b)")], {"user#2": "user"}, texts), texts
@@ -132,6 +132,6 @@ def _attributes_of(column: str, attributes: Mapping[str, str]) -> Iterator[str]:
 
 
 def hidden_text(text: str, texts: Sequence[str]) -> str | None:
-    """Return the text of a placeholder; None for another text."""
+    """Return the string that a placeholder replaces; None if `text` is not a placeholder."""
     found = _PLACEHOLDER.fullmatch(text)
     return None if found is None or int(found[1]) >= len(texts) else texts[int(found[1])]

@@ -1,4 +1,4 @@
-"""The columns of a `ReadSchema`, such as `struct<id:bigint,s:struct<a:int>>`, with their types."""
+"""Parse the columns of a `ReadSchema`, such as `struct<id:bigint,s:struct<a:int>>`, with their types."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _STRUCT = "struct<"
 
 
 def leaf_types(schema: str) -> dict[tuple[str, ...], str]:
-    """Return the type of each column and of each field of structs, by path.
+    """Return the types of columns and struct fields, by path.
 
     >>> leaf_types("struct<id:bigint,s:struct<a:int,b:array<string>>>")
     {('id',): 'bigint', ('s', 'a'): 'int', ('s', 'b'): 'array<string>'}
 
-    Of a list that Spark has shortened, as it does after 25 columns, those that it names. Raises NotUnderstood.
+    Spark shortens the list after 25 columns; then only the printed columns are returned. Raises NotUnderstood.
     """
     return dict(_leaves(schema, ()))
 
@@ -33,7 +33,7 @@ def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...],
 
 
 def fields_of(kind: str) -> Iterator[tuple[str, str]]:
-    """Return the fields of a struct with their types. Raises NotUnderstood.
+    """Yield the fields of a struct with their types. Raises NotUnderstood.
 
     >>> list(fields_of("struct<a-b:int,c:array<string>>"))
     [('a-b', 'int'), ('c', 'array<string>')]
@@ -47,7 +47,7 @@ def fields_of(kind: str) -> Iterator[tuple[str, str]]:
 
 
 def split_outside(text: str, separator: str, *, opening: str = "(", closing: str = ")") -> list[str]:
-    """Split where no bracket is open.
+    """Split `text` at separators outside of brackets.
 
     >>> split_outside("(k#1 > 3), isnotnull(k#1)", ", ")
     ['(k#1 > 3)', 'isnotnull(k#1)']

@@ -1,4 +1,4 @@
-"""The filter of a scan as conjuncts of SQL, from all that its plan says of it."""
+"""Convert the filters that a plan prints for a scan to conjuncts in SQL."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#
 _FIRST = r"(?:^|(?<=\()|(?<= AND )|(?<= OR )|(?<=NOT ))"
 _OPERAND = re.compile(_FIRST + r"(([A-Za-z_]\w*)#[0-9]+L?)(?=[ ,)]|$)")
 _SHORTENED = re.compile(r"\.\.\. ?[0-9]+ more fields")
-# Columns of `_metadata`, which no file has.
+# Columns of `_metadata`, which are not stored in files.
 _OF_FILES = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time")
 _ROW_INDEX = ("_tmp_metadata_row_index",)
 _PUSHED = {
@@ -45,7 +45,11 @@ _PUSHED = {
 
 @dataclass(frozen=True, slots=True)
 class ScanFilter:
-    """Conjuncts as SQL, sorted; the columns that are read, and those that joins compare; why parts are left out."""
+    """The filter of a scan: sorted conjuncts in SQL.
+
+    `columns`: columns that the scan reads. `joined_on`: columns that joins compare. `not_understood`: reasons why parts
+    are left out.
+    """
 
     conjuncts: tuple[str, ...]
     columns: tuple[str, ...]
@@ -54,7 +58,7 @@ class ScanFilter:
 
     @property
     def where(self) -> str:
-        """The predicate; empty where all rows are selected."""
+        """The predicate; "" if the scan selects all rows."""
         return " AND ".join(self.conjuncts)
 
 
@@ -70,11 +74,12 @@ def scan_filter(
     joined_on: frozenset[str] = frozenset(),
     zone: str | None = None,
 ) -> ScanFilter:
-    """Return the filter of a scan, with less conjuncts than it has where some are not understood.
+    """Return the filter of a scan.
 
-    All but `zone` as the plan prints it; `joined_on`: attributes of the scan. `applied_filters`: a list of conditions
-    that the scan applies. `direct_conditions`: those of `conditions` whose columns are all columns of the scan, which
-    tell the columns that a shortened `output` does not name. Raises NotUnderstood.
+    Conjuncts that are not understood are left out, with their reasons.
+    All arguments except `zone` are printed parts of the plan. `joined_on`: attributes of the scan. `applied_filters`: a
+    list of conditions that the scan applies. `direct_conditions`: the `conditions` that only use columns of the scan;
+    they provide the columns that a shortened `output` omits. Raises NotUnderstood.
 
     >>> found = scan_filter(
     ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
@@ -82,7 +87,7 @@ def scan_filter(
     >>> found.where, found.columns
     ("user = 'New York'", ('id', 'user'))
     """
-    # A source of Spark's second kind leaves columns of partitions out of its output.
+    # A DataSource V2 scan omits partition columns from its output.
     attributes = {**dict(_PARTITION.findall(partition_filters or "")), **dict(_attributes(output))}
     pushed = pushed_filters_of(pushed_filters)
     if _SHORTENED.search(output):
@@ -108,7 +113,10 @@ def scan_filter(
 
 
 class _Made:
-    """What is understood so far: conjuncts with their columns, and tests for NULL, which others often imply."""
+    """The conjuncts of a scan that are understood, with their columns.
+
+    NOT NULL tests are separate, because other conjuncts often imply them.
+    """
 
     def __init__(self, writer: SqlWriter, joined: set[Path], leaves: set[Path]) -> None:
         self.writer = writer
@@ -143,7 +151,10 @@ class _Made:
         self.not_null += not_null
 
     def without_implied(self) -> Iterator[str]:
-        """Return all but tests for NULL that Spark adds: of columns of other conjuncts, and of what joins compare."""
+        """Yield all conjuncts, without implied NOT NULL tests.
+
+        Spark adds such tests for columns of other conjuncts and of joins.
+        """
         tested = {path for _, columns in self.conjuncts for path in columns}
         yield from (sql for sql, _ in self.conjuncts)
         for sql, path in self.not_null:
@@ -158,27 +169,33 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
-    """Return the columns of conditions that a shortened list leaves out: those pushed down, and other operands."""
+    """Yield the columns that conditions use and a shortened output omits.
+
+    These are pushed columns and other operands.
+    """
     found: dict[str, set[str]] = {}
     for text in printed:
         for attribute, name in _OPERAND.findall(text):
             found.setdefault(name, set()).add(attribute)
         for name in pushed:
             found.setdefault(name, set()).update(re.findall(rf"{_FIRST}({re.escape(name)}#[0-9]+L?)\b", text))
-    # A text that looks like a column would be the second of its name.
+    # A constant may look like an attribute; then the name has two attributes and is skipped.
     yield from ((attribute, name) for name, texts in found.items() if len(texts) == 1 for attribute in texts)
 
 
 def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
-    """Return the conditions of a list; parts without a column belong to the constants of the one before them."""
+    """Return the conditions of a list.
+
+    An entry without a column continues the constants of the previous entry.
+    """
     if text is None:
         return []
-    # A text with a line break may have broken off.
+    # A list that contains a line break may be cut off.
     if not (text.startswith("[") and text.endswith("]")):
         return [OpaqueNode("ambiguous text")]
     parts: list[str] = []
     for part in split_outside(text[1:-1], ", "):
-        # Nothing was left of a filter made at run time.
+        # A filter made at run time that excludes nothing.
         if part == "dynamicpruningexpression(true)":
             continue
         if parts and not any(name in part for name in attributes) and not part.startswith("dynamicpruning"):
@@ -189,7 +206,10 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
 
 
 def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
-    """Tell whether what Spark pushed down for a column, in another notation, does not have the text as it was read."""
+    """Return True if the filters that Spark pushed down contradict a parsed string.
+
+    A pushed filter of the same column and operator must contain the string.
+    """
     for path, operator, text in texts:
         start = f"{_PUSHED.get(operator)}({'.'.join(path)},"
         if start in pushed and not any(f"{start}{text}){end}" in pushed for end in (", ", "]", ")", ",")):

@@ -1,4 +1,4 @@
-"""A parsed condition as SQL, its constants in the types of what they are compared with."""
+"""Write a parsed condition as SQL, with constants in the types that they are compared with."""
 
 from __future__ import annotations
 
@@ -39,15 +39,16 @@ _SUBQUERY = re.compile(r"(?:ReusedSubquery )?(?:(?:Reused)?Subquery )?(?:scalar-
 _ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
-# A format of dates alone: what it prints does not depend on the time zone that Spark passes through.
+# A date format without time fields: its result does not depend on the time zone that Spark casts through.
 _DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 
 @dataclass(slots=True)
 class SqlWriter:
-    """Write nodes as SQL; collect the columns that occur, and the texts that are compared with one.
+    """A writer of nodes as SQL.
 
-    `types`: of columns by path; `zone`: of the session, None where it is unknown.
+    It collects the columns, and the strings that are compared with a column.
+    `types`: column types by path; `zone`: session time zone, None if unknown.
     """
 
     types: Mapping[Path, str]
@@ -118,7 +119,10 @@ class SqlWriter:
         return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
 
     def _refuse_texts(self, *nodes: SyntaxNode) -> None:
-        """Refuse what is read as an expression where a text may be: `(user#2 = name#3)` has perhaps the text name#3."""
+        """Raise NotUnderstood if an expression could also be a string.
+
+        For example `name#3` may be a string in `(user#2 = name#3)`.
+        """
         if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
             raise NotUnderstood(_AMBIGUOUS)
 
@@ -152,7 +156,10 @@ class SqlWriter:
         return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
 
     def _without_options(self, node: Call) -> Call:
-        """Return a call without what Spark prints and SQL does not write: trim(s#1, None), the time zone of a date."""
+        """Return a call without printed arguments that SQL omits.
+
+        Examples are trim(s#1, None) and the time zone of date_format.
+        """
         match node:
             case Call("trim" | "ltrim" | "rtrim", (text, PrintedConstant("None"))):
                 return Call(node.name, (text,))
@@ -175,7 +182,7 @@ class SqlWriter:
         return f"cast({self.write(operand)} AS {to.text})"
 
     def type_of(self, node: SyntaxNode) -> str | None:  # noqa: PLR0911 - one for each kind of node
-        """Return the type of a node as Spark names it; None where the plan does not say."""
+        """Return Spark's name of a node's type; None if unknown."""
         match node:
             case Column(path):
                 return self.types.get(path)
@@ -212,7 +219,10 @@ def _sign(node: Binary) -> str:
 
 
 def _refusal(name: str) -> str:
-    """Return why a function is not written: by its name, unless a constant may have made it."""
+    """Return why a function is not translated.
+
+    A name over 40 characters may be from a constant and is not quoted.
+    """
     if name in {"dynamicpruning", "dynamicpruningexpression", "might_contain"}:
         return "a filter made at run time, from the other side of a join"
     return f"the function {name}" if len(name) <= 40 else "a function"

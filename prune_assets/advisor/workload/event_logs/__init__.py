@@ -1,1 +1,1 @@
-"""Spark's event logs: found, decompressed, read line by line, and turned into the scans that ran."""
+"""Find, decompress and read Spark's event logs."""

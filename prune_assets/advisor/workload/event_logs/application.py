@@ -1,4 +1,4 @@
-"""What the events of one application say together: its queries, each with the scans that it ran."""
+"""Combine the events of one application into its queries and their scans."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _NOTHING = ScanTotals()
 
 _SOURCE_FILTERS = re.compile(r"^IcebergScan\(.*?filters=(.*), runtimeFilters=", re.DOTALL)
 _ZONE = "spark.sql.session.timeZone"
-# Values of metrics that are kept for the queries that run; those of queries that ended long ago go first.
+# Maximum number of cached metric values; the oldest values are dropped first.
 _MOST_VALUES = 400_000
-# Queries that run at once, in a log that never says that one has ended.
+# Maximum number of running queries; some logs contain no end events.
 _MOST_RUNNING = 2_000
 
 
@@ -47,24 +47,25 @@ class _Execution:
     number: int
     time: int
     zone: str | None
-    # As it began, and as it was last.
+    # The initial plan, and the latest plan of adaptive execution.
     plans: list[ExecutionStart | AdaptiveUpdate]
-    # A job of prune-assets ran it.
+    # True if a job of prune-assets ran the query.
     is_own: bool
     not_understood: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
 class Application:
-    """The events of an application so far. `not_understood` counts what was left out, by reason.
+    """The state of an application while its events are read.
 
-    `own_queries`: queries of prune-assets itself, which are left out.
+    `not_understood`: number of scans left out, by reason. `own_queries`: scans of prune-assets' own queries, which are
+    left out.
 
-    `passed_over`: queries that an earlier reading of the log has counted; `ended`: those that this one has.
+    `passed_over`: queries that an earlier read of the log has counted; `ended`: queries counted by this read.
     """
 
     passed_over: Container[int] = ()
-    # Queries that began in this time count, in milliseconds since 1970-01-01.
+    # Only queries that began in this interval count (milliseconds since 1970-01-01).
     since: int | None = None
     until: int | None = None
     ended: set[int] = field(default_factory=set)
@@ -78,7 +79,7 @@ class Application:
     own_queries: int = 0
 
     def take(self, event: Event) -> Iterator[RanScan]:
-        """Take the next event; return the scans of a query that it ends."""
+        """Process the next event; yield the scans of a query that it ends."""
         match event:
             case ExecutionStart(executionId=number) if number not in self.passed_over:
                 yield from self._start(event)
@@ -102,11 +103,11 @@ class Application:
 
     @property
     def name(self) -> str:
-        """The name of the application; empty before its start was read."""
+        """The name of the application; "" before its start event."""
         return "" if self.start is None else self.start.name
 
     def end(self) -> Iterator[RanScan]:
-        """Return the scans of the queries that had not ended when the log does."""
+        """Yield the scans of queries that are still running at the end of the log."""
         for execution in [*self.running.values()]:
             yield from self._end(execution, failed=True)
         self.running.clear()
@@ -122,7 +123,10 @@ class Application:
         )
 
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
-        """Return the scans of the last plan, and those of the first that it has no longer, which may have run."""
+        """Return the scans of a query's latest plan, and of its initial plan.
+
+        Scans that only the initial plan has may have run.
+        """
         found: dict[object, PlannedScan] = {}
         try:
             for plan in reversed(execution.plans):
@@ -159,8 +163,8 @@ class Application:
     def _ran_scans(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
-            # A plan alone does not say that the scan ran: the query failed before, its rows were cached, or it is the
-            # result of a command, whose own query has the scan.
+            # A plan alone does not prove that its scan ran: the query may have failed before, its rows may have been
+            # cached, or it is the result of a command, whose own query has the scan.
             if totals == ScanTotals() and (failed or scan.metrics.held):
                 continue
             if totals != ScanTotals() and not failed:
@@ -220,23 +224,30 @@ class Application:
 
 
 def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
-    """Put 0 for what Spark did not report of a query that ended, as it does of a metric that stays 0."""
+    """Replace missing metrics of a finished query by 0.
+
+    Spark does not report a metric that stays 0.
+    """
     rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
     selected = totals.rows_selected
     return replace(totals, rows_read=rows, rows_selected=0 if selected is None and rows is not None else selected)
 
 
 def _is_filtered_by_source(scan: PlannedScan) -> bool:
-    """Tell whether Iceberg filters by a column that no condition of Spark has: it gives the value without its type."""
+    """Return True if Iceberg filters by a column that no condition of Spark has.
+
+    Iceberg prints the value without its type, so the filter is left out.
+    """
     found = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
     names = [] if found is None else [part.split(" ")[0] for part in found[1].split(", ") if " " in part]
     return any(f"{name.split('.')[0]}#" not in text for name in names for text in ["".join(scan.conditions)])
 
 
 def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
-    """Return the scans of a query; those that differ in their totals alone are one, with the sum of these.
+    """Merge the scans of one query that differ only in their totals.
 
-    Of a self-join with a condition on one side both sides stay.
+    The totals are added.
+    Both sides of a self-join remain if only one side has a condition.
     """
     found: dict[RanScan, ScanTotals] = {}
     for scan in scans:

@@ -1,4 +1,4 @@
-"""Where reading event logs goes on: which logs were read to their end, and which queries of the others were counted."""
+"""Store which event logs were read completely, and which queries of unfinished logs were counted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _IN_PROGRESS = ".inprogress"
 
 
 class _LogState(msgspec.Struct):
-    """`counted`: queries by their numbers, as ranges from the first to before the last."""
+    """The state of one log; `counted`: query numbers, as half-open ranges."""
 
     size: int
     is_finished: bool
@@ -35,7 +35,7 @@ class _Document(msgspec.Struct):
 
 
 class EventLogCursor:
-    """A cursor in a file, which need not be there yet. It is written by `save`."""
+    """A cursor in a file, which may not exist yet. `save` writes the file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -44,23 +44,23 @@ class EventLogCursor:
             self.logs = _read(self.path).logs
 
     def has_read(self, log: EventLog) -> bool:
-        """Tell whether a log was read and has not changed since."""
+        """Return True if a log was read completely and has not changed since."""
         state = self.logs.get(_key(log))
         return state is not None and state.is_finished == log.is_finished and state.size == log.size
 
     def counted(self, log: EventLog) -> frozenset[int]:
-        """Return the queries of a log that were counted."""
+        """Return the numbers of a log's queries that were counted."""
         state = self.logs.get(_key(log))
         return frozenset(chain.from_iterable(range(*one) for one in ([] if state is None else state.counted)))
 
     def note(self, log: EventLog, ended: Iterable[int]) -> None:
-        """Note that a log was read, and the queries that were counted now."""
+        """Record that a log was read, and the queries that this read counted."""
         counted = sorted({*self.counted(log), *ended})
         kept = [] if log.is_finished else [*_ranges(counted)]
         self.logs[_key(log)] = _LogState(log.size, log.is_finished, kept)
 
     def save(self) -> None:
-        """Put the file in place."""
+        """Write the file and replace the old one."""
         write_whole(self.path, msgspec.json.encode(_Document(logs=self.logs)).decode())
 
 
@@ -79,7 +79,7 @@ def _read(path: Path) -> _Document:
 
 
 def _ranges(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """Return sorted numbers as ranges.
+    """Return sorted numbers as half-open ranges.
 
     >>> list(_ranges([1, 2, 3, 7]))
     [(1, 4), (7, 8)]

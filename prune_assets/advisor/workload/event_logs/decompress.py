@@ -1,4 +1,7 @@
-"""The bytes of a log file, decompressed as its first bytes say: plain text, gzip, or Spark's zstd, lz4 or snappy."""
+"""Decompress a log file according to its first bytes.
+
+Supported are plain text, gzip, bz2, and Spark's zstd, lz4 and snappy.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 _REMOTE_BLOCK = 8 << 20
-# What a cut file has after its last whole block is lost.
+# Decompressed block size; a truncated file loses what follows its last whole block, so the size is small.
 _SMALL_BLOCK = 1 << 16
 # Blocks of lz4-java and snappy-java are at most 32 MiB, and 64 KiB or 32 KiB by default.
 _LARGEST_BLOCK = 32 << 20
 _SNAPPY = b"\x82SNAPPY\0"
 _LZ4 = b"LZ4Block"
-# The first bytes of forms that are not read, and what to do.
+# First bytes of unsupported formats, with the remedy.
 _REFUSED = {
     b"ZV": "lzf is not read; set spark.eventLog.compression.codec to zstd",
     b"PK\x03\x04": "a zip; unpack it, or give it a name that ends with .zip",
@@ -40,29 +43,32 @@ _TAR, _TAR_AT = b"ustar", 257
 
 
 class CutOff(MalformedFile):
-    """The file ends in the middle, as one does that is still written."""
+    """The file is truncated, for example because Spark is still writing it."""
 
 
 class NoEventLog(MalformedFile):
-    """The file holds anything but an event log."""
+    """The file is not an event log."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path}: no event log of Spark; leave it out, or name a file of SQL *.sql")
 
 
 class ByteStream(io.RawIOBase):
-    """A file read from its start to its end, from blocks of any size."""
+    """A file read sequentially, from blocks of any size."""
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
         self.path, self.blocks = path, blocks
         self.buffer = memoryview(b"")
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, all that are there where it is negative, and nothing at the end."""
+        """Return up to `size` bytes, the rest of the block if `size` is negative.
+
+        Returns b"" at the end.
+        """
         if not self.buffer:
             self.buffer = memoryview(next(self.blocks, b""))
         taken = self.buffer[: size if size >= 0 else None]
@@ -70,7 +76,7 @@ class ByteStream(io.RawIOBase):
         return bytes(taken)
 
     def exactly(self, size: int) -> bytes:
-        """Return `size` bytes, fewer only at the end."""
+        """Return `size` bytes; fewer only at the end."""
         parts: list[bytes] = []
         while size and (part := self.read(size)):
             parts.append(part)
@@ -79,8 +85,8 @@ class ByteStream(io.RawIOBase):
 
 
 def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
-    """Return the bytes that a file had when it was listed."""
-    # A running application appends to its log: the times change, and the bytes that were listed do not.
+    """Yield the bytes that a file had when it was listed."""
+    # A running application appends to its log: the times change, and the listed bytes do not.
     listed = file._replace(modified_ns=0, changed_ns=0)
     step = _REMOTE_BLOCK if is_remote(file.path) else BLOCK
     for start in range(0, file.size, step):
@@ -88,10 +94,10 @@ def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
 
 
 def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
-    """Return the decompressed bytes of a log, block by block.
+    """Yield the decompressed bytes of a log, block by block.
 
     Raises NoEventLog for other files, MalformedFile for a damaged log, after the blocks before the damage, and
-    UnsupportedFeature for a compression that is not read.
+    UnsupportedFeature for an unsupported compression.
     """
     read = _ranges(file, traffic) if isinstance(file, DataFile) else read_member(file, traffic)
     stream = ByteStream(file.path, read)
@@ -109,7 +115,10 @@ def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
 
 
 def _checked(path: str, text: Iterator[bytes]) -> Iterator[bytes]:
-    """Return the blocks of a text, if it begins as an event log does."""
+    """Yield the blocks of a text.
+
+    Raises NoEventLog if the text does not begin like an event log.
+    """
     start = b""
     for block in text:
         start += block
@@ -139,7 +148,7 @@ def _arrow(codec: str, stream: ByteStream) -> Iterator[bytes]:
 
 
 def _lz4(stream: ByteStream) -> Iterator[bytes]:
-    """Read blocks of lz4-java: magic, a token, both sizes in little endian, a checksum."""
+    """Yield blocks of lz4-java: magic, a token, both sizes in little endian, a checksum."""
     while len(header := stream.exactly(21)) == 21 and header.startswith(_LZ4):
         size, length = (int.from_bytes(header[at : at + 4], "little") for at in (9, 13))
         if length:
@@ -150,7 +159,10 @@ def _lz4(stream: ByteStream) -> Iterator[bytes]:
 
 
 def _snappy(stream: ByteStream) -> Iterator[bytes]:
-    """Read blocks of snappy-java: their sizes in big endian, and headers of 16 bytes where a stream begins."""
+    """Yield blocks of snappy-java.
+
+    Sizes are in big endian; each stream starts with 16 bytes of header.
+    """
     while header := stream.exactly(4):
         if header == _SNAPPY[:4]:
             stream.exactly(12)

@@ -1,4 +1,7 @@
-"""The events of a log that matter here; all others are recognized by their first bytes and not decoded."""
+"""Decode the events that this package uses.
+
+Other events are recognized by their first bytes and not decoded.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 _SQL = "org.apache.spark.sql.execution.ui."
-# What an event log's lines begin with; Spark writes no blanks.
+# Prefix of every line of an event log; Spark writes no blanks.
 EVENT = b'{"Event":"'
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A metric of an operator; values come by its accumulator."""
+    """A metric of an operator; later events report its values by the accumulator."""
 
     name: str
     accumulatorId: int  # noqa: N815 - names of the log
@@ -20,7 +23,10 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class PlanNode(msgspec.Struct, frozen=True):
-    """An operator of a plan in Spark's UI; `metadata`: the sections of a scan of files."""
+    """An operator of a plan in Spark's UI.
+
+    `metadata`: the sections of a file scan.
+    """
 
     nodeName: str  # noqa: N815
     simpleString: str = ""  # noqa: N815
@@ -44,14 +50,14 @@ class ApplicationStart(msgspec.Struct, rename={"name": "App Name", "identifier":
 
 
 class Environment(msgspec.Struct, rename={"spark": "Spark Properties", "system": "System Properties"}):
-    """The settings of the application, and of its Java."""
+    """The settings of the application and of its Java process."""
 
     spark: dict[str, str] = {}
     system: dict[str, str] = {}
 
 
 class ExecutionStart(msgspec.Struct):
-    """A query that begins, with its plan; `time` in milliseconds since 1970-01-01."""
+    """The start of a query, with its plan; `time` in milliseconds since 1970-01-01."""
 
     executionId: int  # noqa: N815
     physicalPlanDescription: str  # noqa: N815
@@ -62,7 +68,7 @@ class ExecutionStart(msgspec.Struct):
 
 
 class AdaptiveUpdate(msgspec.Struct):
-    """Another plan for a query that runs."""
+    """A new plan for a running query."""
 
     executionId: int  # noqa: N815
     physicalPlanDescription: str  # noqa: N815
@@ -70,13 +76,13 @@ class AdaptiveUpdate(msgspec.Struct):
 
 
 class DriverUpdates(msgspec.Struct):
-    """Metrics that the driver knows: pairs of accumulator and value."""
+    """Metrics that the driver reports: pairs of accumulator and value."""
 
     accumUpdates: list[tuple[int, int]]  # noqa: N815
 
 
 class Accumulable(msgspec.Struct, rename={"number": "ID", "value": "Value", "metadata": "Metadata"}):
-    """An accumulator with its value so far."""
+    """An accumulator with its current value."""
 
     number: int
     value: Any = None
@@ -88,13 +94,13 @@ class _StageInfo(msgspec.Struct, rename={"accumulables": "Accumulables"}):
 
 
 class StageCompleted(msgspec.Struct, rename={"info": "Stage Info"}):
-    """The metrics of all tasks of a stage, so that no event of a task is needed."""
+    """The metrics of all tasks of a stage; they make task events unnecessary."""
 
     info: _StageInfo
 
 
 class ExecutionEnd(msgspec.Struct):
-    """A query that ended; with a message where it failed."""
+    """The end of a query, with a message if it failed."""
 
     executionId: int  # noqa: N815
     time: int = 0
@@ -129,7 +135,7 @@ _LONGEST_NAME = max(map(len, _DECODERS)) + len(EVENT) + 1
 
 
 def decode(line: bytes) -> Event | None:
-    """Decode a line; None for an event that does not matter. Raises msgspec.MsgspecError, RecursionError.
+    """Decode a line; None for an event that is not used. Raises msgspec.MsgspecError, RecursionError.
 
     >>> decode(b'{"Event":"SparkListenerLogStart","Spark Version":"4.3.0"}')
     LogStart(version='4.3.0')

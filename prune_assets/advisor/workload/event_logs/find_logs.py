@@ -1,4 +1,4 @@
-"""The event logs in directories, stores and zips: single files, and the parts of rolling logs."""
+"""Find event logs in directories, stores and zips, including rolling logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART = re.compile(r"^events_([0-9]+)_(.*?)(?:\.(?!compact)[a-z0-9]+)?(\.compact
 _STATUS = re.compile(r"^appstatus_(.*?)(\.inprogress)?$")
 # Databricks delivers the current part as `eventlog`, and earlier parts with the time at which they ended.
 _DATABRICKS = re.compile(r"^eventlog(?:-([0-9]{4}(?:-[0-9]{2}){2}--[0-9]{2}-[0-9]{2}).*)?$")
-# The folder of a cluster has its logs in `eventlog`, and in these what its programs print.
+# A cluster's folder has its logs in `eventlog`; these other folders contain what its programs print.
 _DATABRICKS_FOLDER, _DATABRICKS_OUTPUT = "eventlog", frozenset({"driver", "executor", "init_scripts"})
 _LAST = "~"
 _IN_PROGRESS = ".inprogress"
@@ -31,13 +31,16 @@ _IN_PROGRESS = ".inprogress"
 _LIKELY = re.compile(
     r"^(?!.*(?:stdout|stderr|log4j))[^.]+(?:\.(?:zstd|lz4|snappy|lzf|gz|bz2|zip|inprogress|compact))*$"
 )
-# Levels of subfolders: log delivery of Databricks has 4, a folder for each hour in a store too.
+# Levels of subfolders: log delivery of Databricks has 4; stores may also have a folder for each hour.
 _DEEPEST = 8
 _MOST_FOLDERS = 10_000
 
 
 class EventLog(NamedTuple):
-    """The log of one application: its files in order; `is_finished`: Spark writes no more to it."""
+    """The log of one application: its files in order.
+
+    `is_finished`: Spark no longer writes to it.
+    """
 
     path: str
     files: tuple[LogFile, ...]
@@ -50,9 +53,10 @@ class EventLog(NamedTuple):
 
 
 def find_logs(paths: Sequence[str]) -> list[EventLog]:
-    """Return the logs at paths: files, zips, folders of applications, directories that hold such, or patterns of these.
+    """Return the event logs at `paths`.
 
-    Parts of one log that are named one by one are one log. Raises TableNotFound for a path that is not there or holds
+    A path is a file, a zip, an application folder, a directory that contains these, or a pattern.
+    Parts of one log that are named separately form one log. Raises TableNotFound if a path does not exist or contains
     no log.
     """
     named: dict[str, list[LogFile]] = {}
@@ -71,7 +75,7 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
                 f"{path}: no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
             )
     found += [log for directory, files in named.items() for log in _logs_of(directory, files)]
-    # A folder that is also there under another name has the same logs.
+    # A folder that is also found under another name has the same logs.
     return [*{_real(log.path): log for log in reversed(found)}.values()][::-1]
 
 
@@ -80,7 +84,10 @@ def _real(path: str) -> str:
 
 
 def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
-    """Return the matches of a path or a pattern, each with its file, or with None where it may be a directory."""
+    """Yield the matches of a path or pattern, each with its file.
+
+    The file is None if the match may be a directory.
+    """
     if path.startswith("dbfs:"):
         raise WrongUse(
             f"{path}: only Databricks reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
@@ -93,7 +100,7 @@ def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
 
 
 def _below(path: str) -> list[EventLog]:
-    """Return the logs in a directory and in the folders below it."""
+    """Return the logs in a directory and its subfolders."""
     found: list[EventLog] = []
     waiting, seen = [path], 0
     while waiting:
@@ -120,7 +127,10 @@ def _searched(folders: Sequence[str]) -> list[str]:
 
 
 def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFile] = ()) -> list[EventLog]:
-    """Return the logs that files of one directory make; `every`: all files there, also empty ones."""
+    """Return the logs that the files of one directory form.
+
+    `every`: all files in it, including empty ones.
+    """
     if _ROLLING.search(directory):
         return [_rolling(directory, files, every or files)]
     rolling: dict[str, list[LogFile]] = {}
@@ -137,18 +147,18 @@ def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFil
             others.append(EventLog(file.path, (file,), not file.path.endswith(_IN_PROGRESS)))
     logs = [_rolling(f"{directory}/{app}", parts, every) for app, parts in rolling.items()]
     if delivered:
-        # The current part grows until the cluster ends, and nothing says that it has.
+        # The current part grows until the cluster ends, and no file marks that end.
         logs.append(EventLog(f"{directory}/eventlog", tuple(sorted(delivered, key=_ended)), is_finished=False))
     return [*logs, *others]
 
 
 def _in_zip(file: LogFile) -> list[EventLog]:
-    """Return the logs in a zip, such as one that Spark's history server makes."""
+    """Return the logs in a zip, such as the zips of Spark's history server."""
     folders: dict[str, list[LogFile]] = {}
     try:
         members = members_of(file)
     except MalformedFile:
-        # Said where the file is read, as of any other.
+        # The error is raised when the file is read, as for any other file.
         return [EventLog(file.path, (file,), is_finished=True)]
     for member in members:
         folders.setdefault(member.path.rpartition("/")[0], []).append(member)
@@ -160,7 +170,10 @@ def _in_zip(file: LogFile) -> list[EventLog]:
 
 
 def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> EventLog:
-    """Return the log of a rolling folder. A compacted file has the events that are left of those up to its number."""
+    """Return the log of a rolling folder.
+
+    A compacted file replaces the parts up to its number.
+    """
     parts = [(int(found[1]), bool(found[3]), file) for file in files if (found := _PART.match(_name(file)))]
     compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
     kept = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]

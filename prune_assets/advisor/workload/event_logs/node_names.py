@@ -1,7 +1,7 @@
-"""Names of plan nodes, of their sections and of their metrics, for Spark and the engines that replace Spark's nodes.
+"""Names of plan nodes, their sections and metrics, by engine.
 
-Photon, RAPIDS, Comet and Gluten put a word before or after the name of Spark's node, and print the same sections. An
-engine with other names needs its names here, and nothing else.
+Photon, RAPIDS, Comet and Gluten add a prefix or suffix to the name of Spark's node, and print the same sections. To
+support an engine with other names, add its names here; no other code changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 
 # `PhotonScan parquet`, `GpuScan parquet`, `CometNativeScan parquet`, `FileSourceScanExecTransformer parquet`.
 _SCAN = re.compile(r"\w*Scan(?:Exec)?(?:Transformer)?(?!\w)")
-# Rows of the driver.
+# Rows from the driver.
 _NO_TABLE = re.compile(r"\w*(?:LocalTableScan|RDDScan)")
 # Nodes with plans that may have run in an earlier query.
 _HOLDER = re.compile(r"\w*InMemoryTableScan|Scan In-memory|CommandResult")
@@ -27,7 +27,7 @@ _PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
 APPLIED_FILTERS = "RequiredDataFilters"
 PLANNED_FILTERS = "DataFilters"
 
-# Metrics of a scan; the first name that a scan has counts.
+# Metrics of a scan; the first of these names that the scan has is used.
 FILES = ("number of files read", "files read", "number of result data files", "number of files")
 BYTES = ("size of files read", "total data file size (bytes)")
 ROWS_READ = ("rows scanned", "number of raw input rows", "number of output rows", "output rows")
@@ -40,7 +40,7 @@ _SPELLED = {"startswith": "StartsWith", "endswith": "EndsWith", "contains": "Con
 
 
 def is_scan(name: str) -> bool:
-    """Return True for a scan, of a table or of another source of rows.
+    """Return True for a scan of a table or of another source of rows.
 
     >>> [is_scan(name) for name in ("PhotonScan parquet ", "FileSourceScanExecTransformer parquet ", "LocalTableScan")]
     [True, True, False]
@@ -78,7 +78,7 @@ def is_project(name: str) -> bool:
 
 
 def spark_condition(text: str) -> str:
-    """Return a condition of RAPIDS as Spark prints it.
+    """Return a condition that RAPIDS prints in Spark's notation.
 
     >>> spark_condition("(gpuisnotnull(id#1L) AND gpustartswith(name#2, a))")
     '(isnotnull(id#1L) AND StartsWith(name#2, a))'

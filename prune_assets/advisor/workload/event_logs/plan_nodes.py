@@ -1,4 +1,4 @@
-"""The nodes of a plan as operators, for plans whose text is not in the formatted form."""
+"""Convert plan nodes to operators, for plans whose text is not in the formatted form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORTENED = re.compile(r"\.\.\. ?\d+ more fields|\.\.\.\Z")
 
 
 def operators_of_nodes(root: PlanNode) -> dict[int, Operator]:
-    """Return the nodes of a plan as operators, by numbers of their own."""
+    """Return the nodes of a plan as operators, numbered in preorder."""
     operators: dict[int, Operator] = {}
     stack: list[tuple[PlanNode, Operator | None]] = [(root, None)]
     while stack:
@@ -36,7 +36,7 @@ def operators_of_nodes(root: PlanNode) -> dict[int, Operator]:
 
 
 def sections_of(node: PlanNode) -> dict[str, str]:
-    """Return the sections of a scan, a filter or a join by title. Shortened and empty sections are left out.
+    """Return the sections of a scan, filter or join by title, without shortened and empty sections.
 
     >>> from prune_assets.advisor.workload.event_logs.events import PlanNode
     >>> text = "FileScan parquet [id#0L,k#1] Batched: true, Format: Parquet, Location: InMemoryFileIndex[file:/t]"

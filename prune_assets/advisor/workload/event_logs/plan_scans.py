@@ -1,4 +1,7 @@
-"""The scans of a plan: from its text their table, columns and filters, from its nodes the metrics."""
+"""Extract the scans of a plan.
+
+Table, columns and filters are in its text, metrics in its nodes.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,19 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.event_logs.events import PlanNode
 
 _ATTRIBUTE = re.compile(r"#(\d+)L?(?=[,\]. ]|$)")
-# Lists of columns that arguments begin with, and options that they end with.
+# Lists of columns at the start of arguments, and options at their end.
 _LISTS = re.compile(r"(?:\[[^\[\]]*\], )*")
 _OPTIONS = re.compile(r"(?<=\))(?:, (?:true|false|None|\d+|\[\w+=\d+\]))+$")
 _SHORTENED = re.compile(r"\.\.\. ?\d+ more fields")
-# The first columns identify a scan.
+# The first columns are enough to identify a scan.
 _COMPARED = 10
 
 
 class PlanMetrics(NamedTuple):
-    """Accumulators of a scan and of the filter on it; `held`: the plan alone does not say that it ran."""
+    """Accumulators of a scan and of its filter.
+
+    `held`: the plan alone does not prove that the scan ran.
+    """
 
     files: int | None = None
     bytes: int | None = None
@@ -37,10 +43,10 @@ class PlanMetrics(NamedTuple):
 
 
 class PlannedScan(NamedTuple):
-    """A scan of a plan: its sections, the conditions of the filters on it, and the keys it is joined on.
+    """A scan of a plan: its sections, the conditions of its filters, and its join keys.
 
-    `direct_conditions`: conditions whose columns are all columns of the scan. `applied_filters`: a list of conditions
-    that the scan itself applies.
+    `direct_conditions`: conditions that only use columns of the scan. `applied_filters`: a list of conditions that the
+    scan itself applies.
     """
 
     name: str
@@ -50,7 +56,7 @@ class PlannedScan(NamedTuple):
     applied_filters: str | None
     joined_on: frozenset[str]
     metrics: PlanMetrics
-    # Behind a filter on what Python or a UDF computes, which is no filter on the scan.
+    # True if a filter on results of Python or a UDF follows; it is not a filter on the scan.
     has_other_filter: bool
 
 
@@ -62,13 +68,16 @@ class _ScanNode(NamedTuple):
 
 
 def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
-    """Return the scans of a plan. Raises NotUnderstood if neither the text nor the nodes can be read."""
+    """Return the scans of a plan.
+
+    Raises NotUnderstood if neither the text nor the nodes can be parsed.
+    """
     operators = _operators(text, root)
     parents = {child: one for one in operators.values() for child in one.children}
     keys = _join_keys(operators)
     nodes = [*_scan_nodes(root)]
     scans = [_planned(one, parents, keys, nodes) for one in operators.values() if is_scan(one.name)]
-    # The text has no section of these.
+    # These nodes have no section in the text.
     others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
     return [*scans, *(_planned(one, {}, keys, nodes) for one in others)]
 
@@ -103,14 +112,20 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
 
 
 def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
-    """Return the sections of the text, completed by sections of the node that the text lacks or shortens."""
+    """Return the text's sections, completed by sections of the node.
+
+    Sections that the text lacks or shortens are taken from the node.
+    """
     lacking = {title for title in of_node if title not in fields}
     shortened = {title for title, text in fields.items() if _SHORTENED.search(text) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
-    """Return the conditions on a scan, the conditions before any projection, and whether a function filter follows."""
+    """Return the conditions of the filters on a scan.
+
+    Also returns the conditions before any projection, and whether a filter on Python results follows.
+    """
     conditions: list[str] = []
     direct: list[str] = []
     is_direct, node = True, parents.get(scan.number)
@@ -148,9 +163,10 @@ def _ids(output: str) -> tuple[str, ...]:
 
 
 def _node_of(scan: Operator, nodes: list[_ScanNode]) -> _ScanNode | None:
-    """Return the first node of a scan, and remove it from the list.
+    """Return the first node that matches a scan, and remove it from `nodes`.
 
-    A node lists no more columns than `spark.sql.debug.maxToStringFields`.
+    None if no node matches.
+    A node lists at most `spark.sql.debug.maxToStringFields` columns.
     """
     ids = _ids(scan.fields.get("Output", ""))
     for index, node in enumerate(nodes):
@@ -176,7 +192,7 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics
             node_names.TIME,
         )
     )
-    # The scan has applied its filters where it returns fewer rows than it reads.
+    # A scan that returns fewer rows than it reads has applied its filters.
     if selected is None and returned is not None and returned != rows:
         selected = returned.accumulatorId
     return PlanMetrics(
@@ -190,7 +206,10 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics
 
 
 def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
-    """Return each scan, with the accumulator of the rows that the topmost filter directly on it selects."""
+    """Yield each scan, with the accumulator of the rows that its filter selects.
+
+    The filter is the topmost one directly on the scan.
+    """
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]
     while stack:
@@ -198,7 +217,7 @@ def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
         if is_scan(node.nodeName):
             sections = sections_of(node)
             ids = _ids(sections.get("Output", ""))
-            # An exchange that is used again shows the scans below it again.
+            # A reused exchange repeats the scans below it.
             key = (node.nodeName, frozenset(one.accumulatorId for one in node.metrics), ids)
             if key not in seen:
                 yield _ScanNode(node.nodeName.strip(), ids, sections, _metrics(node, selected, held=held))

@@ -1,4 +1,4 @@
-"""The text of a formatted plan: its operators by number, with their children and the lines that describe them."""
+"""Parse the text of a formatted plan: its operators by number, with children and sections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from prune_assets.advisor.workload.not_understood import NotUnderstood
 
 _SECTION = re.compile(r"\n\n+(?=\(\d+\) )")
-# The sections of other operators are not read.
+# Sections of other operators are not parsed.
 _LOOKED_AT = re.compile(r"Scan|Filter|Join")
 _HEADER = re.compile(r"^\((\d+)\) (.*?)\s*$")
 _NUMBERED = re.compile(r"^([ :|]*(?:[+:]- )?)(?:\* )?(?!==)(\S.*?) \((\d+)\)(?:, .*)?$")
@@ -17,9 +17,10 @@ _FIELD = re.compile(r"^([A-Z][A-Za-z ]*?)(?: \[(\d+)\])?\s?: ?(.*)$", re.DOTALL)
 
 
 class Operator(NamedTuple):
-    """An operator of a plan: name, the lines of its section by their titles, and the numbers of its children.
+    """An operator of a plan, with the fields of its section.
 
-    `fields`: such as `Condition`, `Location`; `counts`: how many entries a list such as `Output` says it has.
+    `children`: numbers of its child operators.
+    `fields`: such as `Condition`, `Location`; `counts`: number of entries that a list such as `Output` states.
     """
 
     number: int
@@ -30,9 +31,10 @@ class Operator(NamedTuple):
 
 
 def operators_of(text: str) -> dict[int, Operator]:
-    """Return the operators of a formatted plan by number; of an adaptive plan those of its final form.
+    """Return the operators of a formatted plan by number.
 
-    Raises NotUnderstood for a plan of another form, and where the numbers of operators contradict one another.
+    An adaptive plan gives the operators of its final form.
+    Raises NotUnderstood for a plan in another form, and if operator numbers contradict each other.
     """
     if not text.strip():
         raise NotUnderstood("no plan (the query failed before it was planned)")
@@ -53,7 +55,7 @@ def _sections(text: str) -> dict[int, Operator]:
     for section in _SECTION.split(text)[1:]:
         header, _, body = section.partition("\n")
         found = _HEADER.match(header)
-        # A text that repeats a number has a constant that looks like an operator.
+        # A repeated number means that a constant contains text that looks like an operator.
         if found is None or int(found[1]) in operators:
             raise NotUnderstood("ambiguous text")
         number, name = int(found[1]), found[2].partition(" [codegen id")[0]
@@ -63,7 +65,10 @@ def _sections(text: str) -> dict[int, Operator]:
 
 
 def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Return the lines of a section by title; a line without one continues the one before, unless that is a list."""
+    """Return the fields of a section by title.
+
+    A line without a title continues the previous line unless that line ends a list.
+    """
     lines: list[str] = []
     for line in body.split("\n"):
         if lines and not _FIELD.match(line) and not lines[-1].endswith("]"):
@@ -85,7 +90,10 @@ def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _link(tree: str, operators: dict[int, Operator]) -> set[int]:
-    """Add to each operator of a drawn tree its children; return all of it, without what follows `Initial Plan`."""
+    """Add the children to the operators of a drawn tree.
+
+    Return the numbers drawn before any `Initial Plan`.
+    """
     drawn: set[int] = set()
     above: list[tuple[int, int]] = []
     for line in tree.split("\n"):

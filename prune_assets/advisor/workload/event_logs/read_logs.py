@@ -1,4 +1,7 @@
-"""The scans of event logs, one application after the other; what cannot be read costs a line, not the rest."""
+"""Read the scans of event logs, one application at a time.
+
+Unreadable lines are counted and skipped.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +25,18 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.event_logs.zips import LogFile
     from prune_assets.advisor.workload.ran_scan import RanScan
 
-# A longer line is left out: a plan of this size has millions of words.
+# Longer lines are left out: a plan of this size has millions of words.
 LONGEST_LINE = 32 << 20
 TOO_LONG = b""
 
 
 class LogReader:
-    """Reads logs; `problems` has a line for each that is damaged, `not_understood` counts the parts left out.
+    """A reader of logs that collects what could not be read.
 
-    `advance` is called with the number of bytes of each block that was read. `is_wanted`: tells by the first events
-    whether an application counts; `left_out` has the names of the others. `no_logs`: files that are no event logs.
-    `since`, `until`: only queries that began in this time, in milliseconds since 1970-01-01.
+    `problems`: a message for each damaged log. `not_understood`: number of skipped parts by reason.
+    `advance` is called with the number of bytes of each block read. `is_wanted`: returns True, given the start event,
+    if an application counts; `left_out`: names of the other applications. `no_logs`: files that are not event logs.
+    `since`, `until`: only queries that began in this interval count (milliseconds since 1970-01-01).
     """
 
     def __init__(
@@ -53,11 +57,14 @@ class LogReader:
         self.events = 0
         self._fetched = 0
         self.own_queries = 0
-        # Logs in which nothing is new.
+        # Number of logs without new content.
         self.passed_over = 0
 
     def read(self, log: EventLog, cursor: EventLogCursor | None = None) -> Iterator[RanScan]:
-        """Return the scans of a log; with a cursor those that it has not counted, of queries that have ended."""
+        """Yield the scans of a log.
+
+        With a cursor, only the scans of ended queries that it has not counted.
+        """
         if cursor is not None and cursor.has_read(log):
             self.passed_over += 1
             self.advance(log.size)
@@ -67,7 +74,7 @@ class LogReader:
         application = Application(counted, self.since, self.until)
         known = None
         for file in log.files:
-            # Only the last file can still be written.
+            # Spark may still write to the last file only.
             is_whole = log.is_finished or file is not log.files[-1]
             for line in self._lines(file, is_whole=is_whole):
                 yield from self._take(line, application)
@@ -118,9 +125,9 @@ class LogReader:
 
 
 def lines_of(blocks: Iterable[bytes], *, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    r"""Return each line without its end, in the place of one that is too long `TOO_LONG`.
+    r"""Yield each line without its end; `TOO_LONG` replaces a line that is too long.
 
-    The last one may be cut off where a log is still written.
+    The last line may be truncated if Spark still writes the log.
 
     >>> list(lines_of([b"ab", b"c\nlong", b"er\n", b"d"], longest=5))
     [b'abc', b'', b'd']
@@ -130,7 +137,7 @@ def lines_of(blocks: Iterable[bytes], *, longest: int = LONGEST_LINE) -> Iterato
     for block in blocks:
         first, *rest = block.split(b"\n")
         size += len(first)
-        # Of a line that is too long nothing more is kept.
+        # The rest of a line that is too long is dropped.
         waiting = [*waiting, first] if size <= longest else []
         if rest:
             yield b"".join(waiting) if size <= longest else TOO_LONG

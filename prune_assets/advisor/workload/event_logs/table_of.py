@@ -1,4 +1,4 @@
-"""Which table a scan reads: the path of its files, and the name in a catalog where it was read by name."""
+"""Identify the table that a scan reads, by path and catalog name."""
 
 from __future__ import annotations
 
@@ -16,27 +16,32 @@ if TYPE_CHECKING:
 _SCAN = re.compile(r"(\w+):? ?(?:\[\w*\] )?(\S*)\s*(.*)", re.DOTALL)
 # Comet prints the metadata of an Iceberg table and its name.
 _ICEBERG = re.compile(r"\.metadata\.json, ([\w-]+(?:\.[\w-]+)+) ")
-# A source that is no file, such as `JDBCRelation(orders)`.
+# A source without files, such as `JDBCRelation(orders)`.
 _SOURCE = re.compile(r"[\w.]+")
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*:/")
 _LOCATION = re.compile(r"\w+(?:\([0-9]+ paths\))? ?\[(.*?)(, \.\.\. [0-9]+ entries)?\]", re.DOTALL)
 _DATA_FILE = re.compile(r"/[^/]+\.parquet$")
-# So writers of directories call files.
+# The file name that writers of directories use.
 _PART = re.compile(r"/part-[^/]+$")
-# What Delta tables of this package have above the partitions of each write is no part of the table's path either.
+# The table's path includes neither partition directories nor the `write-..` directories of this package's Delta writes.
 _PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
 
 
 class ScannedTable(NamedTuple):
-    """A table by its path, or by its name where the plan has no path; `name`: in a catalog, empty where it has none."""
+    """A table by its path, or by its name if the plan has no path.
+
+    `name`: catalog name, "" if there is no name.
+    """
 
     table: str
     name: str = ""
 
 
 def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
-    """Return the table of a scan; None for what is no table, such as a Delta log or rows of the driver.
+    """Return the table of a scan.
+
+    None if the scan reads no table, such as a Delta log or rows of the driver.
 
     >>> table_of("Scan parquet ", {"Location": "InMemoryFileIndex [file:/lake/orders]"})
     ScannedTable(table='/lake/orders', name='')
@@ -45,8 +50,8 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     >>> table_of("BatchScan ice.sales.orders", {})
     ScannedTable(table='ice.sales.orders', name='ice.sales.orders')
 
-    Of a scan of several files, or of one that is a part, the directory of the table; else of one file that file. Raises
-    NotUnderstood.
+    For a scan of several files, or of a file named `part-..`, returns the directory of the table; for another single
+    file, that file. Raises NotUnderstood.
     """
     found = _SCAN.match(scan)
     if found is None:
@@ -63,7 +68,7 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     if "parquet" not in {kind, written.lower().removeprefix("gpu").removeprefix("comet")}:
         raise NotUnderstood(f"the format {kind or written}")
     name = name if _NAME.fullmatch(name) else ""
-    # A partitioned table of a catalog has no paths if no partition is left.
+    # A partitioned catalog table has no paths if every partition is pruned.
     return ScannedTable(name, name) if name and location.endswith("[]") else ScannedTable(_root(location), name)
 
 
@@ -73,7 +78,7 @@ def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTabl
     if kind == "hive" or (is_relation and kind):
         source = _SOURCE.match(kind)
         raise NotUnderstood(f"the format {kind if source is None else source[0]}")
-    # Spark calls a scan of an RDD by its name.
+    # Spark names a scan of an RDD after the RDD.
     if node == "Scan" and kind != "parquet":
         return None
     raise NotUnderstood(f"the scan {node} {kind}".strip())
@@ -86,7 +91,7 @@ def _root(location: str) -> str:
     first = found[1]
     directory = _DATA_FILE.sub("", first)
     root = _PARTITIONS.sub("", directory)
-    # Of several paths Spark shows the first: of files and partitions it tells the table, of directories it does not.
+    # Spark shows only the first of several paths: a file or partition identifies the table, a directory does not.
     if found[2] or ", " in first:
         if root == first:
             raise NotUnderstood("several directories read as one")

@@ -1,4 +1,4 @@
-"""Logs in a zip: its members as files, whose bytes are read without unpacking it."""
+"""Read logs in a zip without unpacking it; each member is a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_MEMBERS = 100_000
 
 
 class ZippedFile(NamedTuple):
-    """A member of a zip; `size`: the bytes that it takes there."""
+    """A member of a zip; `size`: its compressed bytes."""
 
     archive: DataFile
     member: str
@@ -28,7 +28,7 @@ class ZippedFile(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The address of the zip, and the name of the member in it."""
+        """The address of the zip and the name of the member."""
         return f"{self.archive.path}!/{self.member}"
 
 
@@ -36,12 +36,15 @@ LogFile: TypeAlias = DataFile | ZippedFile
 
 
 def is_zip(file: LogFile) -> bool:
-    """Tell by its name whether a file is a zip; zips in zips are not read."""
+    """Return True if the name of a file ends in .zip.
+
+    Zips in zips are not read.
+    """
     return isinstance(file, DataFile) and file.path.lower().endswith(".zip")
 
 
 def members_of(file: LogFile) -> list[ZippedFile]:
-    """Return the files in a zip. Raises MalformedFile for one that is damaged."""
+    """Return the files in a zip. Raises MalformedFile if the zip is damaged."""
     if not isinstance(file, DataFile):
         return []
     with _naming_damage(file.path), zipfile.ZipFile(_seekable(file, Traffic())) as archive:
@@ -52,7 +55,7 @@ def members_of(file: LogFile) -> list[ZippedFile]:
 
 
 def damaged_zip(file: LogFile) -> MalformedFile:
-    """Return the error of a zip whose members cannot be listed."""
+    """Return the error for a zip whose members cannot be listed."""
     try:
         members_of(file)
     except MalformedFile as error:
@@ -61,7 +64,7 @@ def damaged_zip(file: LogFile) -> MalformedFile:
 
 
 def read_member(file: ZippedFile, traffic: Traffic) -> Iterator[bytes]:
-    """Return the bytes of a member, block by block. Raises MalformedFile, UnsupportedFeature."""
+    """Yield the bytes of a member, block by block. Raises MalformedFile, UnsupportedFeature."""
     source = _seekable(file.archive, traffic)
     with _naming_damage(file.path), zipfile.ZipFile(source) as archive, archive.open(file.member) as member:
         while block := member.read(_BLOCK):
@@ -85,7 +88,7 @@ def _seekable(file: DataFile, traffic: Traffic) -> io.BufferedReader:
 
 
 class _SeekableFile(io.RawIOBase):
-    """A listed file that is read at any place."""
+    """A listed file with random access."""
 
     def __init__(self, file: DataFile, traffic: Traffic) -> None:
         self.file, self.traffic, self.position = file, traffic, 0
