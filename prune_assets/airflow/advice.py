@@ -36,7 +36,7 @@ class WorkloadOperator(BaseOperator):
 
     The operator does not start Spark. `event_logs`, `since`, `until`, `app`, `user`: as in `prune_assets.workload`.
     `out`: path of the JSON file on the worker. The XCom has the number of queries, and the bytes that they read in
-    total and needlessly.
+    total and without need.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")

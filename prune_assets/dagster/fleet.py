@@ -1,4 +1,4 @@
-"""One page about all tables: bytes read needlessly, and the effect of the last optimize."""
+"""One page about all tables: wasted bytes, and the effect of the last optimize."""
 # No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 import datetime as dt
@@ -45,11 +45,11 @@ def build_fleet_asset(
     >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
     'fleet'
 
-    Its page has one table row per table: needless bytes, files that need an optimize, their overlap depth, errors of
+    Its page has one table row per table: wasted bytes, files that need an optimize, their overlap depth, errors of
     the layout, and deleted rows that readers still read; the costliest table comes first. Tables that cannot be read
     come before all others, with the reason.
 
-    With a `workload`, needless bytes are the bytes that real queries read without selecting a row, according to Spark's
+    With a `workload`, wasted bytes are the bytes that real queries read without selecting a row, according to Spark's
     event logs. Without a workload, they are the bytes that the predicates keep now, minus the bytes that they would
     keep after an optimize.
 

@@ -34,7 +34,7 @@ def build_workload_asset(
     user: "str | Sequence[str] | None" = None,
     **asset_options: Any,
 ) -> dg.AssetsDefinition:
-    """Build an asset that reads Spark's event logs and ranks tables by needless bytes.
+    """Build an asset that reads Spark's event logs and ranks tables by wasted bytes.
 
     >>> import dagster as dg
     >>> from prune_assets.dagster import build_workload_asset
@@ -106,7 +106,7 @@ def _metadata(found: "Workload", path: Path, price_per_tib: float | None) -> dic
 
 
 def _table(costs: "list[TableCost]", *, has_price: bool) -> str:
-    """Return a Markdown table of tables, in the order of `costs` (most needless bytes first)."""
+    """Return a Markdown table of tables, in the order of `costs` (most wasted bytes first)."""
     titles = ["table", "queries", "bytes of files opened", "without need", *(["price a day"] if has_price else [])]
     rows = [
         [

@@ -49,7 +49,7 @@ def needless_bytes(totals: ScanTotals) -> int | None:
 
 
 def costs_of(workload: Workload, *, price_per_tib: float | None = None) -> list[TableCost]:
-    """Return the cost of each table, most needless bytes first."""
+    """Return the cost of each table, most wasted bytes first."""
     tables: dict[str, list[QueryShape]] = {}
     for shape in workload.shapes:
         tables.setdefault(shape.table, []).append(shape)

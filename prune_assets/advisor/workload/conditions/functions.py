@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# The same type as the first argument whose type is known.
+# The type of the first argument.
 SAME = "same"
 # A decimal type for a decimal argument, `bigint` for any other number.
 WHOLE_OF = "whole"
