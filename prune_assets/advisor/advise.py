@@ -325,6 +325,7 @@ def _advice(
     then = found[0].simulated.read if advised else today
     queries_bytes = _bytes_of_queries(queries, then, share)
     dearer = _dearer(queries_bytes)
+    filtered = {path[0] for path in filtered_columns(queries)}
     return LayoutAdvice(
         table=table.name,
         rows=workspace.sample.total,
@@ -341,7 +342,7 @@ def _advice(
         dearer=dearer,
         own_dearer=() if own is None else _dearer(_bytes_of_queries(queries, own.simulated.read, share)),
         unsupported=_unsupported(queries),
-        reasons=reasons(found[0].candidate, workspace.table_bytes) if advised else {},
+        reasons=reasons(found[0].candidate, workspace.table_bytes, filtered) if advised else {},
         skipped=skipped,
         own=None if own is None else _ranked_layout(own, _margin(workspace, parts, own), runs, today, table),
     )

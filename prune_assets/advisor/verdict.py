@@ -9,7 +9,7 @@ from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import WORTH_IT, row_group_bytes_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
@@ -105,12 +105,20 @@ def _better_anew(ranking: Sequence[RankedLayout]) -> str:
     return f"; {best.title} would read {bytes_text(best.bytes)}, but needs a new table (prune write)"
 
 
-def reasons(best: Candidate, table_bytes: float) -> dict[str, str]:
-    """Return the reason for each key of an advised layout."""
+def reasons(best: Candidate, table_bytes: float, filtered: Container[str]) -> dict[str, str]:
+    """Return the reason for each key of an advised layout.
+
+    `filtered`: names of the columns that queries filter by.
+    """
     layout, why = best.layout, best.why
     found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
     if layout.partition_by:
-        found["partition_by"] = "queries filter on these few values, so they skip whole directories"
+        is_filtered = any(name in filtered for name in layout.partition_by)
+        found["partition_by"] = (
+            "queries filter on these few values, so they skip whole directories"
+            if is_filtered
+            else "the table has these directories; no query filters on them"
+        )
     if layout.bloom:
         found["bloom"] = "queries look for single values; a bloom filter rules out the row groups that lack them"
     found["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"

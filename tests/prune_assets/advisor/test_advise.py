@@ -218,3 +218,14 @@ def test_a_column_of_few_values_and_much_data_may_be_a_directory(shops, monkeypa
 def test_a_copy_is_advised_by_what_ran_on_the_original(shops):
     ran = QueryShape(f"s3://lake/{shops[0].rpartition('/')[2]}", "shop = ?", (), 1.0, (RanPredicate("shop = 7"),))
     assert pr.advise(shops[0], workload=Workload((ran,))).queries[0].where == "shop = 7"
+
+
+def test_directories_that_no_query_filters_on_have_another_reason(tmp_path):
+    rng = np.random.default_rng(5)
+    rows = pa.table({"id": rng.permutation(IDS), "kind": rng.integers(0, 3, IDS)})
+    pq.write_to_dataset(rows, tmp_path / "t", partition_cols=["kind"])
+    advised = [pr.advise(tmp_path / "t", workload=[where]) for where in ("id = 7", "id < 900 AND kind = 1")]
+    assert [advice.reasons["partition_by"] for advice in advised] == [
+        "the table has these directories; no query filters on them",
+        "queries filter on these few values, so they skip whole directories",
+    ]
