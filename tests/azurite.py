@@ -21,7 +21,7 @@ _OPTIONS = ["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--inMemo
 
 
 def executable():
-    """The path of Azurite; None where there is none."""
+    """Return the path of Azurite; None if it is not installed."""
     return os.environ.get("PRUNE_AZURITE") or shutil.which("azurite-blob")
 
 

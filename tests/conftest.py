@@ -42,10 +42,10 @@ def pytest_unconfigure():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Choose the tests of `make test`, or with --deep the others, or with --e2e those in a browser.
+    """Select the tests of `make test`, or with --deep the others, or with --e2e those in a browser.
 
-    Of a `sampled` one the former has one case in so many, and of one by hypothesis a quarter of the examples, all of
-    which the latter has.
+    For tests marked `sampled`, `make test` runs one in N cases, --deep the others. For hypothesis tests, `make test`
+    runs a quarter of the examples, --deep all.
     """
     deep = {item for item in items if item.get_closest_marker("deep")}
     sampled = defaultdict(list)

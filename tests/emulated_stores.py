@@ -31,7 +31,7 @@ SETTINGS = {"s3": s3_settings, "az": azure_emulator.settings, "gs": gcs_stand_in
 
 @pytest.fixture
 def clean_environment(monkeypatch):
-    """No settings of this machine's owner, and nobody beyond the loopback who could be asked for credentials."""
+    """Removes settings of this machine, and prevents requests for credentials to other machines."""
     for name in os.environ:
         if name.startswith(("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "FSSPEC_")):
             monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""Files of newer forms of the format, made of ordinary ones: a footer or a page header says what no writer here can."""
+"""Build files in newer versions of the format from ordinary ones, by editing footers and page headers."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def read_now(path, truth):
 
 
 def judged(path, truth, predicates):
-    """Return what is wrong with the plans of a file, None where it is refused; `truth`: of what its pages hold."""
+    """Return the findings about the plans of a file; None if it is refused. `truth`: values in its pages."""
     try:
         found = [_judged(path, truth, where) for where in predicates]
     except PruneError:

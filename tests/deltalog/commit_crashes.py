@@ -103,5 +103,5 @@ def crash(table, point):
 
 if __name__ == "__main__":
     root = Path(sys.argv[1])
-    written(root / "nothing", "warm.parquet", [1])  # what is imported for it is imported once
+    written(root / "nothing", "warm.parquet", [1])  # loads all modules before the crashes
     json.dump({point: crash(str(root / point), point) for point in POINTS}, sys.stdout)

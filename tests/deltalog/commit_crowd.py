@@ -1,8 +1,8 @@
-"""Writers of one table, of which some are killed all the time, and a reader that watches them. Run as a script.
+"""Run writers of one table, some of which are killed all the time, and a reader that watches them. Run as a script.
 
 The processes are forks of this one, so that each costs milliseconds. Every writer commits its own numbers in order,
-each as a transaction of its own application, and says so in a file once the commit is acknowledged; one that was
-killed begins anew behind the last number that it said. What files there are after a number is `expected_files`.
+each as a transaction of its own application, and records each acknowledged commit in a file. A killed writer starts
+again after its last recorded number. `expected_files` returns the files that exist after a number.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write(table, place, writer, count, seed):
     for number in range(done[-1][0] + 1 if done else 0, count):
         snapshot = open_snapshot(table)
         if chance.random() < 0.2:
-            # The older a snapshot is, the more commits there are to be held against.
+            # An older snapshot has more commits to be checked for conflicts.
             time.sleep(chance.uniform(0, 0.05))
         removes = [f"{writer}-{number - 1}"] if number and number % EVERY == 0 else []
         adds, txn = [file(f"{writer}-{number}")], Transaction(f"writer-{writer}", number)

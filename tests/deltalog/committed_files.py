@@ -1,4 +1,4 @@
-"""Files to commit, of which only the log knows, and files that are there."""
+"""Files to commit: entries without data files, and real files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The golden tables beside the project, what other readers say of them, and their predicates."""
+"""The golden tables, the results of other readers for them, and their predicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prune_assets.sql.semantics import SparkSemantics
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"
-# What no reader may read, and what is said of it.
+# Tables that readers must refuse, and the errors.
 REFUSED = {
     "deltalog-state-reconstruction-without-metadata": (MalformedLog, "no metaData"),
     "deltalog-state-reconstruction-without-protocol": (MalformedLog, "no protocol"),

@@ -72,7 +72,7 @@ class History:
         self.log.create([("x", "long"), ("p", "string")], *self.actions(3), partitioned=["p"], protocol=PROTOCOL)
 
     def actions(self, count):
-        # Of one commit each file is spoken of once, as the protocol has it.
+        # The protocol allows at most one action per file in a commit.
         spoken = set()
         for _ in range(count):
             kind = self.random.choice(["new", "new", "new", "gone", "again", "delete", "undelete", "odd"])
@@ -95,7 +95,7 @@ class History:
             self.live.pop(path)
         if kind == "gone":
             return
-        if kind == "odd":  # beside the one that is there, which no writer does
+        if kind == "odd":  # an add next to the existing one, which no writer does
             after = self.vector(2)
         partition = {"p": self.random.choice(["a", "b", None])} if self.random.random() < 0.9 else {}
         yield add(path, stats=bounds(self.number), partition=partition, size=self.number, vector=after)

@@ -1,4 +1,4 @@
-"""All that a log is asked when it may be damaged, and what of the answers must hold together."""
+"""Read everything from a log that may be damaged, and check that the answers are consistent."""
 
 from __future__ import annotations
 

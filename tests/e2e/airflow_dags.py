@@ -1,4 +1,4 @@
-"""DAGs for what goes wrong, and for waiting; the rest is those of the example."""
+"""DAGs for failures and for waiting; the other DAGs are those of the example."""
 
 from __future__ import annotations
 

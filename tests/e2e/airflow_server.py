@@ -1,4 +1,4 @@
-"""Airflow as the example starts it, and what is asked of it by REST."""
+"""Airflow started as in the example, and calls of its REST API."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ class AirflowServer:
         self._process.wait()
 
     def ask(self, path: str, body: object = None, *, method: str | None = None):
-        """Return the answer to a request.
+        """Return the response to a request.
 
-        What only reads is asked again where the server fails: its SQLite locks while the scheduler writes.
+        Read requests are repeated if the server fails, because its SQLite locks while the scheduler writes.
         """
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {getattr(self, '_token', '')}"}

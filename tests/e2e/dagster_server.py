@@ -1,4 +1,4 @@
-"""Dagster's webserver and daemon as a user starts them, and what is asked of them by GraphQL."""
+"""Dagster's webserver and daemon, started as a user would, and calls of their GraphQL API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user of Dagster sees and does: webserver and daemon run, Chromium looks."""
+"""Dagster from a user's view: webserver and daemon run, Chromium shows the pages."""
 
 from __future__ import annotations
 

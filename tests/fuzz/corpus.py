@@ -1,4 +1,4 @@
-"""Sound structures to damage: those of small files of several writers, made on the spot, and of real files."""
+"""Intact structures to damage: from small files of several writers, created when needed, and from real files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_BYTES = 20_000  # of a real file that is taken
 
 
 class Indexes(NamedTuple):
-    """Column index and offset index of a chunk, and what they are judged by."""
+    """Column index and offset index of a chunk, with the facts to judge them by."""
 
     column_index: bytes
     offset_index: bytes

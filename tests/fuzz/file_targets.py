@@ -1,4 +1,4 @@
-"""Damaged Parquet files as what is fuzzed: whole files in, and what plan, inspect and check say of them out."""
+"""Fuzz targets for damaged Parquet files: the input is a whole file, the output that of plan, inspect and check."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Seeds(NamedTuple):
 
 
 class FileCase(NamedTuple):
-    """A damaged file and what is asked of it."""
+    """A damaged file, a predicate and sort columns."""
 
     data: bytes
     where: str

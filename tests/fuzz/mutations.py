@@ -1,4 +1,4 @@
-"""Ways to damage bytes: blindly, and by what they mean."""
+"""Ways to damage bytes: blindly, and with knowledge of the Thrift encoding."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def splice(chance, data, other):
 
 
 def many_elements(chance, data, _):
-    """Claim a list of many elements somewhere, and sometimes deliver as many."""
+    """Insert a list header with a large count, sometimes followed by many elements."""
     count = chance.choice([15, 200, 2000, 2**31 - 1, 2**63])
     wire = chance.choice([1, 5, 6, 8, 9, 12])
     element = chance.choice([b"\0", b"\0", b"\1", b"\x1c\0\0", b"\x36\2\0", bytes(data[:7])])
@@ -93,7 +93,7 @@ def blindly(chance, data, other):
 
 
 def knowingly(chance, data, other):
-    """Change fields of the struct at the beginning, and write it again; blindly where there is none."""
+    """Change fields of the Thrift struct at the start and encode it again; damage blindly if there is no struct."""
     try:
         fields, stop = slow_thrift.parse(data)
     except slow_thrift.Odd:

@@ -1,4 +1,4 @@
-"""What bytes say, read the slow way; each function raises Lie where the columnar reading claims something else."""
+"""Slow reference decoders; each function raises Lie if the columnar reader claims something else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def must(holds, *what):
 
 
 def value_of(leaf, raw):
-    """Return the value that a PLAIN encoding stands for, as `targets.plain` gives it."""
+    """Return the value of a PLAIN encoding, in the form of `targets.plain`."""
     if pa.types.is_decimal(leaf.type) and leaf.physical not in {Physical.INT32, Physical.INT64}:
         return int.from_bytes(raw, "big", signed=True)
     match leaf.physical:
@@ -52,7 +52,7 @@ def check_bound(leaf, claimed, raw, zero, *where):
         must(math.copysign(1, claimed) == math.copysign(1, zero), *where, "a zero that is not widened")
 
 
-# These put NaN among their bounds, so that bounds which are none prove that there is none.
+# These writers include NaN in bounds, so non-NaN bounds prove that there is no NaN.
 _WITH_NAN = re.compile(rb"parquet-mr version 1\.1[0-7]\.\d+(?!\S*-SNAPSHOT)")
 
 

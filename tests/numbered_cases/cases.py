@@ -1,4 +1,4 @@
-"""What the numbered cases share: Spark's truth about every row, and files whose metadata is edited by hand."""
+"""Helpers for the numbered cases: Spark's answer for every row, and files with edited metadata."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def edit_statistics(path, change, column=0):
 
 
 def edit_column_index(path, change, column=0):
-    """Let `change` edit the column index of a column in every row group; it is written anew before the footer."""
+    """Apply `change` to the column index of a column in every row group, and write it again before the footer."""
     data = path.read_bytes()
     (length,) = struct.unpack("<i", data[-8:-4])
     body = data[: -8 - length]

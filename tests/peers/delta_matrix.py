@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 
 
 def copies(scratch):
-    """Each golden table that can be read here: a copy, and one that only a checkpoint of ours tells of."""
+    """Return each readable golden table: a copy, and a copy whose only metadata is a checkpoint by deltalog."""
     found = {}
     for expected in sorted((GOLDEN / "_expected").glob("[!_]*.json")):
         source = GOLDEN / expected.stem

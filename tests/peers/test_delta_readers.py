@@ -1,4 +1,4 @@
-"""Tables whose statistics and checkpoints are ours are to other readers what they are here: every row, and no other."""
+"""Other readers return the same rows from tables with statistics and checkpoints written by deltalog."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def rows():
 
 
 def make(place, rows, **configuration):
-    """A partitioned table with our statistics, that its checkpoint alone tells of."""
+    """Write a partitioned table whose statistics are stored only in its checkpoint."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in KINDS.items()]
     text = json.dumps({"type": "struct", "fields": fields})
     schema = read_schema(text, partition_columns=["part", "day"], mapping="none", location="t")
@@ -123,7 +123,7 @@ def _said(add):
 
 
 def leave_checkpoint_alone(place):
-    """Let nothing but the newest checkpoint tell of the files. delta-spark wants one commit to be there."""
+    """Remove all commits that the newest checkpoint replaces; delta-spark requires one commit."""
     commits = sorted((place / "_delta_log").glob("*[0-9].json"))
     for commit in [commit for commit in commits if "checkpoint" not in commit.name][:-1]:
         commit.unlink()
@@ -144,7 +144,7 @@ def tables(rows, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def truth(rows):
-    """What each predicate selects of the rows, by DuckDB without a table format."""
+    """Return the rows that each predicate selects, from DuckDB without a table format."""
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()
     connection.execute("SET timezone='UTC'")

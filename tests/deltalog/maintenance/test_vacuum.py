@@ -1,4 +1,4 @@
-"""Vacuum removes what no version within the retention needs, and never anything else."""
+"""Vacuum removes files that no version within the retention period needs, and no other files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OLD_IN_FILE = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
 
 
 def put(log, path, *, days=30, size=3):
-    """A file that was written so many days ago."""
+    """Write a file that is dated `days` days ago."""
     file = log.path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"x" * size)

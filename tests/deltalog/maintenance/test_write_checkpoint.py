@@ -1,4 +1,4 @@
-"""A checkpoint says what the commits before it say, whole, and a table reads the same with it and without them."""
+"""A checkpoint contains everything from the commits before it; the table reads the same with either."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_what_the_columns_of_a_checkpoint_hold(log):
 
 
 def test_writing_a_checkpoint_loads_no_pandas(log):
-    """It is done beside the commits of a process that may have no use for it."""
+    """Checkpoints are written in processes that commit, which may have no other use for pandas."""
     fill(log)
     script = "import sys; from deltalog.maintenance.write_checkpoint import *; write_checkpoint(sys.argv[1]); "
     script += "print('pandas' in sys.modules)"
@@ -565,7 +565,10 @@ def _with(state, properties):
 
 
 def encloses(found, wanted, *, loosely):
-    """Bounds through a checkpoint are those without it; of structs they may lie a little further out, or be missing."""
+    """Compare bounds read through a checkpoint with bounds read without it.
+
+    Bounds of structs may be wider or missing if `loosely`.
+    """
     assert found[3] == wanted[3] or found[3] == 1
     for side, outward in ((0, -1), (1, 1)):
         if found[side] != wanted[side]:

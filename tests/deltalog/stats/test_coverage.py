@@ -36,7 +36,7 @@ def stats(low=None, high=None, nulls=0, records=5):
     return json.dumps(parts)
 
 
-# The kind of the column, the statistics of a file that lacks something, and what is said of it.
+# Type of the column, incomplete statistics of a file, and the reported reason.
 CAUSES = [
     ("long", None, "no statistics"),
     ("long", "", "no numRecords"),

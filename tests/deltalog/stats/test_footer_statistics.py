@@ -1,4 +1,4 @@
-"""Statistics made of footers enclose what the files hold, whoever wrote them, and skipping by them loses no row."""
+"""Statistics from footers enclose the values of files from every writer, and skipping by them loses no row."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def column_of(content, path):
 
 
 def key(value):
-    """What values are ordered by: Spark's order, NaN last."""
+    """Return a sort key for values in Spark's order, with NaN last."""
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value)
     return value.encode() if isinstance(value, str) else value
@@ -236,7 +236,7 @@ def test_every_column_that_has_bounds_has_them(table):
         low = {path for path, _ in flat(said["minValues"])}
         high = {path for path, _ in flat(said["maxValues"])}
         assert wanted <= low | {("s",)}, writer
-        # Of the rest it is not certain that they leave no NaN out.
+        # Bounds of the other floating-point columns may omit NaN.
         floating = {("d",), ("f",), ("clean",)}
         assert wanted - floating <= high | {("s",)}, writer
         assert not {("flag",), ("raw",), ("arr",), ("nothing",)} & (low | high)

@@ -1,7 +1,7 @@
-"""The soundness list: what skipping on a Delta log must not do. S numbers are those of the project's list.
+"""Soundness rules for skipping on a Delta log. S numbers refer to the project's list of rules.
 
-Each file here is one that holds a row the predicate selects, whatever its statistics seem to say; a test says which
-file, and beside it shows a file that the same rule does let go.
+In each test, a file has a row that the predicate selects, whatever its statistics seem to prove. The test also shows a
+file that the same rule skips.
 """
 
 from __future__ import annotations
@@ -413,7 +413,7 @@ def test_s35_old_days_and_times_are_kept(log):
     assert "old-day" in kept(log, day)
     moment = pa.scalar(dt.datetime(1890, 1, 1, 0, 0, 30, tzinfo=UTC), INSTANT)
     assert "old-time" in kept(log, Compare(("t",), Op.EQ, moment))
-    # What begins long ago still ends.
+    # An interval that begins before 1582 still has a valid upper bound.
     log.commit(add("long", stats=said("1500-01-01", "2000-01-01")))
     assert "long" not in kept(log, is_(Op.GT, dt.date(2001, 1, 1), pa.date32()))
 

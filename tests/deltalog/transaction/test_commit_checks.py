@@ -1,4 +1,4 @@
-"""What is not sound is refused before anything is written: the file, column or feature is named, and a remedy."""
+"""Invalid commits are refused before anything is written; errors name the file, column or feature, and a remedy."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_deletion_vectors_need_their_feature_and_whole_counts(table, place):
     assert open_snapshot(place).file_count == 0
 
 
-# What a table promises
+# Promises of a table
 
 
 def test_an_append_only_table_loses_no_rows(place):
@@ -267,7 +267,7 @@ def test_rows_that_would_have_to_be_looked_at(log, columns, configuration, featu
         lambda: append(snapshot, [named("x")]),
         UnsupportedTable,
     )
-    # Rows that were there stay what they are.
+    # Compaction and removal add no new rows, so they are allowed.
     compact(snapshot, removes=["a"], adds=[named("b")])
     rewrite(open_snapshot(log.path), removes=["b"])
 
@@ -331,7 +331,7 @@ def test_every_row_gets_an_id_of_its_own(place):
     seen = open_snapshot(place)
     assert seen.protocol.writer_features == ["appendOnly", "domainMetadata", "invariants", "rowTracking"]
     append(seen, [named("a", rows=3), named("b", rows=5)])
-    # Decided from version 0, it takes the ids behind those of version 1.
+    # The append starts from version 0, and takes the ids after those of version 1.
     append(seen, [named("c", rows=2), named("empty", rows=0)])
     append(seen, [])
     overwrite(open_snapshot(place), [named("d", rows=1)])

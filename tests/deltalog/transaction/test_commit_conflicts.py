@@ -1,4 +1,4 @@
-"""Every rule by which two commits do not go together, and the case beside it in which they do."""
+"""Every rule about conflicting commits, each with a similar case without conflict."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_nobody_minds_the_files_that_compaction_added(table):
     seen = open_snapshot(table)
     compact(seen, removes=[f"{ONE}-a", f"{ONE}-b"], adds=[named("both", rows=2, day=ONE)])
     reads = Reads(where=on(ONE), files=frozenset())
-    # What it removed was read, so that it is the removal that conflicts.
+    # The removed file was read, so the removal conflicts.
     refused(ConcurrentDeleteRead, table, lambda: append(seen, [named("sum", day=TWO)], reads=reads))
     beside = Reads(files=frozenset([f"{TWO}-a"]))
     assert append(seen, [named("sum", day=TWO)], reads=beside).version == 3

@@ -1,7 +1,7 @@
-"""Random changes, decided from old versions, against a serial model: what is committed could have been done in turn.
+"""Random changes that start from old versions, compared with a serial model: commits must be serializable.
 
-The model is a table as a set of rows in partitions. A change that was committed must do at its place in the log what
-it did where it was decided; one that was refused must have had a reason.
+The model is a table as a set of rows in partitions. A committed change must have the same effect at its place in the
+log as on the version from which it started; a refused change must have a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAYS = ["1", "2", "3", None]
 
 @dataclass
 class Version:
-    """What the model knows of a version: the rows of each file, and its day; and how the table was set up."""
+    """A version in the model: rows and day per file, and table settings."""
 
     files: dict[str, tuple[str | None, frozenset[int]]]
     settings: int = 0
@@ -39,7 +39,7 @@ class Version:
 
 @dataclass
 class Plan:
-    """A change decided from a version. `days`: what it read; `blind`: rows that appear there do not matter."""
+    """A change that starts from a version; `days`: partitions that it read; `blind`: new rows there do not matter."""
 
     kind: str
     seen: int

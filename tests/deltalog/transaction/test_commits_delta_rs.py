@@ -179,7 +179,7 @@ def test_their_appends_do_not_say_that_they_are_blind(place):
     assert history(open_snapshot(place))[0].info.get("isBlindAppend") is not True
     with pytest.raises(ConcurrentAppend):
         overwrite(seen, [named("mine.parquet", day="a")])
-    # Beside what was read they do not matter.
+    # Commits to partitions that were not read do not conflict.
     assert replace_partitions(seen, [written(place, "mine.parquet", [2], day="b")]).lost == 1
     assert rows(place) == [(1, "a"), (1, "a"), (2, "b")]
 

@@ -55,7 +55,7 @@ def write_together(place, data, **options):
 
 
 def lose_to(place, created, data, **options):
-    """Write where somebody else creates the table after the writer has looked for one."""
+    """Write after another writer has created the table that this writer found missing."""
     return write(place, data, created=created, **options)
 
 

@@ -41,7 +41,7 @@ class Result:
 
 
 class Ground:
-    """A table where it was made, its rows as Spark has them without a filter, and the file of each."""
+    """A table, its rows as Spark reads them without a filter, and the file of each row."""
 
     def __init__(self, spark, name, path):
         from pyiceberg.table import StaticTable

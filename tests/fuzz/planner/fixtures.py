@@ -1,4 +1,4 @@
-"""What failed once, kept as JSON: the table whole and the predicate as SQL, so that nothing is drawn again."""
+"""Cases that failed once, saved as JSON: the whole table and the predicate as SQL, so that nothing is drawn again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(path):
 
 
 def stored(table):
-    """Return a table as JSON has it."""
+    """Return a table as plain JSON values."""
     columns = [
         {"path": column.path, "kind": column.kind, "values": [_plain(column.of, value) for value in column.values]}
         for column in table.columns

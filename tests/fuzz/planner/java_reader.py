@@ -1,6 +1,6 @@
-"""What `tests.peers.parquet_java` asks, in one call: a hundred calls into the JVM for a file are too slow here.
+"""The calls of `tests.peers.parquet_java` in one, because a hundred JVM calls per file are too slow here.
 
-The Java source is compiled by the compiler that Spark has for its own generated code.
+The Java source is compiled by the compiler that Spark uses for its own generated code.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _judge_table(spark, seed, number, result, *, peers, keep):
 
 
 def findings_of(spark, table, case):
-    """Return what is wrong with one case: a predicate or a pair."""
+    """Return the findings of one case: a predicate or a pair of spellings."""
     with laid_out(table, spark) as ground:
         (answers,) = [None] if isinstance(case, Pair) else ground.truth([case])
         return judged(ground, case, answers, Tally(), peers=ground.peers(), voice=ground.second_voice())

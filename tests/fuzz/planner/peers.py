@@ -1,4 +1,4 @@
-"""What other readers keep of a table for a predicate, row by row: parquet-java as Spark asks it, and DataFusion."""
+"""Rows that other readers keep of a table for a predicate: parquet-java as Spark calls it, and DataFusion."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Planner:
         return lower(where, self.columns, semantics=self.semantics).predicate
 
     def weakened(self, sql):
-        """Return what is TRUE wherever a predicate is, without its parts that are refused."""
+        """Return a weaker predicate that is TRUE wherever `sql` is, without its unsupported parts."""
         tokens = tokenize(sql)
         return self._weakened(parse(sql, tokens), partial(text_of, sql=sql, tokens=tokens), "true")
 
@@ -55,7 +55,7 @@ class Planner:
             case nodes.Conjunction() | nodes.Disjunction():
                 word = " AND " if isinstance(node, nodes.Conjunction) else " OR "
                 return word.join(f"({self._weakened(part, text, instead)})" for part in (node.left, node.right))
-            # Not that of `x IS NOT NULL`, whose operand has no text of its own.
+            # The operand of `x IS NOT NULL` has no text of its own.
             case nodes.Negation(operand) if text(operand, brackets=False) != text(node, brackets=False):
                 return f"NOT ({self._weakened(operand, text, 'false' if instead == 'true' else 'true')})"
             case _:
@@ -69,7 +69,7 @@ class Planner:
         return Rows(self.flags(access.ranges), self.flags(access.matches))
 
     def row_groups(self):
-        """Yield the file of each row group, and a flag a row: whether it lies in that."""
+        """Yield for each row group its file, and one flag per row for the rows in it."""
         for group, file in enumerate(self.index.groups.file.tolist()):
             yield file, np.repeat(np.arange(len(self.index.groups.file)) == group, self.index.groups.row_count)
 
@@ -86,7 +86,7 @@ class Planner:
         return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
 
     def flags_of(self, made):
-        """Return what a plan keeps, which may have left files unopened: these count as one row each there."""
+        """Return the flags of the rows that a plan keeps; in its index, an unopened file counts as one row."""
         index = made.index
         base = np.cumsum(index.groups.row_count) - index.groups.row_count
         kept = np.zeros(int(index.groups.row_count.sum()), np.bool_)

@@ -26,7 +26,7 @@ def shrink(table, predicate, fails, *, seconds=60.0):
 
 def _candidates(table, predicate):
     """Yield smaller cases, the greatest steps first."""
-    if not isinstance(predicate, tuple):  # a pair of spellings stays as it is
+    if not isinstance(predicate, tuple):  # a pair of spellings is not reduced
         for less in smaller(predicate):
             yield table, less
     for less in (*_without_columns(table), *_without_files(table), *_with_fewer_rows(table), *_plainer(table)):

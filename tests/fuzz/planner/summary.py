@@ -1,4 +1,4 @@
-"""What a run came to, for people."""
+"""Print the results of a fuzz run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def told(result, seed, number):
 
 
 def show(result, seed, console):
-    """Print counts, what each level skipped out of what was possible, exceptions and findings."""
+    """Print counts, skipped and skippable data per level, exceptions and findings."""
     tally = result.tally
     title = f"{tally.cases:,} predicates on {result.tables:,} tables, seed {seed}, {result.seconds:.0f} s"
     for heading, counts in (

@@ -79,7 +79,7 @@ def _ranks(places, planner):
 
 @contextmanager
 def settings(spark, wanted):
-    """Set these of the session, and put back what was there."""
+    """Set session options, and restore the earlier values afterwards."""
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)

@@ -1,4 +1,4 @@
-"""Write a table with the writers it names, each of which keeps bounds in ways of its own."""
+"""Write a table with the writers that it names; each writer stores bounds in its own way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hashes are those of the stored bytes, whatever the type; probing knows what compares equal to what."""
+"""Hashes are those of the stored bytes for every type; probes include all values that compare equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What page indexes cost: memory for 1,000,000 pages, and requests for any number of columns."""
+"""Costs of page indexes: memory for 1,000,000 pages, and requests for any number of columns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def column_index(count):
 
 
 def offset_index(count):
-    """Page i begins at row i; its number takes as many bytes as those of its neighbours."""
+    """Encode an offset index in which page i begins at row i; neighbours are encoded in as many bytes."""
     edges = [edge for edge in (0, 64, 8192, 1 << 20) if edge < count]
     parts = []
     for low, high in zip(edges, [*edges[1:], count], strict=True):

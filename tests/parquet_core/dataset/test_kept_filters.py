@@ -1,4 +1,4 @@
-"""Bloom filters kept on disk: what the files' own deny, no file opened for it, and nothing of files that changed."""
+"""Bloom filters cached on disk exclude what the filters in files exclude; changed files invalidate them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES, ROWS = 20, 100
 
 @pytest.fixture
 def cache(tmp_path):
-    """One without memory: each look is that of a new process."""
+    """A cache without memory, so that each read is like that of a new process."""
     return MetadataCache(tmp_path / "cache")
 
 

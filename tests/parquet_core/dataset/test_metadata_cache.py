@@ -53,7 +53,7 @@ def write(directory, number, *, rows=300, shift=0, at=LONG_AGO):
 
 
 def look(index):
-    """Everything that an index says of its columns."""
+    """Return everything that an index returns for its columns."""
     positions = np.arange(len(index))
     found = []
     for column in index.groups.columns:
@@ -346,7 +346,7 @@ for _ in range(15):
 
 
 def test_readers_and_writers_at_once(table, on_disk):
-    """With so little room that each one removes what the others wrote."""
+    """The cache is so small that each process removes entries of the others."""
     command = [sys.executable, "-c", WORKER, str(table), str(on_disk.directory), "30000"]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     errors = [process.communicate(timeout=120)[1] for process in running]

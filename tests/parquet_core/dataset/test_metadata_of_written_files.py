@@ -1,4 +1,4 @@
-"""Metadata held against the values: files made by several writers, their values read back by pyarrow."""
+"""Metadata compared with values: files of several writers, whose values are read by pyarrow."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_a_row_group_asked_for_twice_is_read_once(tmp_path):
 
 
 def test_an_offset_index_of_another_column_says_nothing(tmp_path):
-    """Its pages may be as many and hold other rows: whoever goes by them skips rows that are selected."""
+    """It may have as many pages, but with other rows; using it would skip selected rows."""
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path)
     column, other, *_ = index.groups.columns

@@ -31,7 +31,7 @@ def as_python():
 
 
 def answer(module, data, spec):
-    """Return what a form makes of the bytes: the values, or the message of its error."""
+    """Return the values that one build decodes from the bytes, or its error message."""
     try:
         return module.decode(data, spec)
     except MalformedFile as error:

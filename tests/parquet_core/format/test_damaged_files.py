@@ -1,4 +1,4 @@
-"""Bytes that lie: one clear error or an honest "unknown", never a wrong skip, a crash or a hang."""
+"""Damaged bytes end in one clear error or in unknown values, never in a wrong skip, a crash or a hang."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_fields_that_nobody_asked_for_are_passed_over():
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_files_end_in_an_error_or_keep_the_rows(file, part):
-    """Flip bytes of footer and indexes: what is still claimed must be a number that numpy can hold."""
+    """Flip bytes of footer and indexes: remaining claims must be numbers that numpy can hold."""
     good = file.read_bytes()
     length = int.from_bytes(good[-8:-4], "little")
     chance = random.Random(20261121 + part)
@@ -334,7 +334,7 @@ def test_encrypted_columns_have_no_indexes(file):
     column = index.groups.columns[0]
     (footers,) = index.footers.source._kept
     chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
-    # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
+    # Appends field 8, crypto_metadata, to each chunk; the footer still has all metadata unencrypted.
     marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]
     stops = np.cumsum([len(chunk) for chunk in marked])
     found, statistics = decode_column_chunks(

@@ -1,4 +1,4 @@
-"""Dictionary pages: complete ones hold every value; what is odd is a reason and never an empty dictionary."""
+"""Dictionary pages: complete ones return every value; unusable ones return a reason and never an empty dictionary."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def dictionaries(path):
 
 
 def plain_values(found, leaf):
-    """Return the values of a dictionary as Python has them; a reason stays one."""
+    """Return the values of a dictionary as Python values; a reason is returned unchanged."""
     if isinstance(found, str):
         return found
     if leaf.physical in _NUMBERS:
@@ -390,7 +390,7 @@ def pages(request, tmp_path_factory):
 
 
 def test_a_changed_byte_changes_no_value(pages):
-    """What still decodes with the checksum in its place is what was written."""
+    """Pages that still decode with a valid checksum return the written values."""
     chance = random.Random(1)
     refused = 0
     for data, chunk, leaf, values in pages:

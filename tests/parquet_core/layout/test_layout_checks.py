@@ -294,7 +294,7 @@ def test_nan_in_half_floats_and_beside_a_name_with_a_dot_is_no_error(table):
     halves = pa.table({"h": pa.array([math.nan], pa.float16())})
     pq.write_table(halves, table / "0.parquet", write_page_index=True)
     assert absent(table) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
-    # Arrow reads both columns when it is asked for one of them.
+    # Arrow reads both columns if one of them is requested.
     twice = pa.table({"a.b": ["x"], "a": [{"b": math.nan}]})
     pq.write_table(twice, table / "0.parquet", write_page_index=True)
     assert [severity for severity, _ in absent(table)] == ["info"]

@@ -57,7 +57,7 @@ def write_tree(root, texts):
 
 
 def assert_as_spark(spark, root, *, infer_types=True):
-    """Return whether the values are certain; those that are must be Spark's, of Spark's type."""
+    """Check that certain partition values equal Spark's, with Spark's type; return whether they are certain."""
     index = read_dataset(root, infer_partition_types=infer_types)
     (column,) = index.groups.partitions
     if column.unsupported:

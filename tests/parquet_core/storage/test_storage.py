@@ -1,4 +1,4 @@
-"""Local files: what is data, what is read together, what is counted, which error comes first."""
+"""Local files: which files are data, grouping of reads, counts of requests, and the first error."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_the_first_bad_file_is_named(tmp_path):
     ):
         with pytest.raises(kind, match=message):
             read_many([(good, tail), *bad], purpose="footer", traffic=traffic)
-    # What was fetched before the error was fetched.
+    # Requests before the error are counted.
     assert traffic.requests == 5
     assert traffic.bytes == {"footer": 500}
 

@@ -78,7 +78,7 @@ def lake_of_killed(tmp_path_factory):
 
 @pytest.fixture
 def killed(lake_of_killed, tmp_path):
-    """A table beside which a killed process left a folder."""
+    """A table next to a folder that a killed process left."""
     return shutil.copytree(lake_of_killed, tmp_path / "lake") / "t"
 
 

@@ -22,7 +22,7 @@ def in_own_process(*arguments):
 
 
 def prune(*arguments):
-    """Run the command in this process, which saves the start of another one."""
+    """Run the command in this process, which is faster than starting another one."""
     return CliRunner().invoke(main, [*arguments])
 
 

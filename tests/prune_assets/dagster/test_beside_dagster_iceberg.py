@@ -65,7 +65,7 @@ def materialize(tmp_path, monkeypatch):
 
 def test_checks_run_on_what_it_writes(materialize):
     checks = build_layout_checks("events", TABLE, LAYOUT, partitions_def=DAYS, partition_expr="ts")
-    # pyiceberg writes no page index, which a layout asks for and proves orders by.
+    # pyiceberg writes no page index, which a layout requires and which proves the order of rows.
     without_index = {"column_index.absent", "order.pages"}
     assert materialize("2024-01-01", checks) == without_index
     assert materialize("2024-01-02", checks) == without_index

@@ -66,7 +66,7 @@ TEXTS = ("word", "code", "blob")
 WILDCARDS = {Wildcard.ANY: ".*", Wildcard.ONE: "."}
 TRUTHS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
 FLOATS = [name for name, arrow_type in TYPES.items() if pa.types.is_floating(arrow_type)]
-# Of flags nobody writes filters that say anything.
+# No writer writes useful bloom filters for booleans.
 BLOOMS = [name for name, arrow_type in TYPES.items() if not pa.types.is_boolean(arrow_type)]
 ODD_FLOATS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1.7976931348623157e308, 0.1]
 ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.0**-149), (2 - 2.0**-23) * 2.0**127]
@@ -152,7 +152,7 @@ def with_nulls(chance, values):
 
 
 def few_values(chance, name, rows):
-    """Draw from the ends and a few values between them, other ones for every 50 rows."""
+    """Draw values from the ends and a few values between them, with a new choice for every 50 rows."""
     values = []
     while len(values) < rows:
         drawn = chance.sample(FEW[name], chance.choice([0, 1, 3]))

@@ -1,4 +1,4 @@
-"""Parts that are not looked into are NULL where their columns are: there nothing is read for them."""
+"""Unsupported conditions are NULL where their columns are NULL; nothing is read for such containers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OTHERWISE = (
 # Known of parts whose other values are not.
 KNOWN_OF_NULL = ("x % 5 <=> NULL", "isnull(x % 5)", "month(d) IS NULL")
 
-# What Spark's analyzer decides without the column, where the other side is a literal, and what it does not.
+# Comparisons that Spark's analyzer decides without the column, if the other side is a literal, and others.
 BEYOND_BIGINT = (
     *("x > 9223372036854775807.5", "x >= -9223372036854775808.5", "x > 9223372036854775807.0", "x < 1e20BD"),
     *("x BETWEEN 3 AND 99999999999999999999", "x NOT BETWEEN -99999999999999999999 AND 4", "x = 99999999999999999999"),

@@ -1,4 +1,4 @@
-"""The seconds of a plan are those of planning."""
+"""The reported seconds of a plan include only planning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of tables as they stand: partitions, odd names, files that change; `tests/fuzz` plans any predicate."""
+"""Reads of tables with partitions, odd names and changing files; `tests/fuzz` covers arbitrary predicates."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path,
 
 
 def test_reads_that_left_files_unopened_have_the_rows_and_schema_of_spark(spark, tmp_path, monkeypatch):
-    """The first file lacks a column and has one in another type; that of the others is not looked at."""
+    """The first file lacks a column and has another column in a different type; other footers are not read."""
     monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
     for day, kind, more in (
         (1, pa.int32(), {}),
@@ -202,7 +202,7 @@ def test_a_session_that_infers_no_types_compares_strings(spark, tmp_path):
 
 @needs_spark(4, 1, "the rows of a row group can be limited")
 def test_only_a_dictionary_knows_that_a_value_between_the_bounds_is_missing(spark, tmp_path):
-    """parquet-java writes no bloom filter beside a dictionary that holds all values, even where one is asked for."""
+    """parquet-java writes no bloom filter if the dictionary has all values, even if a bloom filter is requested."""
     rows = spark.range(4_000).selectExpr("id", "if(id % 2 = 0, 'AIR', if(id < 2000, 'SHIP', 'RAIL')) AS mode")
     options = {"parquet.bloom.filter.enabled#mode": "true", "parquet.bloom.filter.expected.ndv#mode": "4"}
     options |= {"parquet.block.row.count.limit": "1000", "parquet.page.size.row.check.min": "1"}

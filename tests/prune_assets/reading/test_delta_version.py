@@ -38,7 +38,7 @@ def rows_of(frame):
 
 
 def readable(reader, tables, where=None):
-    """The answers of a reader about tables, of those that it can read."""
+    """Return the rows that a reader returns, for each table that it can read."""
     answers = ask(reader, [{"table": str(table), "where": where} for table in tables])
     return {table: answer["rows"] for table, answer in zip(tables, answers, strict=True) if "rows" in answer}
 
@@ -89,7 +89,7 @@ def test_what_a_predicate_selects_of_golden_tables_is_what_it_selects_of_all_row
 
 
 def make(place, rows, *, partition_by=("part",), properties=None, name="{}/x y%41[{}].parquet"):
-    """A table of rows, a file for each value of its partition column; where the files lie tells nothing of it."""
+    """Create a table with one file per partition value, in paths that do not contain the values."""
     deltalog.create_table(place, rows.schema, partition_by=partition_by, properties=properties)
     snapshot = deltalog.open_snapshot(place)
     stored = rows.drop_columns(list(partition_by))

@@ -83,7 +83,7 @@ def test_partition_values_that_are_numbers_or_bytes_are_read(tmp_path, kind, val
 
 
 def test_partition_bytes_that_are_text_beyond_ascii_are_read(tmp_path):
-    """As Spark writes them: the bytes are those of the text in UTF-8."""
+    """Spark writes the bytes as text in UTF-8."""
     table = tmp_path / "t"
     write_deltalake(str(table), pa.table({"p": ["é", "b"], "k": [0, 1]}), partition_by=["p"])
     log = table / "_delta_log" / f"{0:020}.json"

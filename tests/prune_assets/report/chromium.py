@@ -11,12 +11,12 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def executable():
-    """The browser of this machine, None where there is none."""
+    """Return the path of the installed browser; None if there is no browser."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
 class Opened(NamedTuple):
-    """What the document was once its scripts had run, what they complained of, and a picture of the window."""
+    """A document after its scripts ran, the console errors, and a screenshot."""
 
     dom: str
     complaints: list[str]

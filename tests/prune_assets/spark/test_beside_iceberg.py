@@ -57,7 +57,7 @@ def test_all_functions_work_by_name(run):
 
 @pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t"])
 def test_a_table_of_iceberg_is_written_and_read_by_its_name(run, name):
-    """Whatever its catalog, and however deep its namespace."""
+    """This works for every catalog and every depth of the namespace."""
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
     before = [] if name != "lake.db.t" else [("3",)]
     assert run(there.rows_of_read, name) == before

@@ -1,4 +1,4 @@
-"""What a version of Spark lacks is refused by name, and nothing skips by a rule that another version has."""
+"""Features that a Spark version lacks are refused by name, and no rule of another version prunes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from prune_assets.tables.lake import tables_below
 ROWS, ROW_GROUP = 100, 25
 DAYS = ("mon", "mon", "tue", "wed")
 DELETED = ([], [0, 7, 99], [], [50])
-# What is asked, and the files that may hold such rows: by bounds, by the day, by neither.
+# Predicates, and the files that may contain matches: by bounds, by the day, by neither.
 WHERES = {
     "id < 30": [0],
     "id BETWEEN 90 AND 110": [0, 1],
@@ -50,7 +50,7 @@ def a_third_entry(monkeypatch):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The table, with a file that is none of it, and its live rows as plain files without any layout."""
+    """Write the table, with a file that does not belong to it, and the live rows as plain files without a layout."""
     table, live = tmp_path_factory.mktemp("toy"), tmp_path_factory.mktemp("live")
     files, left = [], []
     for number, (day, deleted) in enumerate(zip(DAYS, DELETED, strict=True)):

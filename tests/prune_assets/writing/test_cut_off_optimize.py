@@ -43,7 +43,7 @@ def plain(table):
 
 
 def delta(table):
-    """The same as a Delta table."""
+    """Create the plain table and convert it to Delta."""
     plain(table)
     deltalog.create_table(table, pa.schema({"x": pa.int64(), "day": pa.int32()}), partition_by=["day"])
     snapshot = deltalog.open_snapshot(table)

@@ -124,7 +124,7 @@ def test_whoever_wants_the_new_table_alone_gives_way(spark, tmp_path, together, 
     assert isinstance(lost, error)
     assert "\n" not in str(lost)
     check_days(spark, tmp_path, 1)
-    assert len(list(tmp_path.rglob("*.parquet"))) == 1  # what was written for nothing is gone
+    assert len(list(tmp_path.rglob("*.parquet"))) == 1  # files of the failed write are removed
 
 
 def test_rows_of_another_shape_give_way(spark, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Dictionaries as evidence against every row they could stand for."""
+"""Outcomes from dictionaries, compared with every row that they may contain."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ T, F, N, ANY = int(Outcomes.TRUE), int(Outcomes.FALSE), int(Outcomes.NULL), int(
 
 
 class Listed:
-    """Says TRUE of some values, FALSE of the others, and of null what it is told."""
+    """A test that is TRUE for listed values, FALSE for others, and `null` for null."""
 
     limits = ""
 

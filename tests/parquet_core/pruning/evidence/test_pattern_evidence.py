@@ -40,7 +40,7 @@ PATTERNS = st.one_of(
 
 
 def matches(leaf, value):
-    """Tell whether bytes match, None for what is no UTF-8 and has to match characters."""
+    """Return whether bytes match; None for invalid UTF-8 in patterns that match characters."""
     match leaf:
         case StartsWith(_, text):
             return value.startswith(raw(text.as_py()))

@@ -1,4 +1,4 @@
-"""What the bounds of two columns say of their comparison must cover what the rows are."""
+"""Outcomes of comparing two columns by their bounds must include the outcomes of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that Spark wrote, and such that end in the middle, are damaged, or are none."""
+"""Event logs written by Spark, and logs that are truncated, damaged, or no event logs."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ def test_a_plan_without_text_and_nodes_is_counted(tmp_path):
         ("PreparedDeltaFileIndex [file:/lake/t]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/part-0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1, ... 3 entries]", "/lake/t", None),
-        # A path of its own, be it a file or a directory with that name; but not what a writer of directories calls it.
+        # A path of its own, whether a file or a directory with such a name, unless a writer of directories uses the
+        # name.
         ("InMemoryFileIndex [file:/lake/ships.parquet]", "/lake/ships.parquet", None),
         ("InMemoryFileIndex [file:/lake/t/0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/0.parquet]", "/lake/t", None),

@@ -1,4 +1,4 @@
-"""No false alarm about what honest writers wrote; what is wrong in the wild is named, or not relied on."""
+"""Files of correct writers cause no false alarms; known wrong metadata is reported, or not used."""
 
 from __future__ import annotations
 

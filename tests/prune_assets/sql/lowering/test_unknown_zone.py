@@ -90,7 +90,7 @@ def random_predicate(draw, middle):
 
 
 def outcomes(sql, semantics, row):
-    """Return what a predicate may be for a row, given as microseconds and days."""
+    """Return the possible outcomes of a predicate for a row in microseconds and days."""
     predicate = lower(sql, COLUMNS, semantics=semantics, now=NOW).predicate
     known = {column.path: pa.array([row[column.name]], column.type) for column in COLUMNS}
     answers = []

@@ -40,7 +40,7 @@ class AvroFile:
 
 
 def without_null(kind):
-    """A type, or the one beside null."""
+    """Return a type, or the non-null type of a union with null."""
     return next(one for one in kind if one != "null") if isinstance(kind, list) else kind
 
 

@@ -35,7 +35,7 @@ def as_python():
 
 
 def schema(module):
-    """A number, a text or nothing, a map as Iceberg has it, a map of Avro, eight bytes."""
+    """Return a schema with a number, an optional string, Iceberg's map form, an Avro map, and 8-byte values."""
 
     def node(kind, children=(), size=0, least=1, slot=-1):
         return module.Node(kind, list(children), size, least, slot)

@@ -67,7 +67,7 @@ def case(request, tmp_path_factory):
 
 
 def often(spec):
-    """The columns, those of the partitions more often."""
+    """Return the columns, with partition sources repeated so that they are drawn more often."""
     return [*NAMES, *(name for name, _ in SPECS[spec] for _ in range(8))]
 
 
