@@ -36,7 +36,7 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure():
-    """Let the summary be the last line: duckdb prints dozens more while Python exits."""
+    """Keep the summary as the last line: duckdb prints dozens of lines while Python exits."""
     if "duckdb" in sys.modules:
         atexit.register(os.dup2, os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
@@ -78,7 +78,7 @@ def parquet_testing():
 
 @pytest.fixture(autouse=True, scope="session")
 def no_lines_of_progress():
-    """Print no line about a stage of Spark, which only a slow machine would see."""
+    """Suppress progress lines about Spark stages, which appear only on slow machines."""
     from prune_assets.spark import progress
 
     with pytest.MonkeyPatch.context() as patched:

@@ -1,4 +1,4 @@
-"""Fixtures of object stores on the loopback: S3 as moto plays it, Azure as Azurite does, Google's as we play it."""
+"""Fixtures for local object stores: S3 by moto, Azure by Azurite, Google Cloud Storage by our stand-in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STORES = ("s3", "azure", "gcs")
 
 
 def s3_settings(url):
-    """The environment with which a server is S3."""
+    """Return the environment variables for a server with the S3 API."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ALLOW_HTTP": "true",
@@ -41,7 +41,7 @@ def clean_environment(monkeypatch):
 
 @pytest.fixture
 def store_at(clean_environment):
-    """A function that says in the environment where the store of a scheme is."""
+    """Function that sets the environment variables for the store of a URI scheme."""
 
     def say(scheme, url):
         for name, value in SETTINGS[scheme](url).items():

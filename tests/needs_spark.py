@@ -1,4 +1,4 @@
-"""Marks for tests of what not every supported Spark has."""
+"""Marks for tests of features that not every supported Spark version has."""
 
 from __future__ import annotations
 

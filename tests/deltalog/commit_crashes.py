@@ -1,4 +1,4 @@
-"""A commit by a process that is killed at a named point, for each point in a table of its own. Run as a script."""
+"""Commit in a process that is killed at a named point; each point has its own table. Run as a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def die(*arguments, **more):
 
 
 def before(call, *, number=1):
-    """Die instead of the so-manieth call of a function of the system."""
+    """Kill the process instead of the n-th call of a system function."""
     count = [0]
     real = getattr(os, call)
 
@@ -46,7 +46,7 @@ def after(call):
 
 
 def half_written():
-    """Die when half of the temporary file is on the disk."""
+    """Kill the process when half of the temporary file is on disk."""
     real = os.fdopen
 
     def opened(descriptor, mode):

@@ -30,7 +30,7 @@ EVERY = 5
 
 
 def expected_files(writer, number):
-    """Names of the live files of a writer whose last transaction is `number`."""
+    """Return the names of the live files of a writer whose last transaction is `number`."""
     return {f"{writer}-{i}" for i in range(number + 1) if (i + 1) % EVERY or i + 1 > number}
 
 
@@ -62,7 +62,7 @@ def write(table, place, writer, count, seed):
 
 
 def read(table, place, writers):
-    """Look at the table until told to stop; every version must be whole."""
+    """Read the table until the end; every version must be complete."""
     seen = []
     while not Path(f"{place}/stop").exists():
         snapshot = open_snapshot(table)
@@ -91,7 +91,7 @@ def fork(work, *arguments):
 
 
 def ended():
-    """Processes that have ended, and how."""
+    """Return the processes that have ended, and their exit status."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)

@@ -32,7 +32,7 @@ _TIME = r"TIMESTAMP '([^']*)'"
 
 
 def tables():
-    """The names of the golden tables; none where they are not."""
+    """Return the names of the golden tables; empty if they are not installed."""
     return sorted(path.stem for path in (GOLDEN / "_expected").glob("[!_]*.json"))
 
 
@@ -48,7 +48,7 @@ def skip_truth():
 
 
 def lowered(sql, schema):
-    """The predicate with comparisons of times, which SQL does not lower yet, put in; sessions are in UTC."""
+    """Return the predicate with comparisons of times inserted, which SQL does not lower yet; sessions are in UTC."""
     tree = lower(sql, schema.leaves, semantics=SparkSemantics(time_zone="UTC")).predicate
     return _with_times(tree, {column.leaf.path: column.leaf for column in schema.columns})
 

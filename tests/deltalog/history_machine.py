@@ -1,4 +1,4 @@
-"""Tables that change at random, and all that a snapshot says."""
+"""Tables that change randomly, and the complete state of their snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": FEAT
 
 
 def state(snapshot):
-    """All that a snapshot says, in any order of files."""
+    """Return the complete state of a snapshot, independent of the order of files."""
     columns = [column for column in snapshot.schema.columns if column.partition is None and not column.refused]
     bounds = file_bounds(snapshot, columns)
     vectors = [vector_of(block, i) for block in snapshot.blocks for i in range(len(block))]
@@ -63,7 +63,7 @@ def bounds(i):
 
 
 class History:
-    """A table that changes at random: files come, go, come back, lose rows; columns and properties change."""
+    """A table that changes randomly: files are added, removed, restored and lose rows; columns and properties too."""
 
     def __init__(self, path, source):
         self.log, self.random = Log(path), source

@@ -19,7 +19,7 @@ LAYOUT = {"sort_by": ["id"], "files": 2, "row_group_rows": 10_000}
 
 
 def rows(spark):
-    """Many rows the first time: the file is gone when the task is tried again."""
+    """Return many rows on the first try; the file is gone when the task is retried."""
     count = MANY_ROWS if SLOW.exists() else ROWS
     return spark.sql(f"SELECT id, sha2(CAST(id AS STRING), 512) AS word FROM range({count}) ORDER BY hash(id)")
 

@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def until(ask, *, seconds, what):
-    """Return the first answer that is not false."""
+    """Return the first result of a function that is truthy."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
@@ -147,7 +147,7 @@ class DagsterServer:
         )["runsOrError"]["results"]
 
     def pid_of(self, run: str) -> int | None:
-        """Return the process of a run, None as long as it has not begun."""
+        """Return the process id of a run; None before it has started."""
         events = self.ask(
             """query($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events { ... on EngineEvent {
                 metadataEntries { label ... on TextMetadataEntry { text } } } } } } }""",

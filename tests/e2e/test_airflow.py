@@ -213,5 +213,5 @@ def rows_of(table):
 
 
 def is_being_written(table):
-    """Tell whether a Parquet file has bytes that is not yet one of the table."""
+    """Return whether a Parquet file that is not yet part of the table has bytes."""
     return any(file.stat().st_size for file in table.rglob("_temporary/**/*.parquet"))

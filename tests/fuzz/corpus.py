@@ -38,7 +38,7 @@ class Indexes(NamedTuple):
 
 
 class Dictionary(NamedTuple):
-    """A dictionary page, and the chunk and column that it is of."""
+    """A dictionary page, with its chunk and column."""
 
     page: bytes
     chunk: ColumnChunk
@@ -56,7 +56,7 @@ class Corpus(NamedTuple):
 
 
 def tables():
-    """Small tables that have every type between them."""
+    """Return small tables that together have all types."""
     chance = random.Random(1)
 
     def column(make, kind):
@@ -97,7 +97,7 @@ def tables():
 
 
 def write_files(directory):
-    """Write each table by each writer that has its types."""
+    """Write each table with each writer that supports its types."""
     for i, columns in enumerate(tables()):
         table = pa.table(columns)
         flat = [name for name in columns if not pa.types.is_nested(columns[name].type) and name not in {"flag", "none"}]
@@ -115,7 +115,7 @@ def write_files(directory):
 
 
 def make(directory):
-    """Take the structures of files written to a directory, and of the small real ones where they are."""
+    """Collect structures from written files in a directory, and from small real files if installed."""
     write_files(directory)
     corpus = Corpus([], [], [], [], [])
     real = [path for path in sorted(REAL_FILES.glob("*.parquet")) if path.stat().st_size <= MOST_BYTES]

@@ -25,7 +25,7 @@ PLACE = "damaged"
 
 
 class Logs(NamedTuple):
-    """Sound logs by kind, and where damaged copies are put."""
+    """Intact logs by kind, and the directory for damaged copies."""
 
     folder: Path
     by_name: dict

@@ -52,7 +52,7 @@ def swap(chance, data, _):
 
 
 def splice(chance, data, other):
-    """Put a piece of another structure into this one, or go over to it."""
+    """Insert a piece of another structure, or continue with it."""
     start, stop = _slice(chance, data)
     begin, end = _slice(chance, other)
     data[start : chance.choice([start, stop, len(data)])] = other[begin:end]
@@ -164,7 +164,7 @@ def _changed(chance, wire, values):
 
 
 def set_type(chance, _, place):
-    """Write a field as another type, with a value that it has."""
+    """Write a field with another type and a value of this type."""
     wire = chance.choice([TRUE, FALSE, BYTE, I32, I64, BINARY, STRUCT, *LISTS, MAP])
     value = {BINARY: b"odd", STRUCT: [], MAP: (0, 0, []), LISTS[0]: (I32, [1]), LISTS[1]: (STRUCT, [[]])}
     place[1:] = [wire, value.get(wire, chance.choice(NUMBERS_TO_TRY))]
@@ -179,7 +179,7 @@ def drop(_, fields, place):
 
 
 def double(chance, fields, place):
-    """Give a field twice, the second time with another value."""
+    """Write a field twice, the second time with another value."""
     second = list(place)
     set_value(chance, fields, second)
     fields.insert(chance.randint(0, len(fields)), second)

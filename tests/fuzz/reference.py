@@ -16,7 +16,7 @@ from parquet_core.format.schema import Physical
 
 
 class Lie(AssertionError):
-    """Something is claimed that the bytes do not say."""
+    """A claim contradicts the bytes."""
 
 
 def must(holds, *what):
@@ -41,7 +41,7 @@ def value_of(leaf, raw):
 
 
 def check_bound(leaf, claimed, raw, zero, *where):
-    """Check one claimed bound against the bytes of the writer; None claims nothing."""
+    """Check one claimed bound against the bytes of the writer; None is no claim."""
     if claimed is None:
         return
     must(raw is not None, *where, "a bound that the writer did not give")
@@ -162,7 +162,7 @@ def check_column_index(data, leaf, pages):
 
 
 def check_filter(data, blocks, *, whole):
-    """Check the words of a filter that is believed; a `whole` one ends with the bytes."""
+    """Check the words of a trusted filter; a `whole` one ends with the bytes."""
     header, stop = slow_thrift.parse(data)
     size = get(header, 1, *NUMBERS)
     kinds = [get(header, field, STRUCT) for field in (2, 3, 4)]
@@ -172,7 +172,7 @@ def check_filter(data, blocks, *, whole):
 
 
 def check_dictionary(data, leaf, codec, values):
-    """Check the values of a dictionary that is believed, where its compression needs no library of others."""
+    """Check the values of a trusted dictionary, if its compression needs no external library."""
     header, stop = slow_thrift.parse(data)
     size = get(header, 3, *NUMBERS)
     stored = data[stop : stop + size]

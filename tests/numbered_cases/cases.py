@@ -26,7 +26,7 @@ def selected_by_spark(spark, table, where):
 
 
 def check(spark, table, where):
-    """Hold plan and read against Spark's truth; returns how many rows are selected and how many are kept."""
+    """Compare plan and read with Spark's answer; return the number of selected and of kept rows."""
     truth = selected_by_spark(spark, table, where)
     made = plan(table, where=where, session=spark)
     kept = named_rows(made.index, made.evaluation.access.ranges)
@@ -38,7 +38,7 @@ def check(spark, table, where):
 
 
 def number_of_alone(spark, table, where):
-    """Count what Spark selects by itself, its reader's filters and all."""
+    """Count the rows that Spark selects by itself, with its reader's filters."""
     return len(spark.read.parquet(str(table)).where(where).collect())
 
 

@@ -116,7 +116,7 @@ DOORS = {
 
 
 def message_of(call):
-    """Return what an error of ours says, and nothing for an answer."""
+    """Return the message of a PruneError; "" for a result."""
     try:
         call()
     except PruneError as error:
@@ -125,7 +125,7 @@ def message_of(call):
 
 
 def ask(door, table, text):
-    """Go through a door; only an error of ours may come out, of one line that is not long."""
+    """Call a public function; it may only raise a PruneError with one short line."""
     start = time.process_time()
     said = message_of(lambda: DOORS[door](table, text))
     assert said.isprintable()

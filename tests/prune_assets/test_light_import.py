@@ -1,4 +1,4 @@
-"""`import prune_assets` costs next to nothing: people import it in Airflow's and Dagster's own processes."""
+"""`import prune_assets` must be cheap, because Airflow's and Dagster's own processes import it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that Dagster starts elsewhere, without Dagster in it."""
+"""A process that Dagster starts elsewhere, in which Dagster is not installed."""
 
 from __future__ import annotations
 

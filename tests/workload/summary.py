@@ -6,7 +6,7 @@ from rich.table import Table
 
 
 def told(result, number):
-    """Say in a line how far a run is."""
+    """Return the progress of a run as one line."""
     return f"table {number}: {result.cases:,} queries, {result.seconds:.0f} s, {len(result.findings)} findings"
 
 

@@ -1,4 +1,4 @@
-"""A log may name files below its table; any other only where an argument or PRUNE_DELTA_ALLOW names the address."""
+"""A log may name files below its table; other locations must be allowed by an argument or PRUNE_DELTA_ALLOW."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_table_reached_by_a_link_has_its_own_absolute_paths(tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A table that names a file, and the deletion vector of another, in the directory of its source."""
+    """Create a table that refers to a file and a deletion vector of another file in the directory of its source."""
     pq.write_table(pa.table({"x": [1]}), tmp_path / "source.parquet")
     pq.write_table(pa.table({"x": [2, 2]}), tmp_path / "t.parquet")
     log = Log(tmp_path / "t")

@@ -60,7 +60,7 @@ def checkpointed(log):
 
 @pytest.fixture(params=["commits", "checkpoint"])
 def table(log, request):
-    """A table with files of every kind; `kept` and `gone` say what becomes of them."""
+    """A table with files of every kind; `kept` and `gone` list the expected results."""
     vectors = {"deletionVector": VECTOR}
     log.create(
         [("p", "string"), ("x", "long")],
@@ -109,7 +109,7 @@ def test_what_goes_is_told_first_and_then_gone(table):
 
 
 def test_waiting_files_go_when_their_time_has_come(table):
-    """Files that a commit removed as well as files that no commit names; files of the latest version never wait."""
+    """This covers removed files and files that no commit names; files of the latest version are never removed."""
     removed = {"young.parquet", "young_vector.parquet", OLD_IN_FILE}
     unreferenced = {"uncommitted.parquet", "_change_data/young.parquet"}
     found = vacuum(str(table), now=NOW)
@@ -268,7 +268,7 @@ def test_other_stores_are_refused():
 
 
 def test_old_retention_times_of_tombstones_without_one(log):
-    """A tombstone without a time is as old as can be."""
+    """A tombstone without a time counts as old."""
     log.create([("x", "long")], {"remove": {"path": "x.parquet"}})
     put(log, "x.parquet")
     assert len(vacuum(str(log), now=NOW).files) == 1

@@ -100,7 +100,7 @@ def partition(i):
 
 
 def fill(log, **configuration):
-    """A table of every kind of action, in ten versions."""
+    """Write a table with every kind of action, in ten versions."""
     first = [
         add(f"p {i}.parquet".replace(" ", "%20"), stats=stats(i), partition=partition(i), size=i + 1) for i in range(8)
     ]
@@ -169,7 +169,7 @@ def kind(request):
 
 
 def drop_commits(log, *, to):
-    """Leave nothing of a log but its checkpoint and what follows."""
+    """Remove all commits that the checkpoint replaces."""
     for version in range(to):
         (log.place / f"{version:020d}.json").unlink()
 
@@ -327,7 +327,7 @@ def test_a_time_without_a_zone_is_not_parsed(log):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_checkpoints_follow_each_other(log, policy):
-    """The next one is made of the one before it and the commits in between."""
+    """A checkpoint is built from the previous one and the commits since then."""
     fill(log, **POLICIES[policy])
     write_checkpoint(str(log))
     log.commit(remove("p%204.parquet", at=NOW), add("p%203.parquet", stats=stats(1), partition=partition(3)))
@@ -518,7 +518,7 @@ def drop_commits_after(log, name):
     "table", [table for table in tables() if table not in REFUSED and "canonicalized" not in table]
 )
 def test_golden_tables_read_the_same_from_a_checkpoint_of_ours(table, form, tmp_path, monkeypatch):
-    """The table stays where it is: its checkpoint is written into a copy of its log."""
+    """The table is not copied: its checkpoint is written into a copy of its log."""
     place = tmp_path / table
     (place / "_delta_log").mkdir(parents=True)
     for source in (GOLDEN / table / "_delta_log").rglob("*"):

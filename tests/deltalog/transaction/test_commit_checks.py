@@ -38,7 +38,7 @@ def table(place):
 
 
 def refused(snapshot, said, act, error=RefusedCommit):
-    """The change ends in an error that says what and what to do; nothing was written."""
+    """Check that the change raises an error with problem and next step, and that nothing was written."""
     before = versions(snapshot.table)
     with pytest.raises(error, match=said) as raised:
         act()
@@ -320,7 +320,7 @@ def test_a_clustered_table_needs_statistics_of_what_it_is_clustered_by(log):
 
 
 def given(place, version):
-    """Row ids of the files of a commit, and what its domain says."""
+    """Return the row ids of the files of a commit, and the value of its domain."""
     adds = [line["add"] for line in lines(place, version) if "add" in line]
     said = [line["domainMetadata"]["configuration"] for line in lines(place, version) if "domainMetadata" in line]
     return [(add["baseRowId"], add["defaultRowCommitVersion"]) for add in adds], [json.loads(one) for one in said]
@@ -413,7 +413,7 @@ def test_nobody_creates_a_table_that_cannot_be_written(place, feature):
 
 
 def test_every_golden_table_is_committed_to_or_refused_by_name(tmp_path):
-    """The tables of other writers take a file, or the feature or promise against it is named."""
+    """Golden tables of other writers accept a file, or the refusal names the feature or constraint."""
     if not GOLDEN.is_dir():
         pytest.skip(MISSING)
     taken, named_features = [], {}

@@ -70,7 +70,7 @@ def paths(table):
 
 
 def refused(error, table, change, *said):
-    """The change ends in this error, which names the commit that came first, and nothing was written."""
+    """Check that the change raises an error that names the earlier commit, and that nothing was written."""
     before = open_snapshot(table).version
     with pytest.raises(error) as raised:
         change()

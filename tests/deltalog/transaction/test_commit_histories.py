@@ -67,7 +67,7 @@ class World:
         return name, (day, frozenset(rows))
 
     def decide(self):
-        """A plan from a recent version, and the call that commits it."""
+        """Draw a change that starts from a recent version, and the call that commits it."""
         seen = self.chance.randrange(max(0, len(self.model) - 4), len(self.model))
         version, snapshot = self.model[seen], self.snapshots[seen]
         kind = self.chance.choice(
@@ -147,7 +147,7 @@ class World:
         assert sorted(snapshot.paths()) == sorted(files)
 
     def reason(self, plan):
-        """Why a plan cannot be carried out at the end of the log, told by rows and files alone."""
+        """Return why a change cannot be applied at the end of the log, from rows and files alone."""
         then = self.model[plan.seen]
         if plan.txn is not None:
             application, number = plan.txn

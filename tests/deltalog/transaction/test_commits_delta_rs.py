@@ -1,4 +1,4 @@
-"""Tables committed to here and by delta-rs, in turns: both read the same at every version."""
+"""Tables with commits by deltalog and by delta-rs in turns: both readers agree on every version."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rows(place, version=None):
 
 
 def agree(place):
-    """Both readers see the same at every version."""
+    """Check that both readers return the same rows at every version."""
     last = deltalake.DeltaTable(place).version()
     assert open_snapshot(place).version == last
     for version in range(last + 1):

@@ -39,7 +39,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Tally:
-    """`counts` of cases by what came of them; `reasons`: of refusals and of skips by a peer alone, with an example."""
+    """Counts of cases by outcome; `reasons`: refusals, and skips by a single peer, with an example."""
 
     cases: int = 0
     counts: Counter = field(default_factory=Counter)
@@ -151,7 +151,7 @@ def _differing(rows, right):
 
 
 def _plain(error):
-    """Return the message without the place and what differs from table to table."""
+    """Return the message without the location and other parts that differ between tables."""
     text = re.sub(r"\(?(file:)?/\S+|'[^']*'|`[^`]*`|\d+", "..", str(error))
     return re.sub(r"(column|name) .*?([,;]|$)", r"\1 ..\2", text)[:160]
 

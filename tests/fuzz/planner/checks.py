@@ -246,7 +246,7 @@ def _error(ground, text):
 
 
 def _count(case, evaluation, selected, tally):
-    """Count what each level skipped, in row groups and at last in rows, out of what held no selected row."""
+    """Count the row groups, and the rows at last, that each level skipped, out of those without a match."""
     base, rows = case.ground.planner.base, case.ground.planner.index.groups.row_count
     hit = np.logical_or.reduceat(selected, base) if len(base) else np.zeros(0, np.bool_)
     alive = np.ones(len(base), np.bool_)

@@ -51,7 +51,7 @@ def _of_row_group(ground, peer, lowered, file, extra):
 
 
 def rests_on_unseen_nan(ground, lowered, extra):
-    """Tell whether rows are kept for nothing but NaN, which may be there."""
+    """True if rows are kept only because of NaN values that may exist."""
     with without_unseen_nan():
         return not np.any(extra & ground.planner.plan(lowered).ranges)
 

@@ -16,7 +16,7 @@ DIRECTORY = Path(__file__).parents[1] / "fixtures"
 
 
 def save(check, predicate, table, directory=DIRECTORY):
-    """Write a case down; returns its path. `predicate` is a tree, or a pair of spellings."""
+    """Write a case to a file and return its path. `predicate` is a tree, or a pair of spellings."""
     said = {"pair": predicate._asdict()} if isinstance(predicate, Pair) else {"where": predicate.sql}
     case = {"check": check, **said, "table": stored(table)}
     text = json.dumps(case, indent=1, ensure_ascii=True) + "\n"

@@ -1,4 +1,4 @@
-"""A table on disk, with what plans it, the peers that read it, and its rows."""
+"""A table on disk, with its planner, the peers that read it, and its rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -220898880
 
 
 class Ground:
-    """A table where it was written."""
+    """A table that was written to a directory."""
 
     def __init__(self, table, directory, spark):
         write(table, directory, spark)

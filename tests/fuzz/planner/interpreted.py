@@ -18,7 +18,7 @@ _CODES = {True: TRUE, False: FALSE, None: NULL}
 
 
 def interpreted(planner, predicate, rows):
-    """Return one of TRUE, FALSE, NULL a row, or why there is no answer."""
+    """Return TRUE, FALSE or NULL for each row, or the reason why there is no answer."""
     try:
         lowered = planner.lower(predicate.sql)
     except PruneError as error:

@@ -119,7 +119,7 @@ public class KeptRows {
 
 
 class JavaReader:
-    """Asks parquet-java in Spark's JVM."""
+    """Runs parquet-java in Spark's JVM."""
 
     _made = None
 
@@ -142,9 +142,9 @@ class JavaReader:
         return cls._made
 
     def kept(self, df, files):
-        """Return rows (file, row group, start, stop) that are kept for the filters of `df`.
+        """Return the rows (file, row group, start, stop) that are kept for the filters of `df`.
 
-        None when Spark pushes nothing down, or reads nothing.
+        None if Spark pushes nothing down, or reads nothing.
         """
         gateway = self.spark.sparkContext._gateway
         names = gateway.new_array(gateway.jvm.java.lang.String, len(files))

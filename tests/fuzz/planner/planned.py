@@ -25,14 +25,14 @@ from prune_assets.tables.parquet.table import named_columns
 
 
 class Rows(NamedTuple):
-    """`ranges` and `matches` of a plan as flags, one a row of the table."""
+    """Rows of a plan that are kept (`ranges`) and proven (`matches`), one flag per row of the table."""
 
     ranges: np.ndarray
     matches: np.ndarray
 
 
 class Planner:
-    """Plans predicates on the files of a directory; rows count on from file to file, in the order of their paths."""
+    """Plans predicates on the files of a directory; row numbers continue from file to file, ordered by path."""
 
     def __init__(self, directory, semantics):
         self.index = read_dataset(directory)
@@ -74,7 +74,7 @@ class Planner:
             yield file, np.repeat(np.arange(len(self.index.groups.file)) == group, self.index.groups.row_count)
 
     def differs(self, path, number):
-        """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""
+        """Return how the column of a file differs from the file that defines the schema; "" if it does not."""
         whole = {leaf.path: leaf for leaf in self.index.groups.columns}.get(path)
         mine = {leaf.path: leaf for leaf in self.index.groups.kinds[int(self.index.groups.kind[number])].columns}.get(
             path
@@ -114,7 +114,7 @@ def _storage(leaf):
 
 
 def refused(predicate):
-    """Return the reasons for which parts of a predicate are not asked of any metadata."""
+    """Return the reasons for which parts of a predicate are unsupported."""
     return sorted({leaf.reason for leaf in leaves(predicate) if isinstance(leaf, Unsupported)})
 
 
@@ -128,7 +128,7 @@ def without_lookups():
 
 @contextmanager
 def without_unseen_nan():
-    """Plan as a reader does that takes bounds for all that there is: NaN is only where it is counted."""
+    """Plan like a reader that trusts bounds to include NaN: NaN exists only where it is counted."""
     presence_of = min_max.presence_of
 
     def seen(of):

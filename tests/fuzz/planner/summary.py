@@ -6,7 +6,7 @@ from rich.table import Table
 
 
 def told(result, seed, number):
-    """Say in a line how far a run is."""
+    """Return the progress of a run as one line."""
     speed = result.tally.cases / max(result.seconds, 1)
     return (
         f"seed {seed}, table {number}: {result.tally.cases:,} predicates, {speed:.0f} a second, "

@@ -1,4 +1,4 @@
-"""Filters as full as any: every value is found, others as rarely as their fill tells."""
+"""Filters with any fill: every value is found, and false positives are as rare as the fill predicts."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def first_page(data, chunk):
 
 
 def read(data, chunk, leaf, *, known=None):
-    """Read a chunk's dictionary as a reader would, in one request or two."""
+    """Read the dictionary of a chunk in one or two requests, as a reader would."""
     where = dictionary_range(chunk, known)
     if isinstance(where, str):
         return where
@@ -404,7 +404,7 @@ def test_a_changed_byte_changes_no_value(pages):
 
 
 def test_any_damage_ends_in_an_answer(pages):
-    """Without believing anything of the header: several bytes changed, cut or put before."""
+    """The header is not trusted: several bytes are changed, cut or inserted."""
     chance = random.Random(2)
     refused = 0
     for data, chunk, leaf, _ in pages:

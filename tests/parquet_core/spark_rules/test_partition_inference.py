@@ -1,4 +1,4 @@
-"""Values in directory names: the types and values that Spark itself finds in the same trees."""
+"""Types and values of partition columns equal those that Spark infers from the same directories."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_without_inference_all_are_strings(spark, tmp_path):
 
 @pytest.mark.spark
 def test_an_empty_file_has_a_say_in_the_type(spark, tmp_path):
-    """Spark reads p as a string here, in which '10' is less than '9'."""
+    """Spark infers a string type for p here, in which '10' is less than '9'."""
     write_tree(tmp_path, ["10", "2"])
     (tmp_path / "p=abc").mkdir()
     (tmp_path / "p=abc/empty.parquet").touch()

@@ -1,4 +1,4 @@
-"""Pipes, sockets and devices are named and never waited for; patterns take no longer than their names are."""
+"""Pipes, sockets and devices are refused by name without waiting; patterns are matched in linear time."""
 
 from __future__ import annotations
 

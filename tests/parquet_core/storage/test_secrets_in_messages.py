@@ -1,4 +1,4 @@
-"""No secret of an address is in any text that leaves: messages, remedies, logs, reports and names of jobs."""
+"""Secrets in URLs never appear in messages, remedies, logs, reports or job names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every code that a finding can have is in the registry, and nothing else is."""
+"""The registry has exactly the codes that findings can have."""
 
 from __future__ import annotations
 

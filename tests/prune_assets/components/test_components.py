@@ -46,7 +46,7 @@ def write(place, rows, **options):
 
 
 def said(error):
-    """All that an error and its causes say."""
+    """Return the messages of an error and its causes."""
     return "" if error is None else f"{error}\n{said(error.__cause__)}"
 
 

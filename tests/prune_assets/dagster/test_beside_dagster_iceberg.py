@@ -1,6 +1,6 @@
-"""Tables that the IO manager of dagster-iceberg writes, and our checks and sensors on them.
+"""Our checks and sensors on tables that the IO manager of dagster-iceberg writes.
 
-It pins an older pyiceberg than the other tests use, so it is installed in an environment of its own.
+dagster-iceberg pins an older pyiceberg than the other tests use, so it is installed in an environment of its own.
 """
 # No `from __future__ import annotations` here: Dagster looks at the annotations of assets themselves.
 

@@ -1,4 +1,4 @@
-"""All tables on one page: ranked by what queries read without need, with the trend that an optimize makes."""
+"""The fleet page: all tables ranked by needless bytes of queries, and the trend after an optimize."""
 
 from __future__ import annotations
 

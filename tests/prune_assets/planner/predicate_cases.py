@@ -1,4 +1,4 @@
-"""Random tables and predicates with their truth, row by row."""
+"""Random tables and predicates with their expected results, row by row."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
 
 
 def holds(pattern, value):
-    """Tell whether bytes match."""
+    """Return whether bytes match."""
     match pattern:
         case StartsWith(_, text):
             return value.startswith(comparable(text.as_py()))

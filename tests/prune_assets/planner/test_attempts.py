@@ -1,4 +1,4 @@
-"""A table that is overwritten while it is planned is planned again."""
+"""A table that is overwritten during planning is planned again."""
 
 from __future__ import annotations
 

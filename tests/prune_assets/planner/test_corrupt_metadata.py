@@ -1,4 +1,4 @@
-"""Files that contradict themselves lose no row, and no plan takes a row of theirs for selected that is not."""
+"""Plans of files with contradicting metadata lose no row, and prove no row that does not match."""
 
 from __future__ import annotations
 

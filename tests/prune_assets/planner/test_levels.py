@@ -1,4 +1,4 @@
-"""The levels against the truth: no selected row is skipped, and proven rows are selected."""
+"""Levels compared with the rows: no selected row is skipped, and proven rows match."""
 
 from __future__ import annotations
 
@@ -399,7 +399,7 @@ def test_a_known_count_of_nan_lets_bounds_decide(tmp_path):
 
 
 def test_both_zeros_are_one_value(tmp_path):
-    """A filter holds the bits of the zero that was written, bounds of old writers too."""
+    """A filter has the bits of the zero that was written, and so do bounds of old writers."""
     for i, zero in enumerate((0.0, -0.0, 1.0)):
         table = pa.table({"x": [zero], "y": pa.array([zero], pa.float32())})
         filters = {"x": {"ndv": 9, "fpp": 1e-6}, "y": {"ndv": 9, "fpp": 1e-6}}

@@ -1,4 +1,4 @@
-"""Parts on several partition columns: asked of the values that directories, or a Delta log, give them together."""
+"""Conditions on several partition columns are evaluated on the combined values of directories or of a Delta log."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def write_directories(chance, table, root):
 
 
 def predicate_on(chance, names):
-    """Mix conditions on directories with those on columns of the files."""
+    """Combine conditions on partition columns with conditions on columns of the files."""
     parts = []
     for _ in range(chance.randint(1, 3)):
         name = chance.choice(names)
@@ -258,7 +258,7 @@ def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
 
 
 def same_rows(spark, table, where):
-    """Read both ways; returns the rows, sorted."""
+    """Read with and without the plan and compare; return the rows, sorted."""
     expected = spark.read.parquet(str(table)).where(where)
     found = pr.read(spark, table, where=where)
     assert found.schema == expected.schema
@@ -404,7 +404,7 @@ def test_partition_directories_keep_their_columns(spark, tmp_path):
 
 
 def check(spark, directory, predicates):
-    """Hold the plans of predicates against Spark's answer about every row; returns how many rows were skipped."""
+    """Compare plans with Spark's answer for every row; return the number of skipped rows."""
     truth, skipped = answers_of_spark(spark, directory, predicates), 0
     for i, where in enumerate(predicates):
         selected = {place for place, answers in truth.items() if answers[i] is True}

@@ -34,7 +34,7 @@ def no_cache(monkeypatch):
 
 @pytest.fixture
 def cached(monkeypatch, tmp_path):
-    """Turn the cache on, an empty one."""
+    """Enable an empty cache."""
 
     def turn_on(name="cache"):
         monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / name))
@@ -53,7 +53,7 @@ def write(path, first):
 
 @pytest.fixture
 def table(tmp_path):
-    """Five days and one without a name, of two files each; x counts through all of them."""
+    """Write five days and one null partition, two files each; x ascends over all files."""
     for day in range(DAYS + 1):
         for file in range(FILES):
             name = EMPTY_NAME if day == DAYS else f"2024-01-0{day + 1}"
@@ -62,7 +62,7 @@ def table(tmp_path):
 
 
 def opened(made):
-    """The opened files, by day and name."""
+    """Return the opened files, by day and name."""
     flags = (
         np.ones(len(made.index.groups.files), np.bool_)
         if made.index.groups.opened is None

@@ -63,7 +63,7 @@ def test_read_returns_the_rows_that_spark_loses(spark, name, where, rows, _optio
 
 @pytest.mark.spark
 def test_spark_alone_loses_rows(spark):
-    """The warning is true: Spark's reader trusts the file."""
+    """The warning is correct: Spark's reader trusts the file and loses rows."""
     assert spark.read.parquet(real(POLARS)).where("d < 0").count() == 0
 
 

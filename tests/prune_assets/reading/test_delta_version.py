@@ -1,4 +1,4 @@
-"""Delta tables read by Spark without delta-spark: the rows and columns that other readers of Delta find."""
+"""Delta tables read by Spark without delta-spark: the same rows and columns as from other Delta readers."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def delta_of(place, rows, **options):
 
 
 def test_no_row_is_lost_to_what_spark_skips_wrongly(in_utc, tmp_path):
-    """Its reader tells -0.0 from 0.0 in dictionaries and bloom filters, and bounds say nothing of NaN."""
+    """Spark's reader distinguishes -0.0 and 0.0 in dictionaries and bloom filters, and its bounds ignore NaN."""
     rows = pa.table({"id": range(6), "x": [-0.0, -0.0, -0.0, 7.0, 7.0, float("nan")]})
     delta_of(tmp_path, rows, row_group_size=3)
     for where, ids in {"x = 0.0": [0, 1, 2], "x IN (0.0, 1.0)": [0, 1, 2], "x > 8": [5], "x >= 7": [3, 4, 5]}.items():

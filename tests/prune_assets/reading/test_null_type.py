@@ -1,4 +1,4 @@
-"""Columns of the null type: pyarrow writes it for a column without values, and other files have another type."""
+"""Columns of the null type, which pyarrow writes for columns without values; other files have another type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorted and limited reads: the rows that sorting all of them gives, out of few row groups."""
+"""Sorted and limited reads return the same rows as sorting everything, but read few row groups."""
 
 from __future__ import annotations
 

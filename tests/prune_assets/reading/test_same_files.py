@@ -1,4 +1,4 @@
-"""The same files as Spark, in every shape of directory: the cases hold for Spark itself, and `read` follows."""
+"""`read` uses the same files as Spark for every directory shape; the expected files are checked with Spark itself."""
 
 from __future__ import annotations
 

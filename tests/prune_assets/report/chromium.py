@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium and says what became of them."""
+"""Open pages in headless Chromium and return the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Opened(NamedTuple):
 
 
 def open_page(page, directory, *, size=(1200, 1600), dark=False) -> Opened:
-    """Open a page, given as text; nothing but the file is there for it."""
+    """Open a page, given as text; it can access no other file."""
     file, picture = directory / "page.html", directory / "page.png"
     file.write_text(page, "utf-8")
     command = [

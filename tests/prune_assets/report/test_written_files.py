@@ -1,4 +1,4 @@
-"""Files that commands write: in place in one step, and named as the user did where that fails."""
+"""Files that commands write are replaced atomically; errors use the path that the user gave."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def ids(spark, table, where="true", **options):
 
 
 def said_of(spark, function, *arguments):
-    """The kind and message of the error that a function of this module raises; None where it raises none."""
+    """Return kind and message of the error that a function of this module raises; None if it succeeds."""
     try:
         function(spark, *arguments)
     except PruneError as error:

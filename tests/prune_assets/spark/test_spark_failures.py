@@ -1,4 +1,4 @@
-"""Failures of Spark in public functions: one error of this project, in one line, with Spark's own as its cause."""
+"""Spark failures in public functions raise one PruneError of one line, with Spark's error as its cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_write_into_a_folder_with_a_csv(spark, tmp_path):
 
 
 def test_an_optimize_of_a_file_whose_pages_are_damaged(spark, tmp_path):
-    """The footer is whole, so that only Spark meets the damage."""
+    """The footer is intact, so only Spark encounters the damage."""
     for name in ("a", "b"):
         pq.write_table(pa.table({"id": range(10_000)}), tmp_path / f"{name}.parquet", compression="zstd")
     damaged = tmp_path / "a.parquet"

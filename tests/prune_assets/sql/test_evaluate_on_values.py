@@ -1,4 +1,4 @@
-"""A part of a predicate is lowered for all values at once, or refused after a bounded number of them."""
+"""A condition is lowered for all values at once, or refused after a limited number of values."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_literals_and_sums_have_spark_s_value(spark, on):
 
 
 def comparable(answer):
-    """NaN is not itself, and bytes come in several kinds."""
+    """Return a comparable value: NaN becomes equal to itself, and byte types become one."""
     return repr(answer) if isinstance(answer, float) else bytes(answer) if isinstance(answer, bytearray) else answer
 
 

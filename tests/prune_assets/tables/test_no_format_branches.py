@@ -41,7 +41,7 @@ def branches(tree):
 
 
 def named_formats(tree):
-    """Every place where a source compares with the name of a format, chooses by it, or lists the names."""
+    """Yield every place where a source compares with a format name, selects by it, or lists the names."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=left, comparators=others):

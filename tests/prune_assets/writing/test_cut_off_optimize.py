@@ -1,4 +1,4 @@
-"""An optimize that is killed at any step it takes in the file system: the rows stay, and it can be done again."""
+"""An optimize that is killed at any file system operation keeps the rows, and can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are picked, from numbers alone."""
+"""Selection of files to rewrite, from numbers alone."""
 
 from __future__ import annotations
 

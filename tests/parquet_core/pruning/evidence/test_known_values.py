@@ -1,4 +1,4 @@
-"""Parts that bounds do not answer, asked of the only value there is."""
+"""Conditions that bounds cannot decide, evaluated on the only value of a container."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _bytes(schema, value):
 
 
 def _once(schema, named):
-    """Put names in place of types that were spelled out before."""
+    """Replace repeated type definitions by their names."""
     if isinstance(schema, list):
         return [_once(one, named) for one in schema]
     if isinstance(schema, str):

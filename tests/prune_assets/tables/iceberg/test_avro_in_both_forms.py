@@ -1,4 +1,4 @@
-"""The walk of manifests gives the same answers compiled and as Python, on sound bytes and on damaged ones."""
+"""The compiled and the pure-Python manifest reader give the same results, on intact and damaged bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCE = Path(avro_file.__file__).with_name("avro_walk.py")
 
 @pytest.fixture(scope="module")
 def as_python():
-    """The source of the hot loop, run as Python whatever is installed."""
+    """Load the source of the hot loop as pure Python, even if a compiled build is installed."""
     spec = importlib.util.spec_from_file_location("avro_walk_as_python", SOURCE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -82,7 +82,7 @@ def list_of(table):
 
 
 def claim(table, number, **claims):
-    """Have the manifest say something else of a column; None takes it out."""
+    """Change a claim of the manifest about a column; None removes the claim."""
     with changed(manifest_of(table)) as file:
         for row in file.rows:
             for name, value in claims.items():
@@ -230,7 +230,7 @@ def make_nan(table, name):
 
 
 def summarize(table, **claims):
-    """Have the list of manifests say something else of the first partition field."""
+    """Change a claim of the manifest list about the first partition field."""
     with changed(list_of(table)) as file:
         for row in file.rows:
             row["partitions"][0] |= claims

@@ -1,4 +1,4 @@
-"""Tables by the session's catalogs: Iceberg reads, of the files that a plan keeps alone, and has its own rows."""
+"""Tables in the session's catalogs: Iceberg reads only the files that the plan keeps, and returns the same rows."""
 
 from __future__ import annotations
 

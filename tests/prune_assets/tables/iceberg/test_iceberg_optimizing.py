@@ -1,4 +1,4 @@
-"""`pr.optimize` of a table in the session's Iceberg catalog: by its procedures, of what needs it, proven."""
+"""`pr.optimize` of a table in the session's Iceberg catalog: calls its procedures where needed, and verifies."""
 
 from __future__ import annotations
 

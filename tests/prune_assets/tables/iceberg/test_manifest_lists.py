@@ -1,4 +1,4 @@
-"""Manifests that the list of manifests tells to hold no match are not read, and reports count them."""
+"""Manifests that the manifest list excludes are not read, and reports count them."""
 
 from __future__ import annotations
 
