@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config, items):
             sampled[item.path, item.originalname].append(item)
     for cases in sampled.values():
         (every,) = cases[0].get_closest_marker("sampled").args
-        # In the order of a checksum of their names: as good as drawn, and the same each time.
+        # Ordered by a checksum of their names, which is as good as random, but always the same.
         cases.sort(key=lambda item: crc32(item.name.encode()))
         deep.update(cases[-(-len(cases) // every) :])
     drawn = {item for item in items if is_hypothesis_test(getattr(item, "obj", None))}

@@ -55,7 +55,7 @@ def moto_url():
     from moto.s3.responses import S3Response
     from moto.server import ThreadedMotoServer
 
-    # It looks whether an object is there, and then puts it: of two requests at a time both would.
+    # moto checks for the object before it stores it, so two concurrent conditional requests would both succeed.
     put, one_at_a_time = S3Response.put_object, Lock()
 
     def put_alone(response, *arguments, **options):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-# So few that lists have several pages.
+# A small page size, so that listings have several pages.
 PAGE = 20
 
 

@@ -73,7 +73,7 @@ def at_checkpoint():
     following.write_checkpoint = die
 
 
-# Name of a point: how to die there, and which version there is afterwards.
+# By name of a point: how the process dies there, and the version that exists afterwards.
 POINTS = {
     "after the data files": (lambda: before("open"), 0),
     "in the middle of the temporary file": (half_written, 0),

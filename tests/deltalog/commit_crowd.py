@@ -56,7 +56,7 @@ def write(table, place, writer, count, seed):
         adds, txn = [file(f"{writer}-{number}")], Transaction(f"writer-{writer}", number)
         there = snapshot.transactions.get(txn.app_id)
         if there is not None and there.version >= number:
-            removes = []  # It was there when this writer was killed.
+            removes = []  # The commit existed when this writer was killed.
         one = rewrite(snapshot, removes=removes, adds=adds, txn=txn) if removes else append(snapshot, adds, txn=txn)
         os.write(said, f"{json.dumps([number, one.version, one.written])}\n".encode())
 

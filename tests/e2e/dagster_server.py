@@ -52,7 +52,7 @@ class DagsterServer:
         home.mkdir()
         (home / "dagster.yaml").write_text(DAGSTER_YAML)
         settings = {"DAGSTER_HOME": home, "E2E_ROOT": root, "E2E_REPORTS_URL": reports_url, "PYTHONPATH": ROOT}
-        # Its minute is too short on a slow machine that starts six runs, each with a Java.
+        # Dagster's limit of a minute is too short for a slow machine that starts six runs with a JVM each.
         settings["DAGSTER_GRPC_TIMEOUT_SECONDS"] = 300
         command = [sys.executable, "-m", "dagster", "dev", "-f", definitions, "-h", "127.0.0.1", "-p", str(port)]
         self.log = root / "dagster.log"

@@ -137,7 +137,7 @@ def planner(
     context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path, spark: bool
 ) -> bool:
     """Hold plans against Spark's answers and against what parquet-java and DataFusion skip."""
-    # Each half starts without what only the other one needs.
+    # Each half imports only what it needs.
     from planner.machine import run as run_planner
     from planner.session import own_session
     from planner.summary import show, told

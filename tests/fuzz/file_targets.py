@@ -51,7 +51,7 @@ class FileCase(NamedTuple):
 
 def make_seeds(directory):
     """Take the files that are known to be read."""
-    # Each file is another table: kept on disk they would only be counted.
+    # Each file is a table of its own, so a disk cache would never be used again.
     os.environ["PRUNE_CACHE_BYTES"] = "0"
     corpus = make(directory)
     return Seeds([_seed(data) for data in corpus.files], corpus)

@@ -32,7 +32,7 @@ def check(spark, table, where):
     kept = named_rows(made.index, made.evaluation.access.ranges)
     assert truth <= kept, where
     assert named_rows(made.index, made.evaluation.access.matches) <= truth, where
-    # As `count()` reads no column for itself, without the shuffle that takes most of its time.
+    # Like `count()`, this reads no column of its own, but it avoids the shuffle, which takes most of the time.
     assert len(pr.read(spark, table, where=where, plan=made).selectExpr("1").collect()) == len(truth), where
     return len(truth), len(kept)
 

@@ -30,7 +30,7 @@ def copies(scratch):
         for target in (first, second):
             shutil.copytree(source, target)
         for old in (second / "_delta_log").glob("*checkpoint*"):
-            # Another checkpoint of this version would be taken for ours.
+            # Another checkpoint of this version would be read instead of the new one.
             version = old.name.split(".")[0]
             if version.isdigit() and int(version) == open_snapshot(second).version and _needless(second, old):
                 old.unlink()

@@ -163,7 +163,7 @@ def truth(rows):
 def test_every_reader_finds_the_rows_of_a_table_that_our_checkpoint_tells_of(reader, tables, truth):
     if reason := missing(reader):
         pytest.skip(reason)
-    # A query takes delta-spark seconds.
+    # delta-spark takes seconds per query.
     asked = [(kind, where) for kind in tables for where in (None, *PREDICATES[:: 7 if reader == "delta-spark" else 1])]
     answers = ask(reader, [{"table": str(tables[kind]), "where": where} for kind, where in asked])
     for (kind, where), found in zip(asked, answers, strict=True):

@@ -74,7 +74,7 @@ def test_everything_before_the_last_checkpoint_that_has_expired_goes(log):
 
 
 def test_the_cut_is_at_midnight(log):
-    # Thirty days before noon; the day that begins in the same night still counts whole.
+    # Thirty days before noon; the whole day that begins in that night is still kept.
     history_of(log, [50, 30.4, 30.6, 1], checkpoints=(0, 1, 2))
     made(log, 1, 30.6)
     made(log, 2, 30.4)

@@ -144,7 +144,7 @@ def test_the_fixture_s_vectors_are_where_the_log_says(table):
 
 def test_orphans_are_what_neither_the_log_nor_its_tombstones_name(table):
     expected = {"never.parquet", "_q=1/never.parquet", "ab/deletion_vector_never.bin", "uncommitted.parquet"}
-    # A checkpoint lets go of tombstones that have expired.
+    # A checkpoint drops expired tombstones.
     expected |= {"old.parquet", "ageless.parquet"} if checkpointed(table) else set()
     found = orphans(str(table))
     assert below(table, found) == expected
@@ -163,7 +163,7 @@ def test_a_shorter_retention_needs_to_be_insisted_on(table):
 
 def test_a_longer_retention_keeps_more(table):
     found = below(table, vacuum(str(table), retention=dt.timedelta(25), now=NOW).files)
-    # As far as the log still knows: a checkpoint lets go of tombstones by the property.
+    # Limited by the tombstones that the log still has: a checkpoint drops them by the table property.
     known = set() if checkpointed(table) else {"old.parquet"}
     assert found == set(table.gone) - known
 

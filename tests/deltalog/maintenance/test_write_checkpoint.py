@@ -89,7 +89,7 @@ def stats(i, **more):
         }
         | more
     )
-    # A decimal keeps its digits: as a text it would be no number.
+    # A decimal keeps its digits; written as a string it would not be a number.
     return text.replace('"minValues": {', f'"minValues": {{"dec": {12345678901234567890 + i}.05, ').replace(
         '"maxValues": {', f'"maxValues": {{"dec": {12345678901234567890 + i}.25, '
     )
@@ -234,7 +234,7 @@ def test_statistics_survive_each_change_of_their_form(log):
     after = without_bounds_of(snapshot_facts(log.path), names)
     assert open_snapshot(log.path).segment.checkpoint.version == log.version
     assert after["files"] == without_bounds_of(before, names)["files"]
-    # Bounds of floats went out by a step, never in.
+    # Bounds of floats were widened by one step, never narrowed.
     table = pq.read_table(log.place / f"{log.version:020d}.checkpoint.parquet")["add"].combine_chunks()
     for row in table.drop_null().to_pylist():
         said = json.loads(row["stats"]) if row["stats"] not in {None, "{"} else {}

@@ -11,7 +11,7 @@ from deltalog.snapshot.opening import open_snapshot
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 
 CASES = [(table, version) for table in tables() for version in expected(table)]
-# Other readers fail on these for another reason than the path; Spark lists no file.
+# Other readers fail on these for reasons other than the path; Spark lists no file.
 BY_SPARK = {"canonicalized-paths-normal-a": 0, "canonicalized-paths-special-a": 0}
 
 

@@ -174,7 +174,7 @@ def test_after_many_commits_the_later_version_is_kept_with_its_bounds(kept, cach
     with Read() as read:
         answer = asked(open_snapshot(kept.path, cache=cache))
     assert answer == asked(open_snapshot(kept.path))
-    # The bounds of files that came later were not noted with the earlier version.
+    # Bounds of later files are not cached with the earlier version.
     assert not [name for name in read.names if name.endswith("json")]
 
 
@@ -199,7 +199,7 @@ def same_length(data):
 def test_a_commit_that_was_rewritten_never_answers_from_the_cache(kept, cache, restored):
     file = kept.place / f"{1:020d}.json"
     file.write_bytes(same_length(file.read_bytes()))
-    if restored:  # its size and time are those it had; that it was changed is known to the file system alone
+    if restored:  # size and time are unchanged; only the file system's change time shows the change
         os.utime(file, (LONG_AGO, LONG_AGO))
     assert "k" in open_snapshot(kept.path, cache=cache).paths()
     assert looked(kept, cache) != []

@@ -230,7 +230,7 @@ def test_every_column_that_has_bounds_has_them(table):
     writer, place, _ = table
     wanted = {("i",), ("big",), ("small",), ("clean",), ("s",), ("ts",), ("ntz",), ("day",), ("st", "a"), ("st", "t")}
     wanted |= {("f",), ("dec",), ("money",)}
-    # Its times are INT96, which have no order.
+    # Its timestamps are INT96, which have no order.
     wanted -= {("ts",)} if writer == "spark" else set()
     for said in statistics_by_file(place).values():
         low = {path for path, _ in flat(said["minValues"])}
@@ -319,7 +319,7 @@ def test_a_row_group_without_a_bound_leaves_the_file_without_it(tmp_path):
     (add,) = adds_of(str(tmp_path), schema_of({"s": "string", "i": "long"}), [NewFile("x.parquet")])
     said = json.loads(add.stats)
     assert said["minValues"] == {"i": 1}
-    # The writer leaves out one side alone.
+    # The writer omits only one of the two bounds.
     assert said["maxValues"] == {"s": "z", "i": 4}
     assert said["nullCount"] == {"s": 2, "i": 2}
 

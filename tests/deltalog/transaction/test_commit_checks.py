@@ -470,7 +470,7 @@ def test_a_schema_may_grow_where_files_stay(table, place):
     grown = open_snapshot(place)
     assert [leaf.path for leaf in grown.schema.leaves] == [("id",), ("day",), ("more",)]
     assert grown.protocol.reader_features == ["timestampNtz"]
-    # Where no file stays anything goes.
+    # If no file remains, every change is allowed.
     overwrite(grown, [], schema=changed(lambda fields: fields[0].update(type="string")))
 
 

@@ -237,7 +237,7 @@ def test_a_partition_value_that_may_be_the_one_that_was_read_conflicts(tmp_path)
     place = str(tmp_path / "times")
     create_table(place, pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))]), partition_by=["at"])
     seen = open_snapshot(place)
-    # Without a zone it may be any time of that day and the next.
+    # Without a time zone it may be any time of that day and the next.
     append(seen, [named("near", at="2024-01-01 12:00:00")])
     reads = Reads(partitions=[{"at": "2024-01-01T10:00:00Z"}])
     refused(ConcurrentAppend, place, lambda: append(seen, [named("sum", at=None)], reads=reads), "added near")

@@ -153,7 +153,7 @@ class World:
             application, number = plan.txn
             if then.applications.get(application, -1) >= number:
                 return "there"
-            # The first commit that has something against it decides.
+            # The first conflicting commit decides.
             for before, version in pairwise(self.model[plan.seen :]):
                 if version.settings != before.settings:
                     return "settings"

@@ -126,10 +126,10 @@ def test_in_turns(place):
     append(open_snapshot(place), [written(place, "mine 1.parquet", [3], day="c")], txn=by("app", 1))
     deltalake.write_deltalake(place, pa.table({"id": [4], "day": ["a b"]}, schema=SCHEMA), mode="append")
     assert set(rows(place)) == {(1, "a b"), (2, "c"), (3, "c"), (4, "a b")}
-    # Theirs are removed here, spelled as they spelled them.
+    # Files of delta-rs are removed here, with its spelling of paths.
     replace_partitions(open_snapshot(place), [written(place, "mine 2.parquet", [5], day="a b")])
     assert set(rows(place)) == {(2, "c"), (3, "c"), (5, "a b")}
-    # Ours are removed there.
+    # Files of deltalog are removed by delta-rs.
     deltalake.DeltaTable(place).delete("id = 3")
     assert set(rows(place)) == {(2, "c"), (5, "a b")}
     deltalake.DeltaTable(place).optimize.compact()

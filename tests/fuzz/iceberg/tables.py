@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from planner.kinds import KINDS
 from planner.tables import Column, random_values
 
-# Kinds that Iceberg has, by its name for it in Spark's SQL.
+# Iceberg's types, by their names in Spark SQL.
 OF_ICEBERG = ["i32", "i64", "f32", "f64", "bool", "date", "str", "bin", "d4_2", "d9_0", "d15_2", "d38_10"]
 OF_ICEBERG += ["ts_us", "ntz_us"]
 NARROWER = {"i64": "i32", "f64": "f32", "d15_2": "d4_2"}
@@ -28,7 +28,7 @@ TRANSFORMS = {
     "float": ["{}"],
     "boolean": ["{}"],
 }
-# More partitions make the plans no harder, and the runs slow.
+# More partitions make runs slow, and plans no harder.
 MOST_PARTITIONS = 12
 
 

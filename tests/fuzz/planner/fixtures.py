@@ -61,7 +61,7 @@ def restored(case):
 def _plain(kind, value):
     if value is None:
         return None
-    # JSON has no infinities, and other readers of it would round.
+    # JSON has no infinities, and other JSON readers would round.
     return {"float": repr, "binary": bytes.hex}.get(kind.family, lambda it: it)(value)
 
 

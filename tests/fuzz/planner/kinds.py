@@ -49,7 +49,7 @@ ODD_BYTES = [
     b"\xc3\xa9",
     b"\xc3",
 ]
-LONG = 5000  # bytes beyond which parquet-java and Arrow keep no bounds
+LONG = 5000  # length in bytes beyond which parquet-java and Arrow write no bounds
 
 
 @dataclass(frozen=True)

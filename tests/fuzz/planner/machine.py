@@ -77,7 +77,7 @@ def _judge_table(spark, seed, number, result, *, peers, keep):
             ground = stack.enter_context(laid_out(table, spark))
             truth = ground.truth(predicates)
         except UNREADABLE as error:
-            # Not every writer takes every value, nor does Spark read every mixture of types.
+            # Not every writer supports every value, and Spark does not read every mixture of types.
             result.unreadable += 1
             result.reasons.append(f"table {number}: {str(error).splitlines()[0][:200]}")
             return

@@ -97,7 +97,7 @@ class Planner:
         found = np.zeros(self.rows, np.bool_)
         opened = np.repeat(index.groups.opened[index.groups.file], index.groups.row_count)
         found[np.repeat(index.groups.opened[self.index.groups.file], self.index.groups.row_count)] = kept[opened]
-        # Kept unopened, all rows of a file would be.
+        # If a kept file is not opened, all its rows are kept.
         for file in np.unique(np.repeat(index.groups.file, index.groups.row_count)[kept & ~opened]):
             found[np.repeat(self.index.groups.file == file, self.index.groups.row_count)] = True
         return found

@@ -14,7 +14,7 @@ from prune_assets.spark.spark_versions import to_arrow
 
 TRUE, FALSE, NULL = 1, 0, 2
 _NO = pa.scalar(value=False)
-# Interpreted: the rows are few, and compiling a hundred predicates takes longer than asking them.
+# Interpreted mode: the rows are few, and compiling a hundred predicates takes longer than evaluating them.
 SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

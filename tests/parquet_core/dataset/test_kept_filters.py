@@ -39,7 +39,7 @@ def keys_of(number):
 
 def write(table, number, *, keys=None, at=LONG_AGO):
     path = table / f"{number:03}.parquet"
-    # Emptier than it need be, as Spark's are by default: 4 KiB for 100 values.
+    # Larger than needed, like Spark's default filters: 4 KiB for 100 values.
     options = {"n": {"ndv": ROWS, "fpp": 1e-12}}
     pq.write_table(pa.table({"n": keys or keys_of(number)}), path, bloom_filter_options=options)
     os.utime(path, (at, at))

@@ -105,7 +105,7 @@ def stored_values(path, leaf, position):
     if pa.types.is_date(values.type):
         values = values.view(pa.int32())
     if pa.types.is_floating(values.type):
-        # NaN equals nothing, itself neither.
+        # NaN is not equal to any value, including itself.
         values = values.filter(pc.invert(pc.is_nan(values)))
     if pa.types.is_string(values.type):
         values = values.cast(pa.binary())
@@ -164,7 +164,7 @@ def test_dictionaries_of_duckdb(tmp_path, codec):
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_dictionaries_of_spark(spark, tmp_path, codec, version):
     rows = tmp_path / "rows.parquet"
-    # Of fixed length Spark writes decimals alone, without dictionary in its first version.
+    # Spark writes fixed-length values only for decimals, in format version 1 without a dictionary.
     table = sample().drop_columns(["key"] if version == "v2" else ["key", "huge"])
     pq.write_table(table, rows)
     options = {"compression": codec, "parquet.writer.version": version, "parquet.page.row.count.limit": "500"}

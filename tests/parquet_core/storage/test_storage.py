@@ -67,7 +67,7 @@ def test_hidden_and_empty_files_are_no_data(tmp_path):
 def test_a_glob_passes_over_what_lies_beside_the_data(tmp_path):
     make(tmp_path, **TREE)
     assert names(f"{tmp_path}/*.parquet", tmp_path) == ["a.parquet", "b.parquet"]
-    # As Spark, which lists a matched directory whatever its own name.
+    # Like Spark, which lists a matched directory whatever its own name is.
     assert names(f"{tmp_path}/*", tmp_path) == ["_day=1/d.parquet", "_tmp/c.parquet", "a.parquet", "b.parquet"]
     assert names(f"{tmp_path}/_day=1/*", tmp_path) == ["_day=1/.hidden/d.parquet", "_day=1/d.parquet"]
     assert names(f"{tmp_path}/[^b].parquet", tmp_path) == ["a.parquet"]

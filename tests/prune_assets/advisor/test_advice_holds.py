@@ -22,7 +22,7 @@ from prune_assets.tables.opening import open_table
 
 ROWS = 150_000
 SAMPLED = 50_000
-# Arrow, which writes here, cuts no bounds of texts.
+# Arrow writes the files here, and does not truncate string bounds.
 UNCUT = 1 << 20
 
 

@@ -13,7 +13,7 @@ collect_ignore = ["airflow_with_iceberg.py"]
 handlers, level = logging.root.handlers[:], logging.root.level
 with suppress(ImportError):
     import airflow.sdk  # noqa: F401 - each test module skips itself where this fails
-# Airflow takes all logging over when it is imported; the other tests of this process keep theirs.
+# Airflow replaces all logging when it is imported; the other tests of this process keep theirs.
 logging.root.handlers[:] = handlers
 logging.root.setLevel(level)
 

@@ -50,7 +50,8 @@ TYPES = {
     "wide": pa.decimal128(30, 4),
     "word": pa.string(),
     "small": pa.int16(),
-    # Few values in each part of the table, the least and the greatest among them: only dictionaries tell.
+    # Few values in each part of the table, including the smallest and the largest, so that only dictionaries exclude
+    # others.
     "code": pa.string(),
     "grade": pa.int32(),
     "flag": pa.bool_(),
@@ -72,7 +73,7 @@ ODD_FLOATS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-32
 ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.0**-149), (2 - 2.0**-23) * 2.0**127]
 
 
-# Columns that compare with each other.
+# Columns of comparable types.
 ALIKE = [["key", "small", "grade", "point.x"], ["ratio", "real", "point.at.ratio"], ["word", "code"]]
 ALIKE += [["flag", "point.at.flag"], ["key", "small", "price", "wide", "ratio", "real"]]
 

@@ -42,7 +42,7 @@ OTHERWISE = (
     "NOT (3 BETWEEN x % 5 AND 2)",
     "CASE WHEN x % 5 = 1 THEN true ELSE y = 3 END",
     "concat_ws('-', upper(s), 'a') = 'a'",
-    # Spark says TRUE of null, too.
+    # Spark returns TRUE for null, too.
     "x < 9223372036854775808",
     "x % 5 < 9223372036854775808",
     "x % 5 > -9223372036854775809.5",

@@ -19,7 +19,7 @@ from prune_assets.sql.semantics import SparkSemantics
 
 
 def installed(monkeypatch, version):
-    # Both are imported above: a module imported between the two would keep the version of the test.
+    # Both modules are imported above, because a later import would keep the patched version.
     for module in (spark_versions, lower_predicate):
         monkeypatch.setattr(module, "installed_version", lambda: version)
 

@@ -76,7 +76,7 @@ LITERALS = (
 )
 
 
-# Columns that compare with each other as they are.
+# Columns that can be compared without a cast.
 ALIKE = [["x", "i8", "i64", "st.a"], ["f", "g", "st.in.f"], ["b", "st.`in`.b"]]
 
 
