@@ -53,7 +53,7 @@ def _by_spark(spark, rows, path, *, timestamps, parquet):
     spark.conf.set(key, timestamps)
     try:
         written = path.with_suffix(".written")
-        # Rows are passed without Arrow, because Spark's own conversion keeps them unchanged.
+        # Spark reads the rows from a Parquet file, not from Arrow, because its own reader leaves them unchanged.
         spark.read.parquet(str(source)).coalesce(1).write.options(**parquet).parquet(str(written))
     finally:
         spark.conf.unset(key)
