@@ -1,6 +1,6 @@
-"""Measure against peers: `make bench`, or some of it: `make bench ARGS=Delta`, `make bench ARGS=read`.
+"""Compare with other engines: `make bench`, or `make bench ARGS=Delta` for the comparisons whose names contain Delta.
 
-Each side runs in processes of its own, in turns, on the same files; reads through Spark share one session.
+Each side runs in its own processes, alternating, on the same files; reads through Spark share one session.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ CACHE = Path(".bench") / "cache"
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sides on the same files. `bar`: the ratio asked for, ours to the peer's; `memory_bar`: that of memory."""
+    """Two programs measured on the same files.
+
+    `bar`: largest allowed ratio of our time to the peer's; `memory_bar`: largest allowed ratio of peak memory. None if
+    there is no limit.
+    """
 
     name: str
     ours: str
@@ -107,20 +111,20 @@ COMPARISONS = [
     Comparison("1,000 footers walked, as Python | compiled", "walk_as_python", "walk", 60.0),
 ]
 
-# What no peer does: sides that print several figures, each in seconds.
+# Measurements without a peer: scripts that print several times in seconds.
 FIGURES = ["million_pages", "long_predicates", "airflow_parse"]
 RUNS = 3
 
 
 class Measured(NamedTuple):
-    """What a side measured, and the most memory that it took, in MiB, as the system counts it."""
+    """Figures that one script printed, and its peak memory in MiB as the system counts it."""
 
     figures: dict[str, float]
     peak: float
 
 
 def measured(side: str, path: Path) -> Measured:
-    """Run one side once, imports left out of its times; the first run fills the cache on disk."""
+    """Run one script once; its times exclude imports, and the first run fills the cache on disk."""
     command = [sys.executable, str(SIDES / f"{side}.py"), str(path)]
     environment = {**os.environ, "PRUNE_CACHE_DIR": str(CACHE.absolute()), "PYTHONPATH": str(Path.cwd())}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
@@ -134,7 +138,10 @@ def measured(side: str, path: Path) -> Measured:
 
 
 def main() -> None:
-    """Print medians and the median ratio of interleaved pairs, with its 95 % interval; of those named by a word."""
+    """Print the comparisons whose names contain the given word.
+
+    Each row has the medians, and the median ratio of interleaved pairs with its 95 % interval.
+    """
     word = " ".join(sys.argv[1:])
     chosen = [comparison for comparison in COMPARISONS if word in f"{comparison.name} {comparison.ours}"]
     titles = ("ours | peer", "ours", "peer", "ratio", "95 % interval", "bar", "peak MiB", "ratio", "bar")
@@ -169,14 +176,14 @@ def _print_advice(word: str) -> None:
 
 
 def row_of(comparison: Comparison) -> list[str]:
-    """Measure both sides in turns and return what is shown."""
+    """Measure both sides alternately and return one table row."""
     path = comparison.files()
     measured(comparison.ours, path)
     pairs = [(measured(comparison.ours, path), measured(comparison.peer, path)) for _ in range(PAIRS)]
     ratios = sorted(a.figures["seconds"] / b.figures["seconds"] for a, b in pairs)
     mine, theirs = (statistics.median(each.figures["seconds"] for each in side) for side in zip(*pairs, strict=True))
     peaks = [statistics.median(each.peak for each in side) for side in zip(*pairs, strict=True)]
-    # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
+    # For 11 pairs, the second smallest and the second largest ratio enclose the median with 98.8 % probability.
     interval = f"{ratios[1]:.3f} to {ratios[-2]:.3f}"
     times = [f"{mine * 1e3:.1f} ms", f"{theirs * 1e3:.1f} ms", f"{statistics.median(ratios):.3f}", interval]
     memory = [f"{peaks[0]:.0f} | {peaks[1]:.0f}", f"{peaks[0] / peaks[1]:.2f}", _bar(comparison.memory_bar)]
@@ -188,7 +195,7 @@ def _bar(asked: float | None) -> str:
 
 
 def figures() -> Table:
-    """Return smallest and median of what is measured without a peer."""
+    """Return the smallest and median times of the measurements without a peer."""
     table = Table("ours", "smallest", "median", title=f"{RUNS} runs each")
     for side in FIGURES:
         runs = [measured(side, many_files()).figures for _ in range(RUNS)]

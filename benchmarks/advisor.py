@@ -1,9 +1,9 @@
-"""`pr.advise` on lineitem of TPC-H: its predictions beside what is planned once layouts are really written.
+"""Accuracy of `pr.advise` on TPC-H lineitem: predicted bytes compared with bytes planned on written layouts.
 
-Beside the advised layout stand rules of thumb: sort by the column that most queries filter on, z-order of the three
-that most filter on, partition by the date, and sort keys that people choose. Layouts are written without Spark, as
-`pr.verify_advice` does; `parity` tells how far that is from what Spark writes. What was measured is kept, so that a run
-that was stopped goes on.
+The advised layout is compared with rules of thumb: sort by the most filtered column, z-order by the three most filtered
+columns, partition by the date, and common hand-picked sort keys. Layouts are written without Spark, as
+`pr.verify_advice` does; `parity` measures how far those files differ from Spark's. Results are stored in a file, so
+that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAME = "advisor: accuracy"
 DIRECTORY = Path(".bench") / "advisor"
 CACHE = Path(".bench") / "cache"
 MEASURED = DIRECTORY / "planned.json"
-# The filters on lineitem of queries 1, 3, 6, 7, 10, 12, 14, 15, 19 and 20, and what an application looks up.
+# The lineitem filters of queries 1, 3, 6, 7, 10, 12, 14, 15, 19 and 20, and lookups as an application makes them.
 WORKLOAD = [
     "l_shipdate <= DATE '1998-09-02'",
     "l_shipdate > DATE '1995-03-15'",
@@ -106,7 +106,7 @@ def advisor() -> Table:
 
 
 def parity() -> Table:
-    """Write two layouts by Spark too, and compare what is planned of both."""
+    """Write two layouts with Spark as well, and compare the planned bytes."""
     import prune_assets as pr
     from prune_assets.spark.spark_session import spark_session
 
@@ -152,7 +152,7 @@ def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.
 
 
 def _planned(layout: LayoutSpec) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what the workload keeps of the table in a layout, and the whole; it is written once."""
+    """Return the planned and total bytes per query in a layout; each layout is written once."""
     known = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     key = json.dumps([repr(layout), WORKLOAD])
     if key not in known:

@@ -1,9 +1,9 @@
-"""From the queries that ran to the layout, and what Spark then reads of it, in one session.
+"""Measure the whole way from executed queries to the advised layout, in one Spark session.
 
-Spark runs the queries of a workload and writes its event log; the log becomes a workload, the workload advice, and the
-advice is applied. Then each query runs on the table as it was and as it is now, in turns. Tables begin as Spark writes
-rows in the order of their arrival, compressed as those that are written with a layout. Bytes and processor seconds are
-those of Spark's process, as Linux counts them: Spark's own metrics leave out what Parquet fetches as vectors.
+Spark runs the queries of a workload and writes its event log. The log is read as a workload, advice is computed from it
+and applied. Then each query runs on the original and on the rewritten table, alternating. The original tables are
+written by Spark in arrival order, with the same compression codec as layouts. Bytes and CPU seconds are read from Linux
+for the Spark process, because Spark's own metrics omit Parquet's vectored reads.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 NAME = "advisor end to end"
 TURNS = 3
-# A table that Spark reads in less than a tenth of a second shows only what a job costs.
+# On tables that Spark reads in under 0.1 s, the fixed cost of a job hides the effect of the layout.
 _ROWS = 2_000_000
-# Of a file before advice, as a job of some tasks leaves it.
+# File size before advice, as a Spark job with several tasks leaves it.
 _FILE_BYTES = 32 << 20
 
 
 class Case(NamedTuple):
-    """A table, the conditions of queries on it, and what each of them adds up."""
+    """A table, the conditions of its queries, and the expression that each query sums."""
 
     name: str
     wheres: Sequence[str]
@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a query took: seconds, those of processors, and the bytes that were read from files."""
+    """Wall-clock seconds, CPU seconds and bytes read by a query."""
 
     seconds: float
     processor: float
@@ -60,7 +60,7 @@ CASES = [
 
 
 def end_to_end() -> Table:
-    """Measure each table before and after."""
+    """Measure each table before and after applying advice."""
     from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
@@ -115,7 +115,7 @@ def _row(spark: SparkSession, case: Case, logs: str) -> list[str]:
 
 
 def _measured(turns: Sequence[Sequence[Ran]]) -> list[str]:
-    """Return what all queries took on both sides, of each the median of the turns."""
+    """Return the totals of all queries before and after; each query counts with its median over the turns."""
     runs = np.median(np.array(turns), axis=0)
     texts = [[f"{one.seconds:.1f} s", f"{one.processor:.1f} s", bytes_text(round(one.bytes))] for one in _sides(runs)]
     return [f"{then} -> {now}" for then, now in zip(*texts, strict=True)]
@@ -139,7 +139,7 @@ def _taken(process: int) -> Ran:
 
 
 def _made(spark: SparkSession, case: Case) -> tuple[str, str]:
-    """Return a table as Spark writes it, and a copy that is to be changed."""
+    """Return a table as Spark writes it, and a copy to rewrite."""
     import pyarrow.parquet as pq
 
     before, table = (DIRECTORY.absolute() / "end-to-end" / f"{case.name}{part}" for part in ("-before", ""))

@@ -1,10 +1,11 @@
-"""Twelve tables of other people's shapes: advised, written in the advised layout, planned, and advised again.
+"""Check advice on twelve tables modelled on public data sets: advise, write, plan, and advise again.
 
-Each workload is advised from a part of the rows. The advised layout, the first others of the ranking and layouts that
-an expert would choose are written without Spark and planned. A line has the regret (what the advised layout reads, of
-the least that was read), the error of the predicted total, errors of queries in points of the bytes of their columns,
-the largest ratio between predicted and planned bytes, queries that got more than twice as dear and were not named, and
-whether the written table is advised to do nothing.
+Advice is computed from a sample of the rows. The advised layout, the next layouts of the ranking and layouts that an
+expert would choose are written without Spark and planned. Each output line contains the regret (bytes read with the
+advised layout, divided by the fewest bytes of any layout), the error of the predicted total, the errors per query in
+percentage points of the bytes of its columns, the largest ratio between predicted and planned bytes, the number of
+queries that read more than twice as much without being named in the advice, and whether advice on the written table is
+to change nothing.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 NAME = "advisor: it holds"
 DIRECTORY = Path(".bench") / "advisor-holds"
 SAMPLED = 400_000
-# Bytes below which a ratio of predicted to planned tells nothing: one page of a few columns.
+# Below these bytes (one page of a few columns), the ratio of predicted to planned bytes is meaningless.
 _SMALL = 128 << 10
 
 
 def holds(names: Sequence[str] = tuple(SHAPES)) -> Table:
-    """Advise, write, plan and advise again; one line each workload."""
+    """Advise, write, plan and advise again; one row per workload."""
     os.environ["PRUNE_CACHE_DIR"] = str((Path(".bench") / "cache").absolute())
     found = []
     for name in names:
@@ -60,7 +61,7 @@ def holds(names: Sequence[str] = tuple(SHAPES)) -> Table:
 
 
 def summary(found: Sequence[dict[str, Any]]) -> str:
-    """Return the figures over all workloads that the bars of advice are about."""
+    """Return the figures over all workloads to which the bars apply."""
     regret = np.array([row["regret"] for row in found])
     total = np.array([abs(row["total"] - 1) for row in found])
     points = np.concatenate([row["errors"] for row in found])
@@ -84,7 +85,7 @@ def _source(name: str, shape: Shape) -> Path:
         for i in range(4):
             part = rows.slice(len(rows) * i // 4, len(rows) * (i + 1) // 4 - len(rows) * i // 4)
             file = source / f"part-{i}.parquet"
-            # With the codec of layouts, so that savings come from the order alone.
+            # Uses the codec of layouts, so that savings come from the order alone.
             sizes = {"row_group_size": 125_000, "max_rows_per_page": 20_000, "compression_level": 3}
             pq.write_table(part, file, write_page_index=True, compression="zstd", **sizes)
         (source / "_done").touch()
@@ -94,7 +95,7 @@ def _source(name: str, shape: Shape) -> Path:
 def _line(title: str, source: Path, rows: pa.Table, wheres: list[str]) -> dict[str, Any]:
     import prune_assets as pr
 
-    # Planning first fills the cache of metadata, so that the time of advice is mostly that of the simulation.
+    # Plan first to fill the metadata cache, so that the time of advice is mostly the time of the simulation.
     today = _planned(source, wheres)[0]
     cpu = time.process_time()
     advice = pr.advise(str(source), workload=wheres, sample_rows=SAMPLED * len(rows) // ROWS)
@@ -139,7 +140,7 @@ def _line(title: str, source: Path, rows: pa.Table, wheres: list[str]) -> dict[s
 
 
 def _named(advice: LayoutAdvice) -> set[str]:
-    """Return the queries that advice names as more than twice as dear."""
+    """Return the queries that the advice names because their bytes more than double."""
     return {one.where for one in getattr(advice, "dearer", ())}
 
 
@@ -201,7 +202,7 @@ def _predicted(
     paths = dict.fromkeys(path for query in queries for path in query.paths())
     sample, costs = take_sample(table, list(paths), most), costs_of(table.read_all())
     workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))
-    # Arrow, which wrote the layout, does not cut bounds of texts.
+    # Arrow wrote the layout, and Arrow does not truncate string bounds.
     return simulate(workspace, replace(layout, column_index_truncate_length=1 << 20))
 
 

@@ -1,8 +1,9 @@
-"""How far advice is from the best layout: of all sort keys of up to two columns and z-orders of up to three, written.
+"""Measure how far advised layouts are from the best of all candidate layouts.
 
-Beside them stand rules of thumb: sort by the most filtered column, z-order by the three most filtered, partition by the
-date. Layouts are written without Spark, and all have pages of one size, so that orders are compared. Each table is
-advised from half of its rows; what is planned is kept in a file, so that a run that was stopped goes on.
+Candidates are all sort keys of up to two columns and all z-orders of up to three columns, each of them written. Rules
+of thumb are measured too: sort by the most filtered column, z-order by the three most filtered columns, partition by
+the date. Layouts are written without Spark, all with the same page size, so that only row orders differ. Advice uses
+half of the rows of each table. Planned bytes are stored in a file, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ if TYPE_CHECKING:
 NAME = "advisor: regret"
 _SAMPLED = ROWS // 2
 _PAGE_ROWS = 5_000
-# Columns that rivals are made of: those that most queries filter on.
+# Number of columns that candidates use: the columns on which most queries filter.
 _COLUMNS = 5
 
 
 class Plans:
-    """What is planned of one table in layouts; each is written once for all workloads."""
+    """Planned bytes of one table per layout; each layout is written once for all workloads."""
 
     def __init__(self, name: str, kind: Kind, wheres: list[str]) -> None:
         self.name, self.rows, self.wheres = name, kind.rows(), wheres
         self.file, self.source = DIRECTORY / f"{name}.json", DIRECTORY / f"{name}-source"
         self.known: dict[str, dict[str, int]] = json.loads(self.file.read_text()) if self.file.exists() else {}
         if not self.source.is_dir():
-            # As Spark writes what it is given: pages and dictionaries, in the order of arrival.
+            # The source has pages and dictionaries as Spark writes them, with rows in arrival order.
             import pyarrow.parquet as pq
 
             import prune_assets as pr
@@ -56,7 +57,7 @@ class Plans:
             once.unlink()
 
     def bytes(self, layout: LayoutSpec | None, wheres: list[str]) -> NDArray[np.int64]:
-        """Return what queries read in a layout, None for today's."""
+        """Return the bytes that each query reads in a layout; None for the current layout."""
         key = "source" if layout is None else repr(layout)
         if not {*wheres} <= self.known.get(key, {}).keys():
             target = self.source if layout is None else DIRECTORY / f"{self.name}-written"
@@ -92,7 +93,7 @@ def _planned(table: str, wheres: list[str]) -> dict[str, int]:
 
 
 def regret(tables: Sequence[str] = tuple(KINDS)) -> Table:
-    """Advise workloads on tables, write all rivals, and compare bytes."""
+    """Advise workloads, write all candidate layouts, and compare the bytes read."""
     os.environ["PRUNE_CACHE_DIR"] = str((Path(".bench") / "cache").absolute())
     titles = (
         "workload",

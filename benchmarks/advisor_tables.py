@@ -1,4 +1,4 @@
-"""Twelve tables of other people's shapes, and predicates that are drawn for each: what `advisor_holds.py` advises."""
+"""Twelve tables modelled on public data sets, with random predicates for each; input of `advisor_holds.py`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
     Random = np.random.Generator
 
-# The rows of most tables.
+# Row count of most tables.
 ROWS = 1_000_000
 _FIRST = dt.date(2024, 1, 1)
 
 
 class Shape(NamedTuple):
-    """A table, and predicates on it by how a random number generator draws them; each workload draws their weights."""
+    """A table and the templates of its predicates; each workload draws its own weights.
+
+    `predicates`: functions that draw a predicate with a random number generator.
+    """
 
     rows: Callable[[Random, int], pa.Table]
     predicates: Sequence[Callable[[Random], str]]
@@ -393,7 +396,7 @@ SHAPES = {
 
 
 def workload(shape: Shape, number: int) -> list[str]:
-    """Draw 12 to 20 predicates; each workload has its own weights of the templates."""
+    """Draw 12 to 20 predicates; each workload weights the templates differently."""
     draw = np.random.default_rng([number, 44])
     weights = draw.dirichlet(np.full(len(shape.predicates), 0.8))
     chosen = draw.choice(len(shape.predicates), int(draw.integers(12, 21)), p=weights)

@@ -1,8 +1,8 @@
-"""Tables of six kinds, and workloads on them whose queries drift: what is asked of later days is asked more often.
+"""Tables of six kinds with drifting workloads: recent days are queried more often than old ones.
 
-`lineitem` and `orders` are TPC-H's. `store_sales` and `web_sales` stand in for those of TPC-DS, whose generator is an
-extension of DuckDB that is not always at hand: the same columns with skewed items and customers, dates with seasons,
-and prices that depend on each other. `flights` and `events` are made like the public data sets of these names.
+`lineitem` and `orders` are from TPC-H. `store_sales` and `web_sales` imitate TPC-DS, whose generator is a DuckDB
+extension that is not always installed: they have the same columns with skewed items and customers, seasonal dates, and
+prices that depend on each other. `flights` and `events` imitate the public data sets with these names.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _FEWEST, _MOST = 10, 60
 
 
 class Kind(NamedTuple):
-    """A table, the column of its date, and predicates by how a random number generator and a day draw them.
+    """A table, its date column, and templates that draw predicates for a point in time.
 
-    A day is a share of the time that the table spans. `rows`: makes the table. The tables of TPC-H have the rows of
-    its generator; the others take a number of rows.
+    A point in time is a fraction of the period that the table spans. `rows`: creates the table. The TPC-H tables have
+    the rows of their generator; the others take a row count.
     """
 
     rows: Callable[..., pa.Table]
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
 
 def workload(kind: Kind, number: int) -> list[str]:
-    """Draw a workload: templates of unequal weight, of which half fade and half rise while time passes."""
+    """Draw a workload from weighted templates; about half become rarer over time, the others more frequent."""
     draw = np.random.default_rng([number, len(kind.predicates)])
     weights, drift = draw.dirichlet(np.full(len(kind.predicates), 0.5)), draw.normal(0, 1.5, len(kind.predicates))
     count = int(draw.integers(_FEWEST, _MOST + 1))
@@ -69,7 +69,7 @@ def _one(column: str, values: int, *, skew: float = 1.0) -> Callable[[Random, fl
 
 
 def _order(column: str, orders: int) -> Callable[[Random, float], str]:
-    """Look up an order that is there: TPC-H uses eight numbers of 32."""
+    """Look up an existing order: TPC-H uses eight of every 32 order numbers."""
 
     def one(draw: Random, _: float) -> str:
         number = int(draw.integers(orders))
@@ -95,7 +95,7 @@ def _above(column: str, low: float, high: float) -> Callable[[Random, float], st
 
 
 def tpch(name: str, scale: str, most: int | None = ROWS) -> pa.Table:
-    """Return the first rows of a table of TPC-H."""
+    """Return the first `most` rows of a TPC-H table; all rows if None."""
     raw = DIRECTORY / f"raw-{name}-{scale}"
     if not (raw / f"{name}.parquet").is_file():
         program = Path(sys.executable).with_name("tpchgen-cli")
@@ -146,7 +146,7 @@ def _sales(seed: int, prefix: str, channels: int, rows: int) -> pa.Table:
     wholesale = np.round(1 + 99 * ((item * 7919) % 18_000) / 18_000 * draw.uniform(0.9, 1.1, rows), 2)
     quantity = draw.integers(1, 101, rows)
     price = np.round(wholesale * draw.uniform(1.0, 2.0, rows), 2)
-    # Returns of sales come days after, so that the table is in the order of the ticket but nearly of the day.
+    # Sales are loaded some days late, so that the table is only nearly sorted by day.
     late = np.argsort(day + draw.exponential(3.0, rows), kind="stable")
     columns = {
         "sold_date": (10_000 + day).astype(np.int32),

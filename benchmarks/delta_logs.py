@@ -1,7 +1,7 @@
-"""Delta logs of files that were never written: a million files in a checkpoint, and commits without one.
+"""Delta logs without data files: one with a checkpoint of a million files, others with commits only.
 
-Ten columns, two of them of partitions, and about 370 bytes of statistics a file, as JSON; every value follows from the
-number of the file.
+Tables have ten columns, including two partition columns, and about 370 bytes of JSON statistics per file. All values
+are computed from the file number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MILLION, MANY_COMMITS, LARGE_COMMITS = "delta_million", "delta_commits", "delta_
 FILES, CHECKPOINT = 1_000_000, 10
 COMMITS, FILES_A_COMMIT = 1_000, 10
 ROW_GROUP = 50_000
-# Files that the next commit removes, far apart.
+# Files that the next commit removes, spread over the checkpoint.
 GONE = range(77_777, FILES, 200_000)
 ROWS = 1_000
 DAYS = 800
@@ -36,7 +36,7 @@ REGIONS = ("DE", "FR", "US", "JP", "BR", "IN", "ZA", "AU")
 FIRST_DAY = dt.date(2024, 1, 1)
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 START_MS = int(START.timestamp() * 1000)
-# The product of an odd number and of two to the power of 64 runs through all numbers.
+# Multiplying by an odd number modulo 2**64 maps file numbers to distinct, scattered numbers.
 SCATTER = 0x9E3779B97F4A7C15
 
 MAP = pa.map_(pa.string(), pa.string())
@@ -67,24 +67,25 @@ SCHEMA = pa.schema([("add", ADD), ("remove", REMOVE), ("protocol", PROTOCOL), ("
 
 
 def million_files() -> Path:
-    """Return a table with a checkpoint of a million files and the commit of the same version, made once."""
+    """Return a table with a checkpoint of a million files and a commit at the same version; created once."""
     return _made(MILLION)
 
 
 def thousand_commits() -> Path:
-    """Return a table of 1,000 commits of ten files each and no checkpoint, made once."""
+    """Return a table with 1,000 commits of ten files each and no checkpoint; created once."""
     return _made(MANY_COMMITS)
 
 
 def large_commits() -> Path:
-    """Return a table of three commits of 100,000 files each and no checkpoint, made once."""
+    """Return a table with three commits of 100,000 files each and no checkpoint; created once."""
     return _made(LARGE_COMMITS)
 
 
 def _made(name: str) -> Path:
     table = DIRECTORY / name
     if not table.is_dir():
-        # Of processes that this one starts, the system counts its memory as theirs: what takes some is done elsewhere.
+        # Peak memory of a child process includes its parent's memory at the fork, so tables are created in another
+        # process.
         subprocess.run([sys.executable, "-m", "benchmarks.delta_logs", name], check=True)
     return table
 
@@ -104,7 +105,7 @@ def _make(name: str) -> None:
 
 @contextmanager
 def grown_copy(table: str) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Copy a log by links for the time of a block; yields the copy, and what adds a commit to it."""
+    """Link a log into a temporary copy; yield the path, and a function that adds a commit to the copy."""
     with tempfile.TemporaryDirectory(dir=DIRECTORY) as directory:
         copy = Path(directory) / "table"
         shutil.copytree(table, copy, copy_function=os.link)
@@ -170,7 +171,7 @@ def _head() -> list[tuple[str, dict[str, Any]]]:
 
 
 def add_of(number: int) -> dict[str, Any]:
-    """Return the `add` of a file: ids and times rise, `key` and `amount` are scattered."""
+    """Return the `add` action of a file: ids and times ascend, `key` and `amount` are scattered."""
     sign = f"{(number * SCATTER) % (1 << 64):016x}{(number * number + 7 * number) % (1 << 64):016x}"
     day = str(FIRST_DAY + dt.timedelta(days=number // 400 % DAYS))
     region = REGIONS[number % len(REGIONS)]

@@ -1,4 +1,4 @@
-"""Predicates of three leaves on the million files: with a partition value, and on statistics alone."""
+"""Two predicates with three conditions for the million-file table: with a partition value, and with statistics only."""
 
 from __future__ import annotations
 

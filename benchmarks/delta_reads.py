@@ -1,8 +1,8 @@
-"""`pr.read` of a Delta table of 10,000 files beside delta-spark's reader, in turns in one session.
+"""Compare `pr.read` of a Delta table with 10,000 files and delta-spark's reader, alternating in one session.
 
-delta-spark comes from Maven and must fit the Spark of this Python: 4.4.0 is made for Spark 4.2 and reads nothing under
-4.3. So: `PATH_OF_A_VENV_WITH_PYSPARK_4_2/bin/python -m benchmarks "read, Delta"`, with its jars (delta-spark,
-delta-storage, the delta-kernel ones) in the directory PRUNE_DELTA_SPARK_JARS where Spark cannot fetch them itself.
+delta-spark is fetched from Maven and must match the PySpark of this environment: 4.4.0 is built for Spark 4.2 and reads
+nothing under 4.3. Run `PATH_OF_A_VENV_WITH_PYSPARK_4_2/bin/python -m benchmarks "read, Delta"`. If Spark cannot
+download the jars itself, put them (delta-spark, delta-storage, delta-kernel) into the directory PRUNE_DELTA_SPARK_JARS.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SETTINGS = {
 
 
 def delta_reads() -> Table:
-    """Measure one day of a table, opened anew each time and, of delta-spark, with the log that it still holds."""
+    """Measure reads of one day; delta-spark both with a cleared and with a cached log."""
     from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
@@ -62,7 +62,7 @@ def _turn(spark: SparkSession, place: str) -> dict[str, float]:
 
     ours = _seconds(lambda: pr.read(spark, place, where=ONE_DAY))
     held = _seconds(by_delta_spark)
-    # A job that runs once a day begins without a log in memory.
+    # A job that runs once a day starts without a cached log.
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     return {"ours": ours, "held": held, "delta-spark": _seconds(by_delta_spark)}
 
@@ -74,7 +74,7 @@ def _seconds(side: Callable[[], DataFrame]) -> float:
 
 
 def _table() -> Path:
-    """Return a Delta table with each of 1,000 files of lineitem under ten names, made once; with a checkpoint."""
+    """Return a Delta table with a checkpoint: 1,000 lineitem files under ten names each; created once."""
     import deltalog
 
     if (PLACE / "_delta_log" / "_last_checkpoint").is_file():

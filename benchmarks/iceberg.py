@@ -1,7 +1,8 @@
-"""Metadata of an Iceberg table of 100,000 files that were never written, in 100 manifests.
+"""Metadata of an Iceberg table: 100 manifests that list 100,000 files without data.
 
-Ten columns, partitioned by `day`, which rises with the number of the file, and `region`, of which each manifest has
-all; bounds of nine columns a file. Manifests are cut into blocks as Iceberg's own writer does.
+The table has ten columns and bounds of nine columns per file. Its partition columns are `day`, which ascends with the
+file number, and `region`; each manifest has files of every region. Manifests are split into blocks as Iceberg's own
+writer does.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ FIRST_DAY = (dt.date(2024, 1, 1) - dt.date(1970, 1, 1)).days
 FIRST_MS = FIRST_DAY * 86_400_000
 REGIONS = ("DE", "FR", "US", "JP", "BR", "IN", "ZA", "AU")
 SNAPSHOT = 1_000_001
-# All manifests have files of the region; of the days a few have.
+# Every manifest has files of this region; only a few manifests have files of this day.
 SCATTERED = "region = 'DE' AND id BETWEEN 5000000 AND 9000000 AND amount < 400"
 CLUSTERED = "day = DATE '2024-02-10' AND id > 5000000 AND amount < 400"
 
 
 def planned_here(metadata: str, where: str) -> int:
-    """Return how many files this package leaves of a predicate."""
+    """Return the number of files that remain after pruning with prune-assets."""
     from prune_assets.spark.lower_predicate import lower_predicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_table
@@ -44,7 +45,10 @@ def planned_here(metadata: str, where: str) -> int:
 
 
 def planned_by_pyiceberg(metadata: str, where: str) -> int:
-    """Return how many files pyiceberg leaves, which knows neither BETWEEN nor the type of a literal."""
+    """Return the number of files that pyiceberg plans.
+
+    The condition is rewritten because pyiceberg supports neither BETWEEN nor typed literals.
+    """
     from pyiceberg.table import StaticTable
 
     where = where.replace("BETWEEN 5000000 AND", ">= 5000000 AND id <=").replace("DATE '", "'")
@@ -52,9 +56,10 @@ def planned_by_pyiceberg(metadata: str, where: str) -> int:
 
 
 def iceberg_files() -> Path:
-    """Return the file of metadata of the table, made once."""
+    """Return the path of the table's metadata file; created once."""
     if not PLACE.is_dir():
-        # Of processes that this one starts, the system counts its memory as theirs: what takes some is done elsewhere.
+        # Peak memory of a child process includes its parent's memory at the fork, so the table is created in another
+        # process.
         subprocess.run([sys.executable, "-m", "benchmarks.iceberg"], check=True)
     return PLACE.absolute() / "metadata" / "v1.metadata.json"
 
@@ -175,7 +180,7 @@ def _files(manifest: int) -> Iterator[Any]:
 
 
 def amount_of(cents: int) -> Any:
-    """Return an amount of two digits behind the point."""
+    """Return an amount as a decimal with two fractional digits."""
     from decimal import Decimal
 
     return Decimal(cents).scaleb(-2)

@@ -1,7 +1,7 @@
-"""`pr.read` of an Iceberg table by its name in the session beside Iceberg's own reader, in turns in one session.
+"""Compare `pr.read` of an Iceberg table by its catalog name and Iceberg's own reader, alternating in one session.
 
-Iceberg's runtime comes from Maven and must fit the Spark of this Python: 1.11.0 is made for Spark 3.5, 4.0 and 4.1. So:
-`PATH_OF_A_VENV_WITH_PYSPARK_4_1/bin/python -m benchmarks "read, Iceberg"`.
+Iceberg's runtime is fetched from Maven and must match the PySpark of this environment: 1.11.0 is built for Spark 3.5,
+4.0 and 4.1. Run `PATH_OF_A_VENV_WITH_PYSPARK_4_1/bin/python -m benchmarks "read, Iceberg"`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 PLACE = Path(".bench") / "iceberg_reads"
 TABLE = "bench.db.events"
 FILES, ROWS = 200, 50_000
-# Of 2024.
+# 2024-01-01 00:00:00 UTC.
 FIRST_SECOND = 1_704_067_200
 SCALA = "2.12" if pyspark.__version__.startswith("3.") else "2.13"
 PACKAGE = f"org.apache.iceberg:iceberg-spark-runtime-{pyspark.__version__[:3]}_{SCALA}:1.11.0"
-# Every file has users and sessions from end to end: each session is in one file, and only its bloom filter tells which.
+# Bounds of users and sessions span the whole range in every file; only bloom filters find the one file of a session.
 CASES = {
     "all kept": ("user >= 0", 1.05),
     "a session, by bloom filters": ("session = '73313-77-s'", 0.5),
@@ -39,7 +39,7 @@ CASES = {
 
 
 def iceberg_reads() -> Table:
-    """Measure each predicate, planned anew each time."""
+    """Measure each predicate; every run plans again."""
     from prune_assets.spark.spark_session import spark_session
 
     catalog = "spark.sql.catalog.bench"
@@ -79,7 +79,7 @@ def _seconds(side: Callable[[], DataFrame]) -> float:
 
 
 def _make(spark: SparkSession) -> None:
-    """Make the table once: files of which bounds tell nothing apart."""
+    """Create the table once, with bounds that do not distinguish its files."""
     if (PLACE / "made").is_file():
         return
     shutil.rmtree(PLACE, ignore_errors=True)
@@ -95,7 +95,7 @@ def _make(spark: SparkSession) -> None:
         "CAST(user AS BIGINT) AS user",
         f"timestamp_seconds({FIRST_SECOND} + file * 43200 + row DIV 2) AS seen",
         "reverse(concat('s-', file, '-', row)) AS session",
-        # Each file has the first and the last one, and a few of its own.
+        # Each file has the smallest and the largest kind, and one kind of its own.
         "CASE row % 7 WHEN 0 THEN 'a' WHEN 1 THEN 'z' ELSE concat('k', file) END AS kind",
         "CAST(row AS DOUBLE) AS amount",
         "sha2(CAST(user AS STRING), 256) AS text",

@@ -1,4 +1,4 @@
-"""TPC-H lineitem in 1,000 files of one row group and about 31 pages a column, written by Spark."""
+"""TPC-H lineitem written by Spark as 1,000 files, each with one row group and about 31 pages per column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIRECTORY = Path(".bench")
 
 
 def many_files() -> Path:
-    """Return the directory of the files, which are made once."""
+    """Return the directory of the 1,000 files; created once."""
     files = DIRECTORY / "lineitem_1000"
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)
@@ -24,7 +24,7 @@ def many_files() -> Path:
 
 
 def hundred_thousand_files() -> Path:
-    """Return a directory with each of these files under 100 names, which are made once and take no room."""
+    """Return a directory with 100 hard links to each file; created once."""
     files = DIRECTORY / "lineitem_100000"
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)
@@ -37,7 +37,7 @@ def hundred_thousand_files() -> Path:
 
 
 def generated(scale: str) -> Path:
-    """Return lineitem as its generator makes it."""
+    """Generate lineitem at a scale factor and return the path of its file."""
     raw = DIRECTORY / f"raw-{scale}"
     program = Path(sys.executable).with_name("tpchgen-cli")
     command = [program, "parquet", "-s", scale, "--tables=lineitem", f"--output-dir={raw}"]
@@ -48,7 +48,7 @@ def generated(scale: str) -> Path:
 def _write(source: Path, target: Path) -> None:
     from prune_assets.spark.spark_session import spark_session
 
-    # About 600 rows a file, so 20 rows a page.
+    # A file has about 600 rows, which makes about 30 pages of 20 rows.
     options = {"parquet.page.row.count.limit": "20", "parquet.page.size.row.check.min": "10"}
     rows = spark_session(master="local[2]").read.parquet(str(source))
     ranged = rows.repartitionByRange(FILES, "l_shipdate", "l_orderkey").sortWithinPartitions("l_shipdate")

@@ -1,6 +1,7 @@
-"""`read_arrow` beside pyarrow.dataset, DuckDB, polars and DataFusion: few rows of TPC-H lineitem, SF1, in 1,000 files.
+"""Compare `read_arrow` and pyarrow.dataset, DuckDB, polars and DataFusion on selective reads of 1,000 lineitem files.
 
-Each read is in a process of its own, in turns, imports left out; all must give the same number of rows.
+The table is TPC-H lineitem at scale factor 1. Each read runs in its own process, alternating, with imports excluded;
+all engines must return the same number of rows.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from benchmarks.writes import PAIRS
 NAME = "page reader"
 SIDE = Path(__file__).with_name("sides") / "page_rows.py"
 PEERS = ("pyarrow", "DuckDB", "polars", "DataFusion")
-# The ratio to meet, for each case and form of ours: to the fastest peer, for a scan to pyarrow.
+# Largest allowed ratio per case and mode: to the fastest peer; for scans, to pyarrow.
 BARS = {("point", "ours"): 1.0, ("point", "from disk"): 0.5, ("day", "ours"): 1.0, ("day", "from disk"): 0.5}
 BARS |= {("scan", "ours"): 1.15, ("scan", "from disk"): None, ("top", "from disk"): None, ("count", "from disk"): None}
 
 
 def page_reader() -> Table:
-    """Return a row for each case and form of ours, beside the peer whose median is the smallest."""
+    """Return one row per case and mode of `read_arrow`, compared with the peer whose median is smallest."""
     place = str(_table().absolute())
     titles = ("read", "ours", "fastest peer", "ratio", "95 % interval", "bar", "others")
     table = Table(*titles, title=f"{PAIRS} turns each")
@@ -64,7 +65,7 @@ def _seconds(engine: str, case: str, place: str) -> float:
 
 
 def _table() -> Path:
-    """Return lineitem sorted by its ship date, 6,000 rows a file, with a filter of its order keys; made once."""
+    """Return lineitem sorted by ship date, with 6,000 rows and a bloom filter on order keys per file; created once."""
     files = DIRECTORY / "lineitem_sf1"
     if not (files / "_SUCCESS").is_file():
         shutil.rmtree(files, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""`pr.read` beside Spark's own reader on lineitem of TPC-H scale 1, in turns in one session.
+"""Compare `pr.read` and Spark's own reader on TPC-H lineitem at scale factor 1, alternating in one session.
 
-Both sides end in the same aggregate over the same rows. Spark opens the table anew each time, as a job that runs once a
-day does; a DataFrame that is held is shown beside it.
+Both sides compute the same aggregate over the same rows. Spark opens the table again each time, as a daily job does;
+the time of a DataFrame that is already open is shown too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ CACHE = Path(".bench") / "cache"
 
 @dataclass(frozen=True)
 class Case:
-    """A predicate on lineitem in so many files; ours may take `bar` times as long as Spark, and `extra` seconds."""
+    """A predicate on lineitem in `files` files.
+
+    `bar`: largest allowed ratio of our time to Spark's, after subtracting `extra` seconds from ours.
+    """
 
     name: str
     files: int
@@ -50,7 +53,7 @@ CASES = [
 
 
 class Times(NamedTuple):
-    """The seconds of one turn."""
+    """Seconds of each side in one turn."""
 
     ours: float
     spark: float
@@ -58,7 +61,10 @@ class Times(NamedTuple):
 
 
 def reads() -> Table:
-    """Measure every case; the ratio is judged by the lower end of its interval, allowed seconds taken off ours."""
+    """Measure every case.
+
+    The lower end of the ratio's interval is compared with the bar, after subtracting the allowed seconds from our time.
+    """
     from prune_assets.spark.spark_session import spark_session
 
     os.environ["PRUNE_CACHE_DIR"] = str(CACHE.absolute())
@@ -98,7 +104,7 @@ def _row(case: Case, turns: list[Times]) -> list[str]:
         case.name,
         *(f"{seconds * 1e3:.0f} ms" for seconds in (ours, alone)),
         f"{statistics.median(ratios):.3f}",
-        # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
+        # For 11 pairs, the second smallest and the second largest ratio enclose the median with 98.8 % probability.
         f"{ratios[1]:.3f} to {ratios[-2]:.3f}",
         bar,
         f"{held * 1e3:.0f} ms",
@@ -106,7 +112,7 @@ def _row(case: Case, turns: list[Times]) -> list[str]:
 
 
 def _lineitem(spark: SparkSession, files: int) -> Path:
-    """Return lineitem sorted by day in so many files, with bloom filters of the order key; made once."""
+    """Return lineitem sorted by day in `files` files, with bloom filters on the order key; created once."""
     target = DIRECTORY / f"lineitem_{files}"
     if not (target / "_SUCCESS").is_file():
         options = {
@@ -121,7 +127,7 @@ def _lineitem(spark: SparkSession, files: int) -> Path:
 
 
 def generated() -> Path:
-    """Return the file of all rows, which is made once."""
+    """Return the path of the generated lineitem file; created once."""
     program = Path(sys.executable).with_name("tpchgen-cli")
     command = [program, "parquet", "-s", "1", "--tables=lineitem", f"--output-dir={DIRECTORY / 'raw'}"]
     if not (DIRECTORY / "raw" / "lineitem.parquet").is_file():

@@ -1,4 +1,4 @@
-"""Metadata of a table that was never written: so many files, row groups and pages that only planning counts."""
+"""Metadata of a table without data files, for measurements of planning alone."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ STEP = 10
 
 
 def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataIndex:
-    """Return the index of `files` of one row group of `rows`, with BIGINT columns a, b and so on.
+    """Return the index of a table with `files` files, each with one row group of `rows` rows.
 
-    `pages`: how many pages a column has in each row group; they divide `rows`. Page i of all pages of `a` holds
-    values from 10 i to 10 i + 30; those of the others hold such values in disorder.
+    `pages`: pages per row group for each of the BIGINT columns a, b and so on; each count divides `rows`. Page i of
+    column `a`, counted over all files, has bounds from 10 i to 10 i + 30. The other columns have such bounds in
+    scattered order.
     """
     columns = _columns(len(pages))
     kinds = (Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),)
@@ -71,7 +72,7 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
 
 
 class _Footers:
-    """Knows of the columns what they come to."""
+    """Stands in for the footers: returns only the total bytes and pages of columns."""
 
     def __init__(self, files: int, pages: Sequence[int]) -> None:
         self._files = files
@@ -123,7 +124,7 @@ def _offsets(batch: PageBatch) -> OffsetIndexes:
 
 
 def _chunks(files: int, each: int) -> ColumnChunks:
-    # Taken, so that no two facts share an array.
+    # `take` copies, so that no two attributes share an array.
     chunks = absent_chunks(files).take(np.arange(files))
     chunks.present[:] = chunks.has_bounds[:] = True
     chunks.compressed_bytes[:] = each * PAGE_BYTES

@@ -1,4 +1,4 @@
-"""One file of 2,000 columns and 50 row groups: its footer is what is long."""
+"""One file with 2,000 columns and 50 row groups, and therefore a long footer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS, ROW_GROUPS, ROWS = 2_000, 50, 10
 
 
 def wide_file() -> Path:
-    """Return the path of the file, which is made once."""
+    """Return the path of the file; created once."""
     path = Path(".bench") / "wide.parquet"
     if not path.is_file():
         part = path.with_suffix(".part")

@@ -1,7 +1,8 @@
-"""`pr.write` beside Spark's own range partitioning, sort and write of lineitem of TPC-H scale 1, in turns.
+"""Compare `pr.write` and Spark's own range partitioning, sort and write of TPC-H lineitem at scale factor 1.
 
-All sides write the same number of files, with the options of the layout: compression, pages, row groups. Spark's own
-write is shown with the layout's bloom filters and without; ours has them, and proves what was written.
+The sides alternate. All of them write the same number of files, with the layout's options for compression, pages and
+row groups. Spark's write is measured with and without the layout's bloom filters; `pr.write` writes bloom filters and
+verifies the written files.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ KEYS = ("l_shipdate", "l_orderkey")
 
 
 def writes() -> Table:
-    """Measure a plain and a Delta write against each other and against Spark."""
+    """Compare plain writes, Delta writes and Spark's own writes."""
     from prune_assets import LayoutSpec
     from prune_assets.spark.spark_session import spark_session
 
@@ -60,7 +61,7 @@ def _spark_alone(rows: DataFrame, layout: LayoutSpec) -> None:
     from prune_assets.tables.writes.write_options import bind_layout, write_options
 
     bound = bind_layout(rows.schema, layout, case_sensitive=False)
-    # About as many values as lie in one file of 20.
+    # Approximate number of distinct keys in one of 20 files.
     options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={"l_orderkey": 300_000})
     ranged = rows.repartitionByRange(layout.files or 1, *KEYS).sortWithinPartitions(*KEYS)
     ranged.write.options(**options).parquet(str(PLACE))
@@ -78,9 +79,9 @@ def _seconds(side: Callable[[], object]) -> float:
 
 
 def figures(turns: list[dict[str, float]], ours: str, beside: str) -> list[str]:
-    """Return the medians of two sides and the median of their ratios with its interval."""
+    """Return the medians of two sides, and the median of their ratios with its interval."""
     ratios = sorted(turn[ours] / turn[beside] for turn in turns)
     medians = [statistics.median(turn[side] for turn in turns) for side in (ours, beside)]
-    # Of 11 pairs, the second smallest and second largest ratio enclose the median with 98.8 %.
+    # For 11 pairs, the second smallest and the second largest ratio enclose the median with 98.8 % probability.
     interval = f"{ratios[1]:.3f} to {ratios[-2]:.3f}"
     return [*(f"{seconds:.2f} s" for seconds in medians), f"{statistics.median(ratios):.3f}", interval]

@@ -1,4 +1,4 @@
-"""Azurite, the emulator of Azure's blob storage, as a process of this machine."""
+"""Azurite, the emulator of Azure Blob Storage, as a local process."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _OPTIONS = ["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--inMemo
 
 
 def executable():
-    """The path of Azurite; None where there is none."""
+    """Return the path of Azurite; None if it is not installed."""
     return os.environ.get("PRUNE_AZURITE") or shutil.which("azurite-blob")
 
 
 @contextmanager
 def running(scratch):
-    """Azurite while it runs, on a port that the system chooses: its URL, without the account."""
+    """Run Azurite on a free port; yields its URL without the account."""
     command = [executable(), *_OPTIONS, "--blobHost", "127.0.0.1", "--blobPort", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=scratch) as process:
         try:
@@ -44,7 +44,7 @@ def running(scratch):
 
 
 def make_container(url, name):
-    """Create a container, which the libraries that read and write do not."""
+    """Create a container; the storage libraries for reading and writing cannot."""
     head = {"x-ms-date": datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT"), "x-ms-version": "2021-08-06"}
     path = f"/{ACCOUNT}/{name}"
     said = [f"{name}:{value}" for name, value in head.items()]
@@ -57,7 +57,7 @@ def make_container(url, name):
 
 
 def settings(url):
-    """The environment with which the emulator is a storage account like any other."""
+    """Return the environment variables that make the emulator look like a storage account."""
     return {
         "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
         "AZURE_STORAGE_ACCOUNT_KEY": KEY,

@@ -1,4 +1,4 @@
-"""Counts of calls, which say how work grows without a clock."""
+"""Count function calls, to measure how work grows without a clock."""
 
 from __future__ import annotations
 

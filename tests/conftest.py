@@ -36,16 +36,16 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure():
-    """Let the summary be the last line: duckdb prints dozens more while Python exits."""
+    """Keep the summary as the last line: duckdb prints dozens of lines while Python exits."""
     if "duckdb" in sys.modules:
         atexit.register(os.dup2, os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def pytest_collection_modifyitems(config, items):
-    """Choose the tests of `make test`, or with --deep the others, or with --e2e those in a browser.
+    """Select the tests of `make test`, or with --deep the others, or with --e2e those in a browser.
 
-    Of a `sampled` one the former has one case in so many, and of one by hypothesis a quarter of the examples, all of
-    which the latter has.
+    For tests marked `sampled`, `make test` runs one in N cases, --deep the others. For hypothesis tests, `make test`
+    runs a quarter of the examples, --deep all.
     """
     deep = {item for item in items if item.get_closest_marker("deep")}
     sampled = defaultdict(list)
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(config, items):
             sampled[item.path, item.originalname].append(item)
     for cases in sampled.values():
         (every,) = cases[0].get_closest_marker("sampled").args
-        # In the order of a checksum of their names: as good as drawn, and the same each time.
+        # Ordered by a checksum of their names, which is as good as random, but always the same.
         cases.sort(key=lambda item: crc32(item.name.encode()))
         deep.update(cases[-(-len(cases) // every) :])
     drawn = {item for item in items if is_hypothesis_test(getattr(item, "obj", None))}
@@ -78,7 +78,7 @@ def parquet_testing():
 
 @pytest.fixture(autouse=True, scope="session")
 def no_lines_of_progress():
-    """Print no line about a stage of Spark, which only a slow machine would see."""
+    """Suppress progress lines about Spark stages, which appear only on slow machines."""
     from prune_assets.spark import progress
 
     with pytest.MonkeyPatch.context() as patched:

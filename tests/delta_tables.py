@@ -119,7 +119,7 @@ def append_rows(table, rows, commit=deltalog.append):
 
 
 def stored_field(field):
-    """A field of Spark's JSON in Arrow, as files have it."""
+    """Convert a field of Spark's JSON schema to the Arrow field in files."""
     metadata = field.get("metadata", {})
     name = metadata.get("delta.columnMapping.physicalName", field["name"])
     ids = {"PARQUET:field_id": str(metadata[ID])} if ID in metadata else None

@@ -1,4 +1,4 @@
-"""Shapes of directories from `directory_cases.txt`: what lies there, what is named, what Spark reads of it."""
+"""Directory shapes from `directory_cases.txt`: existing files, the named path, and the files that Spark reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures of object stores on the loopback: S3 as moto plays it, Azure as Azurite does, Google's as we play it."""
+"""Fixtures for local object stores: S3 by moto, Azure by Azurite, Google Cloud Storage by our stand-in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STORES = ("s3", "azure", "gcs")
 
 
 def s3_settings(url):
-    """The environment with which a server is S3."""
+    """Return the environment variables for a server with the S3 API."""
     return {
         "AWS_ENDPOINT_URL": url,
         "AWS_ALLOW_HTTP": "true",
@@ -31,7 +31,7 @@ SETTINGS = {"s3": s3_settings, "az": azure_emulator.settings, "gs": gcs_stand_in
 
 @pytest.fixture
 def clean_environment(monkeypatch):
-    """No settings of this machine's owner, and nobody beyond the loopback who could be asked for credentials."""
+    """Removes settings of this machine, and prevents requests for credentials to other machines."""
     for name in os.environ:
         if name.startswith(("AWS_", "GOOGLE_", "AZURE_", "AZURITE_", "FSSPEC_")):
             monkeypatch.delenv(name)
@@ -41,7 +41,7 @@ def clean_environment(monkeypatch):
 
 @pytest.fixture
 def store_at(clean_environment):
-    """A function that says in the environment where the store of a scheme is."""
+    """Function that sets the environment variables for the store of a URI scheme."""
 
     def say(scheme, url):
         for name, value in SETTINGS[scheme](url).items():
@@ -55,7 +55,7 @@ def moto_url():
     from moto.s3.responses import S3Response
     from moto.server import ThreadedMotoServer
 
-    # It looks whether an object is there, and then puts it: of two requests at a time both would.
+    # moto checks for the object before it stores it, so two concurrent conditional requests would both succeed.
     put, one_at_a_time = S3Response.put_object, Lock()
 
     def put_alone(response, *arguments, **options):

@@ -1,8 +1,8 @@
-"""Our own stand-in for Google Cloud Storage: NOT Google's server, nor an emulator that anybody else holds to it.
+"""A stand-in for Google Cloud Storage: neither Google's server nor an emulator verified against it.
 
-It answers the calls of the XML API that obstore sends (PUT, copies, GET, HEAD, DELETE, lists, uploads in parts) and
-honours `x-goog-if-generation-match`, as the reference describes them. So it proves our side alone: URIs, settings,
-conditions, and what is made of the answers. The emulators that can be installed ignore that condition in the XML API.
+It implements the XML API calls that obstore sends (PUT, copies, GET, HEAD, DELETE, lists, multipart uploads) and
+honours `x-goog-if-generation-match` as the reference documents it. So it tests only the client side: URIs, settings,
+conditions, and handling of responses. Installable emulators ignore this condition in the XML API.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
-# So few that lists have several pages.
+# A small page size, so that listings have several pages.
 PAGE = 20
 
 
@@ -144,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running():
-    """The stand-in while it runs; buckets are made by adding to `buckets`."""
+    """The running stand-in; buckets are created by adding to `buckets`."""
     with Server() as server:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
@@ -152,5 +152,5 @@ def running():
 
 
 def settings(url):
-    """The environment with which it is asked; without a token obstore looks for one on the network before it writes."""
+    """Return the environment for the stand-in; without a token obstore searches the network for one first."""
     return {"GOOGLE_BASE_URL": url, "GOOGLE_BEARER_TOKEN": "any", "GOOGLE_ALLOW_HTTP": "true"}

@@ -1,9 +1,9 @@
-"""The blocks of a guide, run in their order in one directory, as its reader would.
+"""Run the blocks of a guide in order in one directory, as its reader would.
 
-A block of ```python is run; a ```text behind it is what it prints. A ```yaml that begins with `# NAME` is the file of
-that name. In ```console, what follows `$ ` is typed, and the lines behind it are what is shown, where `...` stands for
-any text; `prune` alone is run, and `echo $?`. Blocks of other languages, ```sh among them, are for the reader alone.
-DAGs are loaded by tests/test_airflow_example.py, where Airflow is installed.
+A block of ```python is run; a ```text after it is its output. A ```yaml that begins with `# NAME` is the file of that
+name. In ```console, the text after `$ ` is typed, and the next lines are the output, where `...` stands for any text;
+only `prune` and `echo $?` are run. Blocks of other languages, including ```sh, are not run. DAGs are loaded by
+tests/test_airflow_example.py if Airflow is installed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def needs_spark(block):
 
 
 def run_blocks(blocks, name, **names):
-    """Run blocks in the current directory; `names`: what the code of the guide has at hand."""
+    """Run blocks in the current directory; `names`: variables for the code of the guide."""
     printed = None
     for block in blocks:
         match block.language:

@@ -1,7 +1,7 @@
-"""The jars with which Spark reads S3, and a Spark of its own that has them from its start.
+"""The jars that Spark needs for S3, and a separate Spark process that has them from its start.
 
-PRUNE_HADOOP_AWS_JARS names a directory with them. Otherwise they are fetched from Maven Central, once, into a cache
-outside of the tree; where that cannot be reached there are none.
+PRUNE_HADOOP_AWS_JARS sets a directory with the jars. Otherwise they are downloaded once from Maven Central into a cache
+outside of the repository; if Maven Central is unreachable, there are no jars.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MISSING = f"no hadoop-aws: set {JARS} to a directory with its jars, or let Maven
 
 @cache
 def jars():
-    """The paths of hadoop-aws for the Hadoop of pyspark, and of what it needs; none where they cannot be had."""
+    """Return the paths of hadoop-aws for pyspark's Hadoop and of its dependencies; empty if unavailable."""
     if named := os.environ.get(JARS):
         return sorted(map(str, Path(named).glob("*.jar")))
     version = _hadoop_version()
@@ -41,7 +41,7 @@ def _hadoop_version():
 
 
 def _addresses(version):
-    """Of the libraries of Amazon the versions are those that Hadoop was built with."""
+    """Yield the paths of the jars in Maven; versions of the AWS libraries are those with which Hadoop was built."""
     project = _read(f"{MAVEN}/org/apache/hadoop/hadoop-project/{version}/hadoop-project-{version}.pom").decode()
     (sdk,) = re.findall(r"<aws-java-sdk-v2.version>(.*?)<", project)
     found = re.findall(r"<amazon-s3-analyticsaccelerator-s3.version>(.*?)<", project)
@@ -69,9 +69,10 @@ def fetched(place, address):
 
 @contextmanager
 def spark_process(found, **settings):
-    """A process with a Spark of its own, which knows of no store: a function that runs a function there.
+    """Start a process with its own Spark without store settings; yield a function that runs functions there.
 
-    The first argument of that is the session; `environment` is what the process sees meanwhile, and Java never does.
+    The functions get the session as first argument. `environment` is set in the Python process during the call, never
+    in the JVM.
     """
     conf = {"spark.jars": ",".join(found), "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", **settings}
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_start_alone, initargs=(conf,)) as pool:

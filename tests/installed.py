@@ -1,9 +1,9 @@
-"""Try what is installed as a user does, in a folder of its own: `python -P tests/installed.py compiled bare`.
+"""Try an installation as a user would, in its own folder: `python -P tests/installed.py compiled bare`.
 
-The first argument is `compiled` or `pure`, the second `bare` for an installation without extras, or `extras` for one
-with those of Spark and Dagster. The program runs in environments that have what a wheel depends on and nothing else
-(`make try-wheel`, `tests/test_setup.py`), so pytest does not collect it. `-P` keeps the folders of the tests, which
-have the names of the packages, from being imported.
+The first argument is `compiled` or `pure`; the second is `bare` for an installation without extras, or `extras` for the
+extras of Spark and Dagster. The script runs in environments that have only a wheel and its dependencies (`make
+try-wheel`, `tests/test_setup.py`), so pytest does not collect it. `-P` prevents imports from the folders of the tests,
+which have the names of the packages.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def write_table() -> None:
 
 
 def try_commands(*, compiled: bool) -> bool:
-    """Run commands; tells whether there is a Java for Spark."""
+    """Run commands; return whether there is a Java for Spark."""
     assert version("prune-assets") in prune("--version")
     found = json.loads(prune("doctor", "--json", codes=(0, 1)))
     assert found["compiled"] is compiled, found

@@ -1,4 +1,4 @@
-"""A proxy before a store that passes requests on, and loses, cuts or changes what it is told to."""
+"""A proxy for a store that can lose, cut or change responses and requests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
-# Of one connection, which is another on the other side.
+# Headers that apply to a single connection, so the proxy does not forward them.
 _NOT_HANDED_ON = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
 class Proxy(ThreadingHTTPServer):
-    """`loses`: tells by method whether the next answer is lost; `lost` counts those that were.
+    """Proxy server with faults.
 
-    `breaks`: by method and path, whether the body of the next answer ends half way. `strips`: headers of requests that
-    are dropped, in lower case. `requests`: method and path of each request.
+    `loses`: whether the next response is lost, by method; `lost` counts lost responses. `breaks`: whether the body of
+    the next response is cut in half, by method and path. `strips`: request headers to drop, in lower case. `requests`:
+    method and path of each request.
     """
 
     daemon_threads = True
@@ -59,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in answer.getheaders():
             if name.lower() not in _NOT_HANDED_ON:
                 self.send_header(name, value)
-        # The length that HEAD tells is not that of its answer.
+        # The Content-Length of a HEAD response is the size of the object, not of the response.
         length = answer.getheader("Content-Length", "0") if self.command == "HEAD" else len(data)
         self.send_header("Content-Length", str(length))
         self.end_headers()

@@ -1,4 +1,4 @@
-"""Marks for tests of what not every supported Spark has."""
+"""Marks for tests of features that not every supported Spark version has."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ VERSION = release(pyspark.__version__)
 
 
 def needs_spark(major, minor, why):
-    """Skip a test below a version of Spark; `why` says what the others lack."""
+    """Skip a test on Spark versions before `major.minor`; `why` is the feature that they lack."""
     return pytest.mark.skipif((major, minor) > VERSION, reason=f"{why} since Spark {major}.{minor}")

@@ -1,4 +1,4 @@
-"""Files of newer forms of the format, made of ordinary ones: a footer or a page header says what no writer here can."""
+"""Build files in newer versions of the format from ordinary ones, by editing footers and page headers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def metadata_of(footer, column):
 
 
 def drop_paths(path, columns):
-    """Take `path_in_schema` from chunks of columns, by their numbers."""
+    """Remove `path_in_schema` from column chunks, by column number."""
 
     def change(footer):
         for column in columns:
@@ -39,7 +39,7 @@ def change_element(path, number, wire, value, element=1):
 
 
 def encode_pages(path, column, encoding):
-    """Say that the data pages of a column have another encoding: in their headers and in the footer."""
+    """Declare another encoding for the data pages of a column, in their headers and in the footer."""
     data = bytearray(path.read_bytes())
     length = int.from_bytes(data[-8:-4], "little")
     footer, _ = slow_thrift.parse(bytes(data[-8 - length : -8]))
@@ -66,7 +66,7 @@ def _encode_page(data, position, encoding):
 
 
 def retype_pages(path, column, kind):
-    """Say that the data pages of a column are of another type."""
+    """Declare another page type for the data pages of a column."""
     data = bytearray(path.read_bytes())
     length = int.from_bytes(data[-8:-4], "little")
     footer, _ = slow_thrift.parse(bytes(data[-8 - length : -8]))

@@ -1,7 +1,7 @@
-"""Thrift's compact protocol read and written the slow way: the reference that the columnar decoder is held against.
+"""A simple reader and writer of Thrift's compact protocol: the reference for the columnar decoder.
 
-A struct is a list of fields [id, wire, value] in the order of the bytes; a list is (wire, values), a map
-(key wire, value wire, pairs). A number is an int, a double its 8 bytes. Nothing is known of any specification.
+A struct is a list of fields [id, wire, value] in the order of the bytes; a list is (wire, values), a map (key wire,
+value wire, pairs). A number is an int, a double its 8 bytes. No schema is used.
 """
 
 from __future__ import annotations

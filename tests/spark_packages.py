@@ -71,7 +71,7 @@ def iceberg_lake(place, rest=None):
 
 
 def _telling(spark, function, *arguments):
-    """Errors of Spark do not pass from one process to another; their texts do."""
+    """Convert Spark's errors to text, because they cannot be pickled between processes."""
     try:
         return function(spark, *arguments)
     except Exception:  # noqa: BLE001 - see above

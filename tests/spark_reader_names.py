@@ -1,4 +1,4 @@
-"""What reports call the Spark that the tests run with."""
+"""Names in reports for the Spark version that runs the tests."""
 
 from prune_assets.planner.spark_reader.spark_profile import reader_name
 

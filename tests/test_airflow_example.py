@@ -1,4 +1,4 @@
-"""The example for Airflow: its layout, and that its DAGs are those its README speaks of."""
+"""The Airflow example: its layout, and that its DAGs match its README."""
 
 from __future__ import annotations
 

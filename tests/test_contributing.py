@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md names is there."""
+"""Everything that CONTRIBUTING.md names exists."""
 
 from __future__ import annotations
 

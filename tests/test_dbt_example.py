@@ -18,7 +18,7 @@ from prune_assets.writing.layout_file import load_layout
 EXAMPLE = Path(__file__).parents[1] / "examples" / "dbt"
 SHOP = EXAMPLE / "shop"
 
-# What Dagster makes of the project in a process of its own: dbt warns of its own use of others.
+# Materializes the project in a process of its own, because dbt warns about its own deprecated calls.
 MATERIALIZED = """
 import json
 import dagster as dg

@@ -58,7 +58,7 @@ def is_message(node: ast.expr, error: str) -> bool:
 
 
 def is_empty(node: ast.expr) -> bool:
-    """Return True for `""`, with which a comparison only finds out whether there is a text."""
+    """Return True for `""`; comparing with it only tests whether there is a text."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 

@@ -1,4 +1,4 @@
-"""What the guides of the documentation show, run as it stands."""
+"""Run the examples of the documentation guides exactly as written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def place(request, guide, tmp_path, monkeypatch):
     """An empty directory, and where the guide names it the bucket `lake`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "90")  # as wide as a page of the site
-    # A loaded machine may take longer to answer, and the line about that is no part of a guide.
+    # A loaded machine may answer slowly, and the message about slowness is not part of a guide.
     monkeypatch.setattr(connection, "SILENT_SECONDS", 60.0)
     if "s3://lake/" in GUIDES[guide]:
         url = request.getfixturevalue("moto_url")

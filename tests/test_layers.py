@@ -1,4 +1,4 @@
-"""Imports point one way only."""
+"""Check that imports point in one direction only."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from prune_assets.step_words import AIRFLOW, DAGSTER, SHELL
 from prune_assets.tables.table import Table, TableDefaults
 
 ROOT = Path(__file__).parents[1]
-# The rooms of each package, and which others each imports: those before it. What lies beside the rooms of parquet_core
-# (arrays, errors, ...) may be imported by all of them.
+# Rooms of each package, and the other rooms that each may import. Every room may import the modules of parquet_core
+# outside the rooms (arrays, errors, ...).
 ROOMS = {
     "parquet_core": {
         "storage": (),
@@ -43,8 +43,8 @@ ROOMS = {
         "inspection": ("log", "table", "snapshot", "stats", "maintenance"),
     },
 }
-# The rooms of prune_assets and the modules beside them, from the ground up, as CONTRIBUTING.md lists them: each imports
-# from those before it alone, type annotations included, so there is no circle.
+# Rooms and modules of prune_assets, lowest first, as listed in CONTRIBUTING.md. Each imports only from earlier ones,
+# type annotations included, so there are no cycles.
 _LIST = re.compile(r"^The rooms of `prune_assets`.*?```\n(.*?)```", re.DOTALL | re.MULTILINE)
 ORDER = _LIST.findall((ROOT / "CONTRIBUTING.md").read_text())[0].split()
 LOOKED_AT = (ast.Import, ast.ImportFrom, ast.Constant)
@@ -53,7 +53,7 @@ UPPER = {"airflow", "dagster", "prune_assets", "pyspark", "sqlglot"}
 
 @cache
 def nodes_of(path):
-    """Return the nodes of a file that the tests look at: imports and texts."""
+    """Return the imports and constants of a file."""
     waiting, found = [ast.parse(path.read_text())], []
     while waiting:  # twice as fast as ast.walk
         node = waiting.pop()
@@ -73,7 +73,7 @@ def imports_of(path):
 
 
 def _imports_in(path):
-    """Every module that a file imports, inside functions too."""
+    """Yield every module that a file imports, including imports inside functions."""
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -87,7 +87,7 @@ def packages_of(path):
 
 
 def imports_among(paths, packages):
-    """The files that import any of some packages, with what they import of them."""
+    """Return the files that import any of the packages, with the packages that each imports."""
     return {str(path): found for path in paths if (found := packages_of(path) & packages)}
 
 
@@ -110,7 +110,7 @@ def test_imports_are_absolute(package):
 
 
 def texts_below(path):
-    """The strings of a file, without the lines of examples, which import public names of `prune_assets`."""
+    """Yield the strings of a file, without doctest lines, which import public names of `prune_assets`."""
     for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, re.sub(r"(?m)^\s*(?:>>>|\.\.\.).*$", "", node.value)
@@ -118,7 +118,7 @@ def texts_below(path):
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_no_text_names_a_command_or_function_above(package):
-    """A remedy is a `Fix` with a `Step`; `prune_assets/step_words.py` names the commands."""
+    """Remedies must be a `Fix` with a `Step`; `prune_assets/step_words.py` contains the command names."""
     above = re.compile(rf"\bprune ({'|'.join(COMMANDS)})\b|\bpr\.\w+|\bprune_assets\b|\b(?:[Dd]agster|[Aa]irflow)\b")
     named = [
         f"{path.relative_to(ROOT)}:{line}: {name[0]}"
@@ -144,10 +144,10 @@ FILES = files_of("prune_assets")
 
 
 def rooms_up_to(room):
-    """The rooms that a file of a room may import."""
+    """Return the modules that a file of a room may import."""
     below = {"prune_assets.__version__", *(f"prune_assets.{name}" for name in ORDER[: ORDER.index(room) + 1])}
     if ORDER.index(room) > ORDER.index("reading"):
-        below.add("prune_assets")  # its public names, of rooms up to this one
+        below.add("prune_assets")  # its public names come from rooms up to this one
     return below
 
 
@@ -161,13 +161,13 @@ def test_a_file_imports_from_rooms_below_its_own():
 
 
 def rooms_of(package, path):
-    """The rooms of a package that a file imports, for the type checker too."""
+    """Return the rooms of a package that a file imports, including imports for type checking."""
     names = (name.partition(".")[2] for name in imports_of(path) if name.split(".")[0] == package)
     return {room for name in names if (room := room_of(package, name))}
 
 
 def room_of(package, name):
-    """The innermost room that a module is or lies in; None for what lies beside them."""
+    """Return the innermost room of a module; None if the module is outside all rooms."""
     around = [room for room in ROOMS[package] if name == room or name.startswith(f"{room}.")]
     return max(around, key=len, default=None)
 
@@ -201,7 +201,7 @@ def test_what_lies_beside_the_rooms_imports_none():
 
 
 def test_iceberg_knows_nothing_of_delta():
-    """What both formats share is in `parquet_core` or in `prune_assets/tables`."""
+    """Code shared by both formats belongs in `parquet_core` or `prune_assets/tables`."""
     of_delta = {"deltalog", "prune_assets.tables.delta"}
     paths = [path for path in FILES if path.is_relative_to(ROOT / "prune_assets/tables/iceberg")]
     assert paths
@@ -235,19 +235,19 @@ def test_planning_needs_neither_spark_nor_dagster():
 
 
 def test_a_table_has_few_members():
-    """What one format alone has is on its `Format`, or on its `Examination` or `Writing`."""
+    """Members for a single format belong on its `Format`, `Examination` or `Writing`."""
     members = {name for kind in (Table, TableDefaults) for name in vars(kind) if not name.startswith("_")}
     assert len(members) <= 20, sorted(members)
 
 
-# The rooms of prune_assets/sql: each imports from itself and those before it alone, type annotations included.
+# Rooms of prune_assets/sql: each imports only from itself and earlier ones, type annotations included.
 SQL = ROOT / "prune_assets" / "sql"
 SQL_ROOMS = ("semantics", "refusal", "types", "render", "syntax", "functions", "binding", "simplify", "lowering")
 SQL_DOORS = ("lower", "evaluate_on_values")
 
 
 def sql_imports(tree, path):
-    """Every module of prune_assets.sql that a tree imports, as its path below it."""
+    """Yield every module of prune_assets.sql that a tree imports, as a path below the package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("prune_assets.sql"):
             for alias in node.names:
@@ -282,7 +282,7 @@ def test_the_rooms_of_sql_are_layers():
 
 
 def run_time_imports(path):
-    """The modules that a file imports when it runs, wherever in it that stands."""
+    """Return the modules that a file imports at run time, including imports inside functions."""
     tree = ast.parse(path.read_text())  # a copy to change
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -298,7 +298,7 @@ def test_the_modules_of_sql_import_in_no_circle():
 
 
 def test_no_import_of_sql_is_hidden():
-    """Nothing is imported inside of a function or by name, nor is a function put into another module or object."""
+    """Imports are at module level and by statement, and no function is assigned to another module or object."""
     assert imports_among(SQL_FILES, {"importlib"}) == {}
     for path in SQL_FILES:
         tree = sql_tree(path)

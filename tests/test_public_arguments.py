@@ -45,7 +45,7 @@ def test_all_functions_are_tried():
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_an_unrelated_object_is_refused_by_the_name_of_the_parameter(function):
-    """Also if other arguments are missing: what is there comes first."""
+    """The error names the first given argument, even if other arguments are missing."""
     for parameter in inspect.signature(function).parameters:
         error = error_of(function, {parameter: Unrelated()})
         assert isinstance(error, WrongUse), parameter

@@ -1,4 +1,4 @@
-"""What the README shows, run as it stands; and the definitions that the guides show to Dagster."""
+"""Run the README's examples exactly as written, and load the Dagster definitions of the guides."""
 
 from __future__ import annotations
 

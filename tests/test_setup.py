@@ -130,7 +130,7 @@ def test_the_workspace_and_the_project_name_the_same_module():
 
 
 PACKAGES = ("deltalog", "parquet_core", "prune_assets")
-# What is compiled, or comes of running.
+# Suffixes of compiled and generated files.
 _MADE = {".c", ".pyc", ".so"}
 
 
@@ -176,7 +176,7 @@ def test_the_wheel_for_every_machine_has_no_machine_code(sources):
 
 @pytest.mark.deep
 def test_the_bare_package_plans_in_an_empty_environment(sources, tmp_path):
-    """What it depends on is installed first, as a machine may have no package index; then nothing may be missing."""
+    """Dependencies are installed first, because a machine may have no package index; then no import may be missing."""
     if not (ROOT / ".venv/bin/python").exists():
         pytest.skip("no .venv, whose uv installs; `make` makes it")
     wheel = build(sources, "wheel", PRUNE_ASSETS_PURE="1")

@@ -95,8 +95,8 @@ IDIOMS = (
 )
 PATTERNS = {idiom.name: re.compile(idiom.pattern.replace(" ", r"\s+")) for idiom in IDIOMS}
 
-# Adjacent strings or a block of comments, whichever begins first: a `#` inside of a string begins no comment. `ast`
-# takes three times as long.
+# Adjacent strings or a block of comments, whichever begins first, because a `#` inside a string begins no comment.
+# `ast` takes three times as long.
 _STRING = r"""[a-zA-Z]{0,2}(?:\'\'\'.*?\'\'\'|\"\"\".*?\"\"\"|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
 _STRINGS_OR_COMMENTS = re.compile(rf"{_STRING}(?:\s*\n\s*{_STRING})*|#[^\n]*(?:\n[ \t]*#[^\n]*)*", re.DOTALL)
 _SEAM = re.compile(r"^[a-zA-Z]{0,2}[\"']+|[\"']+(\s*\n\s*)[a-zA-Z]{0,2}[\"']+|(\n|^)[ \t]*#|[\"']+$")
@@ -191,7 +191,7 @@ def test_no_folder_has_more_idioms_than_before():
 
 
 def test_the_checked_in_counts_are_those_of_the_tree():
-    """Otherwise an idiom could come back unseen after another one went."""
+    """With outdated counts, an idiom could be added unnoticed after another one was removed."""
     old, new = allowed(), counts()
     fewer = sorted(folder for folder in {*old, *new} if (+old[folder] - new[folder]) or {*old[ALL]} ^ {*PATTERNS})
     if fewer:

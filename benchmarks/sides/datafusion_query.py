@@ -1,4 +1,4 @@
-"""DataFusion: the first query of a new session, with the same filter on the same two columns."""
+"""DataFusion: first query of a new session, with the same filter on the same two columns."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""DataFusion: the same query again in one session, which keeps the metadata of files that have not changed."""
+"""DataFusion: repeat the query in one session, which caches the metadata of unchanged files."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Ours: a snapshot and what a predicate on a partition value and two columns leaves of it, nothing kept anywhere."""
+"""prune-assets: open a snapshot and prune by a partition value and two columns, without any cache."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: a snapshot that is held is brought to the next version: ten files come, five go."""
+"""prune-assets: advance an open snapshot by one version that adds ten files and removes five."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The peer: delta-rs loads a table and lists its files with their statistics."""
+"""delta-rs: load a table and list its files with statistics."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The peer: delta-rs brings a table that it holds to the next version."""
+"""delta-rs: advance an open table by one version."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: a snapshot and what a predicate on the statistics of three columns leaves of it, nothing kept anywhere."""
+"""prune-assets: open a snapshot and prune by the statistics of three columns, without any cache."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: the same from the version and the bounds kept on disk, by a process that knows nothing else."""
+"""prune-assets: open a snapshot from the disk cache in a new process, and prune by the statistics of three columns."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: read the footers of all files and the row-group bounds of two columns."""
+"""prune-assets: read the footers of all files and the row-group bounds of two columns."""
 
 import json
 import sys

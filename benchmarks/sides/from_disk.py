@@ -1,4 +1,4 @@
-"""Ours: the footers and page indexes of two columns from the metadata kept on disk, every file looked at."""
+"""prune-assets: footers and page indexes of two columns from the disk cache, with a check of every file for changes."""
 
 import json
 import sys

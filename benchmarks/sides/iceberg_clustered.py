@@ -1,4 +1,4 @@
-"""Ours: files of a partition that few manifests have, what was imported before left out."""
+"""prune-assets: plan a partition that few manifests contain; imports are excluded."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: files that a predicate leaves of all manifests, what was imported before left out."""
+"""prune-assets: plan files over all manifests; imports are excluded."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Ours: the same once more in the process, what was imported before left out."""
+"""prune-assets: plan the same files a second time in one process; imports are excluded."""
 
 import json
 import sys

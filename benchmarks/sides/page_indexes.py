@@ -1,4 +1,4 @@
-"""Ours: read the footers of all files, and the page indexes of two columns, into Arrow arrays."""
+"""prune-assets: read the footers of all files and the page indexes of two columns into Arrow arrays."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Rows of a table by one engine in a process of its own: `page_rows.py ENGINE CASE TABLE`; prints seconds and rows."""
+"""Read rows with one engine in its own process: `page_rows.py ENGINE CASE TABLE`; print seconds and row count."""
 
 import datetime as dt
 import json
@@ -27,14 +27,14 @@ SQL["count"] = SQL["count"].replace("l_orderkey, l_extendedprice, l_shipdate", "
 
 
 def ours(case: str, table: str) -> int:
-    """Without metadata kept anywhere."""
+    """Read without cached metadata."""
     with tempfile.TemporaryDirectory() as nowhere:
         os.environ["PRUNE_CACHE_DIR"] = nowhere
         return from_disk(case, table)
 
 
 def from_disk(case: str, table: str) -> int:
-    """From the metadata that an earlier read left on disk."""
+    """Read with the metadata that an earlier read cached on disk."""
     import prune_assets as pr
 
     if case == "count":
@@ -44,7 +44,7 @@ def from_disk(case: str, table: str) -> int:
 
 
 def pyarrow(case: str, table: str) -> int:
-    """By `pyarrow.dataset`, which has no page index, and sorts after reading."""
+    """Read with `pyarrow.dataset`, which ignores page indexes and sorts after reading."""
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
@@ -60,7 +60,7 @@ def pyarrow(case: str, table: str) -> int:
 
 
 def duckdb(case: str, table: str) -> int:
-    """By DuckDB."""
+    """Read with DuckDB."""
     import duckdb
 
     found = duckdb.connect()
@@ -70,7 +70,7 @@ def duckdb(case: str, table: str) -> int:
 
 
 def datafusion(case: str, table: str) -> int:
-    """By DataFusion, with its row filters."""
+    """Read with DataFusion and its row filters."""
     import datafusion
     import pyarrow as pa
 
@@ -81,7 +81,7 @@ def datafusion(case: str, table: str) -> int:
 
 
 def polars(case: str, table: str) -> int:
-    """By polars' lazy reader."""
+    """Read with polars' lazy reader."""
     import polars as pl
 
     found = pl.scan_parquet(f"{table}/*.parquet")

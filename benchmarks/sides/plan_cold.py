@@ -1,4 +1,7 @@
-"""Ours: the first plan of a process, down to row groups as the peer looks, with no metadata kept anywhere."""
+"""prune-assets: first plan of a process without cached metadata.
+
+The plan ends at row groups, as the peer's does.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ours: the first plan of a process, down to pages, from the metadata that an earlier one left on disk."""
+"""prune-assets: first plan of a process down to pages, from the metadata that an earlier run cached on disk."""
 
 import json
 import sys

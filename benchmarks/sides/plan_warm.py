@@ -1,4 +1,4 @@
-"""Ours: plan the same predicate again in one process; every file is looked at, its metadata comes from the cache."""
+"""prune-assets: repeat a plan in one process; metadata is cached, and every file is checked for changes."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""pyarrow: split all files by row group under a filter on the same two columns; it never looks at pages."""
+"""pyarrow: split all files by row group with a filter on the same two columns; pyarrow does not prune pages."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""The peer: pyiceberg, files of a partition that few manifests have."""
+"""pyiceberg: plan a partition that few manifests contain."""
 
 import json
 import sys

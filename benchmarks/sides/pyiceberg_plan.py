@@ -1,4 +1,4 @@
-"""The peer: pyiceberg, files that a predicate leaves of all manifests."""
+"""pyiceberg: plan files over all manifests."""
 
 import json
 import sys

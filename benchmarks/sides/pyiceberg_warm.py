@@ -1,4 +1,4 @@
-"""The peer: pyiceberg, the same once more in the process."""
+"""pyiceberg: plan the same files a second time in one process."""
 
 import json
 import sys

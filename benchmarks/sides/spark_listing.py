@@ -1,6 +1,6 @@
-"""Spark: list a directory and take its schema, in a session that has done so with another table before.
+"""Spark: list a directory and infer its schema, in a session that has done this for another table before.
 
-The memory that is counted is Python's alone, not that of Java.
+The counted memory is the Python process alone, without the JVM.
 """
 
 import json

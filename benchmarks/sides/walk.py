@@ -1,4 +1,4 @@
-"""Ours: walk 1,000 footers to every column chunk; `seconds` is for the fastest of five walks."""
+"""prune-assets: walk 1,000 footers down to every column chunk; `seconds` is the fastest of five walks."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from parquet_core.format import compact, footer
 
 
 def encoded_footers(directory: str) -> tuple[bytes, array, array]:
-    """Return the footers of all files in one buffer, and where each begins and ends."""
+    """Return the footers of all files in one buffer, and the start and end offsets of each."""
     found = []
     for path in sorted(Path(directory).glob("*.parquet")):
         data = path.read_bytes()
@@ -25,7 +25,7 @@ def encoded_footers(directory: str) -> tuple[bytes, array, array]:
 
 
 def walk(form: ModuleType, buffer: bytes, starts: array, stops: array) -> int:
-    """Decode every footer down to where its column chunks lie; returns how many there are."""
+    """Decode every footer down to the positions of its column chunks; return the number of chunks."""
     _, (_, chunks) = form.decode_tables(buffer, starts, stops, footer._FILE_META_DATA, 2, place=str)
     return len(chunks) // (1 + footer.CHUNK_PLACES.width)
 

@@ -1,4 +1,4 @@
-"""Ours: the same walk over 1,000 footers with the hot loop as Python."""
+"""prune-assets: the walk over 1,000 footers with the decoding loop as pure Python."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ours: read the footer of a wide file and what it says of two columns."""
+"""prune-assets: read the footer of a wide file and the bounds of two of its columns."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A dbt project in Dagster: what its models say in `meta.prune` is checked after each run."""
+"""A dbt project in Dagster; checks verify the `meta.prune` settings of its models after each run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ project.prepare_if_dev()
 
 @dbt_assets(manifest=project.manifest_path)
 def shop(context: dg.AssetExecutionContext, dbt: DbtCliResource) -> Iterator[object]:
-    """Build the models of the project."""
+    """Build the dbt models."""
     yield from dbt.cli(["build"], context=context).stream()
 
 

@@ -1,4 +1,4 @@
-"""`python -m examples.demo`: run the demo and print what it skipped."""
+"""Run the demo and print its results: `python -m examples.demo`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,13 @@ SECONDS_PER_SCALE = 1800.0
 
 
 def main() -> int:
-    """Run the demo; return 0 when all rows are equal, else 1; 2 for wrong use, 3 when the machine failed."""
+    """Run the demo.
+
+    Returns 0 if pruning changed no result, 1 if rows differ, 2 for wrong use, 3 for storage or Java failures.
+    """
     errors = Console(stderr=True)
     started = time.monotonic()
-    # A run that is told to end ends its Dagster run too, as Ctrl-C does.
+    # SIGTERM ends the Dagster run too, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         settings = DemoSettings.of()

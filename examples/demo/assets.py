@@ -1,4 +1,4 @@
-"""The assets of the demo: generated files, tables written from them, two tables broken on purpose, skip reports."""
+"""Assets of the demo: generated files, tables written from them, two deliberately broken tables, skip reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDERS_RAW = dg.AssetKey(["tpch", "orders_raw"])
 LINEITEM = dg.AssetKey(["tpch", "lineitem"])
 ORDERS = dg.AssetKey(["tpch", "orders"])
 DEFAULT = dg.AssetKey(["tpch", "lineitem_default"])
-# What a shuffle leaves behind: many files, each with a part of everything.
+# A shuffle leaves many files whose value ranges overlap.
 DEFAULT_FILES = 64
 UNSORTED = dg.AssetKey(["broken", "lineitem_unsorted"])
 LONG_STRINGS = dg.AssetKey(["broken", "long_strings"])
@@ -128,7 +128,7 @@ def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
             layout=long_strings_layout(),
             source=lambda spark: _long_strings(spark, settings),
             deps=[ORDERS_RAW],
-            # Page bounds are no longer cut to 64 bytes, so their mean passes the 4,096 bytes a page may have.
+            # Without truncation to 64 bytes, the mean size of page bounds exceeds the limit of 4,096 bytes.
             options={"parquet.columnindex.truncate.length": "100000"},
             description="3,000-byte strings lose their column index to the MAX_STATS_SIZE rule: its checks fail.",
         ),
@@ -169,6 +169,6 @@ def _long_strings(spark: SparkSession, settings: DemoSettings) -> DataFrame:
     from pyspark.sql import functions as fn
 
     orders = _raw(spark, settings, "orders").orderBy("o_orderkey").limit(LONG_STRING_ROWS)
-    # Unlike from the first byte on, so that no page repeats a value.
+    # Values differ from the first byte on, so that no page repeats a value.
     text = fn.concat_ws(" ", fn.md5(fn.col("o_orderkey").cast("string")), "o_comment")
     return orders.select("o_orderkey", fn.rpad(fn.repeat(text, 100), 3_000, ".").alias("o_story"))

@@ -1,6 +1,6 @@
-"""What `workspace.yaml` loads: the demo's assets, checks, jobs, schedule and sensor.
+"""Definitions that `workspace.yaml` loads: assets, checks, jobs, schedule and sensor of the demo.
 
-Importing this starts no Spark and needs no data. The folder and the scale come from PRUNE_DEMO_DIR and SF.
+The import starts no Spark and needs no data. PRUNE_DEMO_DIR sets the directory, SF the scale factor.
 """
 
 from __future__ import annotations

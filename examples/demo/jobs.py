@@ -1,4 +1,4 @@
-"""The definitions of the demo: its assets and checks, what runs them, and the Spark they share."""
+"""Dagster definitions of the demo: assets, checks, jobs, and the shared Spark session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEMO_JOB = "demo"
 
 
 def demo_definitions(settings: DemoSettings) -> dg.Definitions:
-    """Build everything that the demo shows in Dagster."""
+    """Build the Dagster definitions of the demo."""
     checks = demo_checks(settings)
     validation = build_layout_validation_job("validate_layouts", checks=list(checks.values()))
     everything = dg.define_asset_job(
@@ -48,7 +48,7 @@ def demo_definitions(settings: DemoSettings) -> dg.Definitions:
 
 
 def demo_checks(settings: DemoSettings) -> dict[dg.AssetKey, dg.AssetChecksDefinition]:
-    """Build the layout checks of each table; those of the good tables block what lies downstream."""
+    """Build the layout checks of each table; checks of the intact tables block downstream assets."""
     lineitem = lineitem_layout(settings.scale)
     layouts = {
         LINEITEM: (lineitem, True),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 RUN_TAG = "prune/demo"
 POLL_SECONDS = 0.5
 
-# Without this coordinator a launched job waits in a queue for a daemon that nobody started. The
-# class has no public home.
+# Dagster's default coordinator queues a launched job for a daemon, and no daemon runs here. This coordinator starts it
+# at once; Dagster does not export the class publicly.
 _INSTANCE = """\
 # Written by `python -m examples.demo`.
 telemetry: {enabled: false}
@@ -40,11 +40,11 @@ schedules: {use_threads: true, num_workers: 2}
 
 
 class RunFailure(PruneError):
-    """The run of the demo did not end well."""
+    """The demo run failed or timed out."""
 
 
 def prepare_home(settings: DemoSettings) -> None:
-    """Write the Dagster home of the demo; runs that are in it stay."""
+    """Write the Dagster home of the demo; earlier runs in it are kept."""
     settings.dagster_home.mkdir(parents=True, exist_ok=True)
     (settings.dagster_home / "dagster.yaml").write_text(_INSTANCE, encoding="utf-8")
 
@@ -57,7 +57,7 @@ def open_instance(settings: DemoSettings) -> Iterator[dg.DagsterInstance]:
 
 
 def launch(settings: DemoSettings, tag: str, *, workspace: Path) -> None:
-    """Launch the job with the `dagster` command; its run will carry the tag.
+    """Launch the job with the `dagster` command and tag its run.
 
     The command returns as soon as the run has started.
     """
@@ -65,7 +65,7 @@ def launch(settings: DemoSettings, tag: str, *, workspace: Path) -> None:
     done = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, "-m", "dagster", *arguments],
         check=False,
-        cwd=workspace.parent,  # where Python finds the module of the demo
+        cwd=workspace.parent,  # the directory from which Python can import examples.demo
         env=environment(settings),
         capture_output=True,
         text=True,
@@ -89,7 +89,7 @@ def environment(settings: DemoSettings) -> dict[str, str]:
 
 
 def find_workspace() -> Path:
-    """Return the `workspace.yaml` of the current directory, or that of the checkout; WrongUse when there is none."""
+    """Return `workspace.yaml` of the current directory or of the checkout; raises WrongUse if both are missing."""
     for directory in (Path.cwd(), Path(__file__).parents[2]):
         if (directory / "workspace.yaml").is_file():
             return directory / "workspace.yaml"
@@ -99,9 +99,9 @@ def find_workspace() -> Path:
 def wait(
     instance: dg.DagsterInstance, settings: DemoSettings, tag: str, *, seconds: float, progress: Callable[[str], None]
 ) -> dg.DagsterRun:
-    """Wait for the run with the tag; RunFailure when it fails or takes longer than `seconds`.
+    """Wait for the run with the tag; raises RunFailure if it fails or takes longer than `seconds`.
 
-    `progress` is told each step that ends.
+    `progress`: called with one line for each step that ends.
     """
     deadline = time.monotonic() + seconds
     reported: set[str] = set()
@@ -125,7 +125,7 @@ def wait(
 
 
 def stop(instance: dg.DagsterInstance, tag: str) -> None:
-    """Ask the run with the tag to end; it lives in a process of its own and would go on."""
+    """Terminate the run with the tag, which has its own process and would continue."""
     run = _run_of(instance, tag)
     if run is not None and not run.is_finished:
         instance.run_launcher.terminate(run.run_id)

@@ -1,4 +1,4 @@
-"""The layouts of the demo's tables."""
+"""Layouts of the demo's tables."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from parquet_core.layout.spec import LayoutSpec
 
-# Scale 0.1 has 600,572 line items: 97 full row groups of six pages each, and larger scales the same.
+# At scale 0.1, the 600,572 line items make 97 full row groups of six pages each; larger scales keep these numbers.
 _ROW_GROUP_ROWS = 61_440
 _PAGE_ROWS = 10_240
 _SMALLEST_PAGE = 64
 
 
 def lineitem_layout(scale: float) -> LayoutSpec:
-    """Sort by shipping date; find an order by its key through bloom filters."""
+    """Sort by ship date, with bloom filters for lookups of order keys."""
     page_rows = max(_SMALLEST_PAGE, math.ceil(_PAGE_ROWS * scale))
     return LayoutSpec(
         sort_by=["l_shipdate"],
@@ -26,10 +26,10 @@ def lineitem_layout(scale: float) -> LayoutSpec:
 
 
 def orders_layout(scale: float) -> LayoutSpec:
-    """Sort by order date; a quarter of the rows of line items, so half the files."""
+    """Sort by order date; half the files of lineitem for a quarter of its rows."""
     return replace(lineitem_layout(scale), sort_by=["o_orderdate"], bloom={"o_orderkey": 0.01}, files=4)
 
 
 def long_strings_layout() -> LayoutSpec:
-    """Sort by a number; the strings of the table are what breaks it."""
+    """Sort by a number; the long strings of this table break its column indexes."""
     return LayoutSpec(sort_by=["o_orderkey"], page_rows=200, row_group_rows=1_000, files=1)

@@ -34,7 +34,7 @@ class Lookup:
 
 
 def seeded_keys(lineitem: Path) -> list[int]:
-    """Draw order keys that exist; the same ones for the same data."""
+    """Draw existing order keys; the same data gives the same keys."""
     import numpy as np
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
@@ -45,7 +45,7 @@ def seeded_keys(lineitem: Path) -> list[int]:
 
 
 def plan_lookups(table: Path, keys: Sequence[int]) -> list[Lookup]:
-    """Plan a point lookup of each key, without Spark; fewest kept bytes first."""
+    """Plan a point lookup of each key without Spark, sorted by kept bytes, ascending."""
     from prune_assets.planner.explain.plan import plan
 
     lookups = [Lookup(key, plan(str(table), where=f"l_orderkey = {key}").report) for key in keys]
@@ -53,7 +53,7 @@ def plan_lookups(table: Path, keys: Sequence[int]) -> list[Lookup]:
 
 
 def choose_point_lookup(table: Path, lineitem: Path) -> Choice:
-    """Choose the median of the seeded lookups by kept bytes, and report the mean of all."""
+    """Choose the seeded lookup with median kept bytes, and report the mean of all lookups."""
     lookups = plan_lookups(table, seeded_keys(lineitem))
     reports = [lookup.report for lookup in lookups]
     median = lookups[len(lookups) // 2]
@@ -83,7 +83,7 @@ def choose_point_lookup(table: Path, lineitem: Path) -> Choice:
 
 
 def choose_or_columns(lineitem: Path) -> Choice:
-    """Ask for one order or one day: either column alone proves nothing."""
+    """Select one order or one day: bounds of one column alone exclude nothing."""
     return Choice(f"l_orderkey = {seeded_keys(lineitem)[0]} OR l_shipdate = DATE '1998-08-02'")
 
 

@@ -1,4 +1,4 @@
-"""Where the demo lives and how large it is."""
+"""Directory and scale of the demo."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ SCALE_VARIABLE = "SF"
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """`directory` holds everything the demo makes; `scale` is TPC-H's scale factor (1 is about 1 GB of text)."""
+    """Settings of the demo.
+
+    `directory`: folder of all files that the demo writes; `scale`: TPC-H scale factor (1 is about 1 GB of text).
+    """
 
     directory: Path
     scale: float
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> DemoSettings:
-        """Read the settings from environment variables; WrongUse when the scale is not a positive number."""
+        """Read the settings from environment variables; raises WrongUse unless the scale is from 0.001 to 1000."""
         text = environment.get(SCALE_VARIABLE, "0.1")
         try:
             scale = float(text)
@@ -35,23 +38,23 @@ class DemoSettings:
             raise WrongUse(
                 f"{SCALE_VARIABLE}={text}: the scale is a number from 0.001 to 1000, e.g. {SCALE_VARIABLE}=1"
             )
-        # Set but empty means the default: the current directory is no place for tables and histories.
+        # An empty variable means the default, so that tables never end up in the current directory.
         directory = environment.get(DIRECTORY_VARIABLE, "").strip()
         return cls(Path(directory or ".demo").absolute(), scale)
 
     @property
     def generated(self) -> Path:
-        """The directory of the generated files of this scale."""
+        """Directory of the generated files of this scale."""
         return self.directory / "generated" / f"sf{self.scale:g}"
 
     @property
     def reports(self) -> Path:
-        """The directory of the skip reports."""
+        """Directory of the skip reports."""
         return self.directory / "reports"
 
     @property
     def dagster_home(self) -> Path:
-        """The directory of Dagster's run storage."""
+        """Directory of Dagster's run storage."""
         return self.directory / "dagster_home"
 
     def table(self, name: str) -> Path:

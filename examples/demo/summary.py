@@ -1,4 +1,4 @@
-"""Read the demo's results back from Dagster's history and print them."""
+"""Read the demo's results from Dagster's history and print them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One predicate: the report as it was saved, and what its materialization says."""
+    """Results of one predicate: the saved report, and the metadata of its materialization."""
 
     name: str
     report: Mapping[str, Any]
@@ -32,12 +32,12 @@ class Result:
 
     @property
     def readings(self) -> list[Mapping[str, Any]]:
-        """The rows of the table of readings: without the layout, by Spark alone, with the plan."""
+        """Rows of the readings table: Spark's default layout, sorted layout, sorted layout read with the plan."""
         return [record.data for record in self.metadata["prune/readings"]]
 
 
 def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
-    """Return the results of the predicates from the materializations of a run."""
+    """Return the results of all predicates from the materializations of a run."""
     results = []
     for name in REPORTS:
         event = instance.get_latest_materialization_event(dg.AssetKey(["skip_reports", name]))
@@ -54,12 +54,12 @@ def read_results(instance: dg.DagsterInstance, run_id: str) -> list[Result]:
 
 
 def rows_differ(results: list[Result]) -> bool:
-    """Tell whether any predicate gave other rows with the plan than without it."""
+    """True if any predicate returned different rows with the plan than without it."""
     return not all(result.metadata["prune/rows_equal"] is True for result in results)
 
 
 def print_summary(console: Console, results: list[Result], failed_checks: list[tuple[str, str]]) -> None:
-    """Print the table of predicates, the mean of the point lookups and the checks that failed."""
+    """Print the table of predicates, the mean of the point lookups, and the failed checks."""
     title = "Spark reads less: the table as Spark writes it by default | laid out | laid out, read with the plan"
     table = Table(title=title, title_justify="left", expand=False)
     table.add_column("predicate", no_wrap=True)
@@ -111,7 +111,7 @@ def _lookup_lines(results: list[Result]) -> Iterator[str]:
 
 
 def failed_checks(instance: dg.DagsterInstance, run_id: str) -> list[tuple[str, str]]:
-    """Return (asset: check, reason) of the checks that failed in a run."""
+    """Return (asset and check, reason) for each failed check of a run."""
     failed = []
     for entry in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION):
         event = entry.dagster_event

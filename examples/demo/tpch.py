@@ -19,10 +19,10 @@ PROGRAM = "tpchgen-cli"
 
 
 def generate(settings: DemoSettings, table: str) -> Path:
-    """Return the generated file of a table, made now unless it is there already.
+    """Return the generated file of a table; generate it if it is missing.
 
-    It is generated under another name and renamed when whole, so an interrupted run leaves nothing
-    that would be taken for data. Raises WrongUse when the generator is not installed.
+    The file is generated under another name and renamed when complete, so that an interrupted run leaves no partial
+    data. Raises WrongUse if the generator is not installed.
     """
     target = settings.generated / f"{table}.parquet"
     if target.exists():
@@ -42,7 +42,7 @@ def generate(settings: DemoSettings, table: str) -> Path:
 
 
 def _program() -> Path:
-    """Find the program beside this Python, where the wheel puts it, or on the PATH."""
+    """Find the program next to this Python, where the wheel installs it, or on the PATH."""
     for directory in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
         for name in (PROGRAM, f"{PROGRAM}.exe"):
             if (directory / name).is_file():

@@ -1,5 +1,5 @@
 # ruff: noqa: T201, S311 - it is there to be watched, and its draws keep no secret
-"""The whole circle on a table of visits: queries run, their log is read, a layout is advised, applied and measured.
+"""The whole cycle on a table of visits: run queries, read their event log, compute advice, apply it, measure.
 
 python circle.py [FOLDER]
 """
@@ -19,7 +19,7 @@ SHOPS, DAYS = 2_000, 60
 
 
 def session_with_event_log(log: Path) -> SparkSession:
-    """Start a session that writes what runs into a folder, as a cluster does with `spark.eventLog.dir`."""
+    """Start a session that writes its event log to a folder, as a cluster does with `spark.eventLog.dir`."""
     log.mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master("local[2]").appName("dashboard")
     for key, value in {
@@ -33,7 +33,7 @@ def session_with_event_log(log: Path) -> SparkSession:
 
 
 def write_visits(spark: SparkSession, table: str) -> None:
-    """Write visits in the order in which they arrive: by no column that queries filter on."""
+    """Write visits in arrival order, which helps no column that queries filter on."""
     visits = spark.range(0, ROWS, 1, FILES).selectExpr(
         "id",
         f"CAST(hash(id, 1) & 2147483647 AS BIGINT) % {SHOPS} AS shop",
@@ -45,7 +45,7 @@ def write_visits(spark: SparkSession, table: str) -> None:
 
 
 def run_dashboard(spark: SparkSession, table: str) -> None:
-    """Run the queries of a dashboard: of one shop, mostly, and of the shops of a few days."""
+    """Run dashboard queries: most select one shop, some select a range of shops on one day."""
     draw = random.Random(1)
     for _ in range(20):
         where = f"shop = {draw.randrange(SHOPS)}"
@@ -57,12 +57,15 @@ def run_dashboard(spark: SparkSession, table: str) -> None:
 
 
 def rows_read(log: Path, table: str) -> int:
-    """Return the rows that the filters of a log read of the table, by Spark's own metrics; the rewrite has none."""
+    """Return the rows that filtered queries in a log read from the table, by Spark's metrics.
+
+    The rewrite has no filter, so its rows are not counted.
+    """
     return sum(shape.totals.rows_read or 0 for shape in pr.workload(log, table=table).shapes if shape.shape)
 
 
 def main(folder: str = "lake") -> None:
-    """Go the circle once, and print what each step says."""
+    """Run the cycle once and print the result of each step."""
     lake = Path(folder).absolute()
     table, before, after = str(lake / "visits"), lake / "logs" / "before", lake / "logs" / "after"
 

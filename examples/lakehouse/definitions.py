@@ -1,4 +1,4 @@
-"""Events by day in a Delta table: written in order, proven, read pruned, and optimized when their layout drifts."""
+"""Events by day in a Delta table: written sorted, checked, pruned, and optimized when their layout drifts."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,7 @@ spark = SparkSessionResource()
 
 @pruned_asset(layout=LAYOUT, format="delta", table=str(EVENTS), partitions_def=DAYS, partition_expr="day")
 def events(context: dg.AssetExecutionContext, spark: SparkSessionResource):  # noqa: ANN201 - a DataFrame of Spark
-    """The events of a day, made up; in a lake of yours, what has arrived."""
+    """The events of one day, randomly generated here; replace them with your own source."""
     return spark.session.range(100_000).selectExpr(
         f"DATE '{context.partition_key}' AS day", "id * 7919 % 5000 AS user", "uuid() AS session", "rand() AS amount"
     )
@@ -41,7 +41,7 @@ def events(context: dg.AssetExecutionContext, spark: SparkSessionResource):  # n
 
 @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(metadata={"where": "user < 50"})})
 def first_users(events) -> dg.MaterializeResult:  # noqa: ANN001 - a DataFrame of Spark
-    """What the first users spent: only the row groups and pages that may hold them are read."""
+    """The number of distinct users below 50; Dagster reads only row groups and pages that may contain them."""
     return dg.MaterializeResult(metadata={"users": events.select("user").distinct().count()})
 
 
@@ -62,5 +62,5 @@ defs = dg.Definitions(
     schedules=[build_layout_validation_schedule(validate)],
     sensors=[build_layout_drift_sensor(kept, job=optimize_events)],
     resources={"spark": spark, "tables": PrunedTableIOManager(root=str(LAKE), spark=spark)},
-    executor=dg.in_process_executor,  # one Java for the whole run
+    executor=dg.in_process_executor,  # one JVM for the whole run
 )

@@ -1,4 +1,4 @@
-"""A file of four row groups with everything that metadata can have, to plant corruptions in."""
+"""A file of four row groups with all kinds of metadata, in which corruptions are planted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = {"a": 0, "n": 1, "s": 2, "d": 3}
 
 
 def rows_of(group):
-    """A page of nulls alone, one with none, and some with a few."""
+    """Return rows for pages with only nulls, without nulls, and with some nulls."""
     numbers = range(ROWS)
     return {
         "a": pa.array([1000 * group + 2 * i for i in numbers], pa.int64()),
@@ -34,7 +34,7 @@ def write_correct(path):
 
 
 def planted(correct, path, corruption, column):
-    """Write the file with a corruption of a column of its second row group."""
+    """Write the file with a corruption in a column of its second row group."""
     raw = RawMetadata(correct.read_bytes())
     corruption(raw, Place(1, COLUMNS[column], 2, (COLUMNS[column] + 1) % len(COLUMNS)))
     path.write_bytes(raw.bytes())

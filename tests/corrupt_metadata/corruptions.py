@@ -1,7 +1,7 @@
-"""Corruptions that contradict other metadata, and a few that nothing a plan reads contradicts.
+"""Corruptions that contradict other metadata, and a few that contradict nothing that a plan reads.
 
-Each changes the metadata of the chunk of a `column` in a row `group`; `other` is another row group, `beside`
-another column.
+Each changes the metadata of the chunk of a `column` in a row `group`; `other` is another row group, `beside` another
+column.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILE_ROWS, GROUP_ROWS, SORTED = 3, 3, 4
 
 
 class Place(NamedTuple):
-    """Where a corruption is planted."""
+    """Row groups and columns that a corruption uses."""
 
     group: int
     column: int
@@ -35,13 +35,13 @@ CONTRADICTIONS, UNSEEN = {}, {}
 
 
 def contradiction(plant):
-    """Register a corruption that metadata read by a plan contradict."""
+    """Register a corruption that contradicts metadata that a plan reads."""
     CONTRADICTIONS[plant.__name__] = plant
     return plant
 
 
 def unseen(plant):
-    """Register a corruption that nothing read by a plan contradicts: it may lose rows."""
+    """Register a corruption that contradicts nothing that a plan reads, so rows may be lost."""
     UNSEEN[plant.__name__] = plant
     return plant
 
@@ -55,13 +55,13 @@ def add(fields, number, wire, by):
 
 
 def take_over(to, of, *numbers):
-    """Set fields to what another struct has, or has not."""
+    """Copy fields from another struct; remove them if the other struct does not have them."""
     drop(to, *numbers)
     to.extend(copy.deepcopy(field) for field in of if field[0] in numbers)
     to.sort(key=lambda field: field[0])
 
 
-# Where things lie.
+# Offsets and sizes.
 
 
 @contradiction
@@ -188,7 +188,7 @@ def indexes_inside_of_data(raw, at):
     put(raw.chunk(at.group, at.column), COLUMN_INDEX[0], I64, data + 1)
 
 
-# How many rows there are.
+# Row counts.
 
 
 @contradiction
@@ -248,7 +248,7 @@ def chunk_of_no_values(raw, at):
     put(raw.meta(at.group, at.column), VALUES, I64, 0)
 
 
-# What the statistics of a chunk say.
+# Statistics of chunks.
 
 
 @contradiction
@@ -295,7 +295,7 @@ def sorted_the_other_way(raw, at):
     put(raw.groups[at.group], SORTED, LIST, (STRUCT, [descending]))
 
 
-# What the pages say.
+# Page indexes: column index.
 
 
 @contradiction
@@ -389,7 +389,7 @@ def more_nulls_in_a_page_than_rows(raw, at):
 
 @contradiction
 def nulls_moved_to_another_page_whole(raw, at):
-    """Nulls of a page that has some are counted in the next, which has as many as it has rows then."""
+    """Count the nulls of a page in the next page, which then has as many nulls as rows."""
     index, rows = raw.column_index(at.group, at.column), _page_rows(raw, at)
     counts = list(value_of(index, NULL_COUNTS)[1])
     counts[0], counts[1] = 0, rows[1]
@@ -406,7 +406,7 @@ def page_with_min_above_max(raw, at):
 
 @contradiction
 def pages_in_reverse(raw, at):
-    """The claimed order is left as it was."""
+    """Reverse the pages, but keep the claimed boundary order."""
     index = raw.column_index(at.group, at.column)
     for slot in (NULL_PAGES, MINS, MAXES, NULL_COUNTS):
         wire, values = value_of(index, slot)
@@ -435,7 +435,7 @@ def fewer_bounds_than_pages(raw, at):
         put(index, slot, LIST, (wire, values[:-1]))
 
 
-# Where the pages lie.
+# Page indexes: offset index.
 
 
 def _each_page(raw, at, slot, wire, change):
@@ -489,7 +489,7 @@ def fewer_pages_than_bounds(raw, at):
     put(index, 1, LIST, (STRUCT, value_of(index, 1)[1][:-1]))
 
 
-# What contradicts nothing that is read.
+# Corruptions that contradict nothing that a plan reads.
 
 
 @unseen

@@ -15,7 +15,7 @@ from prune_assets.planner.explain.plan import plan
 
 
 class Wrong(NamedTuple):
-    """Rows, as (row group, row), that a plan leaves out or takes for selected against the truth."""
+    """Rows, as (row group, row), that a plan wrongly skips or wrongly proves."""
 
     where: str
     lost: list[tuple[int, int]]
@@ -23,7 +23,7 @@ class Wrong(NamedTuple):
 
 
 class Truth:
-    """The rows of a file, by row group, as pyarrow reads them; asked by DuckDB which of them a predicate selects."""
+    """The rows of a file by row group, read by pyarrow; DuckDB evaluates predicates on them."""
 
     def __init__(self, path):
         file = pq.ParquetFile(path)
@@ -56,7 +56,7 @@ def connection():
 
 
 def read_now(path, truth):
-    """Return the rows that pyarrow reads from a corrupt file; `truth` if they are the same, or it reads none."""
+    """Return the rows that pyarrow reads from a corrupt file; `truth` if they are equal or pyarrow reads none."""
     try:
         now = Truth(path)
     except (pa.ArrowException, OSError, ValueError):
@@ -65,7 +65,7 @@ def read_now(path, truth):
 
 
 def judged(path, truth, predicates):
-    """Return what is wrong with the plans of a file, None where it is refused; `truth`: of what its pages hold."""
+    """Return the findings about the plans of a file; None if it is refused. `truth`: values in its pages."""
     try:
         found = [_judged(path, truth, where) for where in predicates]
     except PruneError:

@@ -10,7 +10,7 @@ from slow_thrift import I32, I64
 
 from tests.numbered_cases.cases import META, ROW_GROUPS, STATISTICS, put, value_of
 
-# Slots of a ColumnChunk: where an index lies and how long it is.
+# Fields of a ColumnChunk: offset and length of an index.
 OFFSET_INDEX, COLUMN_INDEX = (4, 5), (6, 7)
 
 
@@ -55,11 +55,11 @@ class RawMetadata:
         return self._indexes[key]
 
     def replace_index(self, group, column, other, slots):
-        """Give a chunk a copy of the index of another one, in bytes of its own."""
+        """Give a chunk a separate copy of the index of another chunk."""
         self._indexes[group, column, slots] = copy.deepcopy(self._index(*other, slots))
 
     def bytes(self):
-        """Return the file with what was changed; indexes that were looked at stand anew before the footer."""
+        """Return the changed file; indexes that were accessed are written again before the footer."""
         body = self.body
         for (group, column, slots), index in self._indexes.items():
             encoded = slow_thrift.encode(index)

@@ -1,4 +1,4 @@
-"""Writes the checkpoint of a table and dies on the way: `python checkpoint_crashes.py TABLE POINT`."""
+"""Write the checkpoint of a table and die on the way: `python checkpoint_crashes.py TABLE POINT`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def die():
 
 
 def dying(function, *, at=1, before=True):
-    """A function that dies at one of its calls."""
+    """Return a function that kills the process at one of its calls."""
     calls = iter(range(1, at + 1))
 
     def called(*args, **options):

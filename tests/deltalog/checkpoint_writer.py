@@ -43,7 +43,7 @@ TYPES = {
 
 
 def add_type(parsed=None, *, stats=True):
-    """The type of `add`; `parsed` is that of `stats_parsed`."""
+    """Return the type of `add`; `parsed` is the type of `stats_parsed`."""
     fields = [
         ("path", pa.string()),
         ("partitionValues", MAP),
@@ -64,7 +64,7 @@ def parsed_type(**columns):
 
 
 def write_checkpoint(path, actions, *, add=None, row_group_size=None, names=None, **options):
-    """Write actions to a Parquet file of a checkpoint; `options`: as pyarrow has them."""
+    """Write actions to a Parquet checkpoint file; `options` are passed to pyarrow."""
     types = TYPES | {"add": add or add_type()}
     names = names or sorted({name for action in actions for name in action})
     columns = [

@@ -1,4 +1,4 @@
-"""A commit by a process that is killed at a named point, for each point in a table of its own. Run as a script."""
+"""Commit in a process that is killed at a named point; each point has its own table. Run as a script."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def die(*arguments, **more):
 
 
 def before(call, *, number=1):
-    """Die instead of the so-manieth call of a function of the system."""
+    """Kill the process instead of the n-th call of a system function."""
     count = [0]
     real = getattr(os, call)
 
@@ -46,7 +46,7 @@ def after(call):
 
 
 def half_written():
-    """Die when half of the temporary file is on the disk."""
+    """Kill the process when half of the temporary file is on disk."""
     real = os.fdopen
 
     def opened(descriptor, mode):
@@ -73,7 +73,7 @@ def at_checkpoint():
     following.write_checkpoint = die
 
 
-# Name of a point: how to die there, and which version there is afterwards.
+# By name of a point: how the process dies there, and the version that exists afterwards.
 POINTS = {
     "after the data files": (lambda: before("open"), 0),
     "in the middle of the temporary file": (half_written, 0),
@@ -103,5 +103,5 @@ def crash(table, point):
 
 if __name__ == "__main__":
     root = Path(sys.argv[1])
-    written(root / "nothing", "warm.parquet", [1])  # what is imported for it is imported once
+    written(root / "nothing", "warm.parquet", [1])  # loads all modules before the crashes
     json.dump({point: crash(str(root / point), point) for point in POINTS}, sys.stdout)

@@ -1,8 +1,8 @@
-"""Writers of one table, of which some are killed all the time, and a reader that watches them. Run as a script.
+"""Run writers of one table, some of which are killed all the time, and a reader that watches them. Run as a script.
 
 The processes are forks of this one, so that each costs milliseconds. Every writer commits its own numbers in order,
-each as a transaction of its own application, and says so in a file once the commit is acknowledged; one that was
-killed begins anew behind the last number that it said. What files there are after a number is `expected_files`.
+each as a transaction of its own application, and records each acknowledged commit in a file. A killed writer starts
+again after its last recorded number. `expected_files` returns the files that exist after a number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EVERY = 5
 
 
 def expected_files(writer, number):
-    """Names of the live files of a writer whose last transaction is `number`."""
+    """Return the names of the live files of a writer whose last transaction is `number`."""
     return {f"{writer}-{i}" for i in range(number + 1) if (i + 1) % EVERY or i + 1 > number}
 
 
@@ -50,19 +50,19 @@ def write(table, place, writer, count, seed):
     for number in range(done[-1][0] + 1 if done else 0, count):
         snapshot = open_snapshot(table)
         if chance.random() < 0.2:
-            # The older a snapshot is, the more commits there are to be held against.
+            # An older snapshot has more commits to be checked for conflicts.
             time.sleep(chance.uniform(0, 0.05))
         removes = [f"{writer}-{number - 1}"] if number and number % EVERY == 0 else []
         adds, txn = [file(f"{writer}-{number}")], Transaction(f"writer-{writer}", number)
         there = snapshot.transactions.get(txn.app_id)
         if there is not None and there.version >= number:
-            removes = []  # It was there when this writer was killed.
+            removes = []  # The commit existed when this writer was killed.
         one = rewrite(snapshot, removes=removes, adds=adds, txn=txn) if removes else append(snapshot, adds, txn=txn)
         os.write(said, f"{json.dumps([number, one.version, one.written])}\n".encode())
 
 
 def read(table, place, writers):
-    """Look at the table until told to stop; every version must be whole."""
+    """Read the table until the end; every version must be complete."""
     seen = []
     while not Path(f"{place}/stop").exists():
         snapshot = open_snapshot(table)
@@ -91,7 +91,7 @@ def fork(work, *arguments):
 
 
 def ended():
-    """Processes that have ended, and how."""
+    """Return the processes that have ended, and their exit status."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)

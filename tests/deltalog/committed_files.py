@@ -1,4 +1,4 @@
-"""Files to commit, of which only the log knows, and files that are there."""
+"""Files to commit: entries without data files, and real files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.string())])
 
 
 def named(path, *, rows=1, **partition):
-    """An `add` of a file that is not there."""
+    """Return an `add` action for a file that does not exist."""
     stats = {"numRecords": rows, "minValues": {"id": 0}, "maxValues": {"id": rows}, "nullCount": {"id": 0}}
     return Add(
         path=path, size=rows, partition_values=partition, modification_time=1, stats=json.dumps(stats, sort_keys=True)
@@ -25,7 +25,7 @@ def named(path, *, rows=1, **partition):
 
 
 def written(table, path, ids, **partition):
-    """An `add` of a file that is written; `path` is plain."""
+    """Write a file and return its `add` action; `path` is not URL-encoded."""
     file = Path(table) / path
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), file)
@@ -45,7 +45,7 @@ def written(table, path, ids, **partition):
 
 
 def partitioned(table, **properties):
-    """A snapshot of a new table of id and day, partitioned by day."""
+    """Create a table with id and day, partitioned by day, and return its snapshot."""
     create_table(str(table), SCHEMA, partition_by=["day"], properties=properties)
     return open_snapshot(str(table))
 
@@ -55,7 +55,7 @@ def by(application, version):
 
 
 def lines(table, version):
-    """The actions of a commit."""
+    """Return the actions of a commit."""
     text = (Path(str(table)) / "_delta_log" / f"{version:020d}.json").read_text()
     return [json.loads(line) for line in text.splitlines()]
 

@@ -1,4 +1,4 @@
-"""The golden tables beside the project, what other readers say of them, and their predicates."""
+"""The golden tables, the results of other readers for them, and their predicates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prune_assets.sql.semantics import SparkSemantics
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 MISSING = f"{GOLDEN} is not there: the golden Delta tables are not part of the project"
-# What no reader may read, and what is said of it.
+# Tables that readers must refuse, and the errors.
 REFUSED = {
     "deltalog-state-reconstruction-without-metadata": (MalformedLog, "no metaData"),
     "deltalog-state-reconstruction-without-protocol": (MalformedLog, "no protocol"),
@@ -32,7 +32,7 @@ _TIME = r"TIMESTAMP '([^']*)'"
 
 
 def tables():
-    """The names of the golden tables; none where they are not."""
+    """Return the names of the golden tables; empty if they are not installed."""
     return sorted(path.stem for path in (GOLDEN / "_expected").glob("[!_]*.json"))
 
 
@@ -48,7 +48,7 @@ def skip_truth():
 
 
 def lowered(sql, schema):
-    """The predicate with comparisons of times, which SQL does not lower yet, put in; sessions are in UTC."""
+    """Return the predicate with comparisons of times inserted, which SQL does not lower yet; sessions are in UTC."""
     tree = lower(sql, schema.leaves, semantics=SparkSemantics(time_zone="UTC")).predicate
     return _with_times(tree, {column.leaf.path: column.leaf for column in schema.columns})
 

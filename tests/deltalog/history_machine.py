@@ -1,4 +1,4 @@
-"""Tables that change at random, and all that a snapshot says."""
+"""Tables that change randomly, and the complete state of their snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": FEAT
 
 
 def state(snapshot):
-    """All that a snapshot says, in any order of files."""
+    """Return the complete state of a snapshot, independent of the order of files."""
     columns = [column for column in snapshot.schema.columns if column.partition is None and not column.refused]
     bounds = file_bounds(snapshot, columns)
     vectors = [vector_of(block, i) for block in snapshot.blocks for i in range(len(block))]
@@ -63,7 +63,7 @@ def bounds(i):
 
 
 class History:
-    """A table that changes at random: files come, go, come back, lose rows; columns and properties change."""
+    """A table that changes randomly: files are added, removed, restored and lose rows; columns and properties too."""
 
     def __init__(self, path, source):
         self.log, self.random = Log(path), source
@@ -72,7 +72,7 @@ class History:
         self.log.create([("x", "long"), ("p", "string")], *self.actions(3), partitioned=["p"], protocol=PROTOCOL)
 
     def actions(self, count):
-        # Of one commit each file is spoken of once, as the protocol has it.
+        # The protocol allows at most one action per file in a commit.
         spoken = set()
         for _ in range(count):
             kind = self.random.choice(["new", "new", "new", "gone", "again", "delete", "undelete", "odd"])
@@ -95,7 +95,7 @@ class History:
             self.live.pop(path)
         if kind == "gone":
             return
-        if kind == "odd":  # beside the one that is there, which no writer does
+        if kind == "odd":  # an add next to the existing one, which no writer does
             after = self.vector(2)
         partition = {"p": self.random.choice(["a", "b", None])} if self.random.random() < 0.9 else {}
         yield add(path, stats=bounds(self.number), partition=partition, size=self.number, vector=after)

@@ -1,4 +1,4 @@
-"""All that a log is asked when it may be damaged, and what of the answers must hold together."""
+"""Read everything from a log that may be damaged, and check that the answers are consistent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PREDICATE = And(
 
 
 def ask(path):
-    """Ask everything of a log; returns the files that it has."""
+    """Read everything from a log; return the files that it has."""
     snapshot = open_snapshot(path)
     answers = skip_files(snapshot, PREDICATE)
     assert len(answers.outcomes) == len(record_counts(snapshot)) == snapshot.file_count
@@ -55,7 +55,7 @@ def ask(path):
 
 
 def refreshed(snapshot):
-    """The latest version, by the commits since a snapshot where that is enough."""
+    """Return the latest version, from the commits since a snapshot if they are sufficient."""
     listing = list_log(snapshot.table)
     found = advance_to(snapshot, listing, last_version(listing), started=0.0)
     return open_snapshot(snapshot.table, allow=snapshot.allow) if found is None else found
@@ -66,7 +66,7 @@ def vectors_of(snapshot):
 
 
 def _from_the_version_before(snapshot, keys):
-    """Another way through the same files of the log ends in the same files of the table."""
+    """Check that reading through the previous version gives the same files."""
     if snapshot.version == 0:
         return
     try:

@@ -1,4 +1,4 @@
-"""Logs of every kind, and damage to them: bytes, lines, values, whole files."""
+"""Logs of every kind, and ways to damage their bytes, lines, values and files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def file_(i, *, parsed=False):
 
 
 def base_logs(folder):
-    """Logs as commits alone, with a classic checkpoint, in parts, with sidecars, and compacted."""
+    """Write logs with commits only, a classic checkpoint, a multi-part checkpoint, sidecars, and log compaction."""
     return [_commits(folder), _classic(folder), _parts(folder), _sidecars(folder), _compacted(folder)]
 
 
@@ -157,7 +157,7 @@ def _values(file, random, others):
 
 
 def _replace_one(tree, random):
-    """Put something hostile in the place of a value anywhere in a tree, statistics in their text included."""
+    """Replace a value anywhere in a tree, including the text of statistics, by a hostile one."""
     places = []
     stack = [tree] if isinstance(tree, dict | list) else []
     while stack:

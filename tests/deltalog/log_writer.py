@@ -13,7 +13,7 @@ def field(name, kind, **metadata):
 
 
 class Log:
-    """A table of which only the log is there."""
+    """A table that has a log but no data files."""
 
     def __init__(self, path):
         self.path = Path(path)

@@ -1,4 +1,4 @@
-"""Leaves over the values of a table, and whether rows that are read are selected by them, as Spark compares."""
+"""Leaves over the values of a table, and their result for rows, as Spark compares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from parquet_core.pruning.predicate import Compare, IsNull, Not, Op
 
 
 def leaves(rows, schema):
-    """Every comparison of every column with some of its values, and whether it is null."""
+    """Return every comparison of every column with some of its values, and null tests."""
     kinds = {leaf.path[0]: leaf.type for leaf in schema.leaves}
     for name in rows.column_names:
         yield IsNull((name,))
@@ -21,7 +21,7 @@ def leaves(rows, schema):
 
 
 def selected(rows, predicate):
-    """Whether a row is selected; NaN is above all numbers, and equal to itself."""
+    """Return whether a row is selected; NaN is greater than all numbers and equal to itself."""
     match predicate:
         case Not(child):
             return not selected(rows, child)

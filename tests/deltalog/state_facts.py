@@ -1,4 +1,4 @@
-"""Everything that a log says of a version, as plain values that two ways to read it can be compared by."""
+"""Everything that a log contains for a version, as plain values, to compare two ways to read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deltalog.stats.data_skipping import file_bounds
 
 
 def snapshot_facts(table, **options):
-    """What a snapshot knows; bounds as they are read."""
+    """Return the facts of a snapshot, with bounds as they are read."""
     snapshot = open_snapshot(table, **options)
     columns = [column for column in snapshot.schema.columns if not column.refused and column.partition is None]
     bounds = file_bounds(snapshot, columns)

@@ -16,7 +16,7 @@ HEAVY = {"airflow", "dagster", "msgspec", "numpy", "pyarrow", "pyroaring", "pysp
 def test_names_resolve_where_they_say(name):
     found = getattr(deltalog, name)
     assert found.__name__ == name
-    # A class is where it is defined, a function where it is imported from.
+    # The home of a class is its module; the home of a function is the module it is imported from.
     assert found.__module__ == "deltalog" or found.__module__.startswith("deltalog.")
 
 

@@ -1,4 +1,4 @@
-"""DAGs for what goes wrong, and for waiting; the rest is those of the example."""
+"""DAGs for failures and for waiting; the other DAGs are those of the example."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ROOT = Path(os.environ["E2E_ROOT"])
 BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("broken", "arrivals", "killed"))
 SLOW = ROOT / "slow"
 ROWS, MANY_ROWS = 20_000, 1_000_000
-# Row groups that are soon full, so that bytes are written from early on.
+# Row groups fill quickly, so that bytes are written early.
 LAYOUT = {"sort_by": ["id"], "files": 2, "row_group_rows": 10_000}
 
 
 def rows(spark):
-    """Many rows the first time: the file is gone when the task is tried again."""
+    """Return many rows on the first try; the file is gone when the task is retried."""
     count = MANY_ROWS if SLOW.exists() else ROWS
     return spark.sql(f"SELECT id, sha2(CAST(id AS STRING), 512) AS word FROM range({count}) ORDER BY hash(id)")
 
 
 with DAG("broken", schedule=None):
-    # None of these is tried again: each is for the user to mend.
+    # These tasks are not retried, because only the user can fix them.
     LayoutCheckOperator(task_id="check", table=BROKEN, layout=LAYOUT)
     SkipReportOperator(task_id="wrong_predicate", table=BROKEN, predicates={"first": "idd < 10"})
     SkipReportOperator(task_id="no_table", table=ROOT / "nowhere", predicates=["id < 10"])

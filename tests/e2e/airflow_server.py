@@ -1,4 +1,4 @@
-"""Airflow as the example starts it, and what is asked of it by REST."""
+"""Airflow started as in the example, and calls of its REST API."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class AirflowServer:
         self._token = ""
 
     def wait_until_up(self, *dags: str) -> None:
-        """Wait for every component, and until these DAGs were parsed."""
+        """Wait until every component runs and these DAGs are parsed."""
         until(self._is_up, seconds=150, what=f"Airflow; see {self.log}")
         self._token = self.ask("/auth/token")["access_token"]
         until(lambda: {*dags} <= self._dags(), seconds=60, what=f"DAGs of {self.ask('/api/v2/importErrors')}")
@@ -89,9 +89,9 @@ class AirflowServer:
         self._process.wait()
 
     def ask(self, path: str, body: object = None, *, method: str | None = None):
-        """Return the answer to a request.
+        """Return the response to a request.
 
-        What only reads is asked again where the server fails: its SQLite locks while the scheduler writes.
+        Read requests are repeated if the server fails, because its SQLite locks while the scheduler writes.
         """
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {getattr(self, '_token', '')}"}
@@ -113,7 +113,7 @@ class AirflowServer:
         return self.ask(f"/api/v2/dags/{dag}/dagRuns")["dag_runs"]
 
     def wait(self, dag: str, run: str, *, seconds: float = 150) -> str:
-        """Return how a run ended."""
+        """Return the final state of a run."""
         path = f"/api/v2/dags/{dag}/dagRuns/{quote(run)}"
         return until(
             lambda: (found := self.ask(path)["state"]) in OVER and found, seconds=seconds, what=f"the end of {run}"
@@ -128,7 +128,7 @@ class AirflowServer:
         return {task["task_id"]: task["state"] for task in found}
 
     def xcom(self, dag: str, run: str, task: str, key: str = "return_value"):
-        """Return a value that a task left; None where it left none."""
+        """Return a value that a task pushed to XCom; None if there is no such value."""
         path = f"/api/v2/dags/{dag}/dagRuns/{quote(run)}/taskInstances/{task}/xcomEntries/{key}?deserialize=true"
         try:
             return self.ask(path)["value"]

@@ -69,7 +69,7 @@ def ui(browser, root, reports_url, pictures):
 
 @pytest.fixture
 def page(browser, request, pictures):
-    """A page of its own; how it looked at the end is kept as a picture."""
+    """A new page; a screenshot of its final state is saved."""
     with browser.new_context(viewport={"width": 1440, "height": 1000}) as context:
         page = context.new_page()
         page.set_default_timeout(30_000)
@@ -79,7 +79,7 @@ def page(browser, request, pictures):
 
 @pytest.fixture(scope="session")
 def good_run(ui):
-    """The run in which the good table, its checks, what comes after and a skip report are made."""
+    """The run that materializes the good table, its checks, downstream assets and a skip report."""
     run = ui.launch("good", "after_good", "skip_reports/first_ids")
     return run, ui.wait(run)
 

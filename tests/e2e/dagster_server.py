@@ -1,4 +1,4 @@
-"""Dagster's webserver and daemon as a user starts them, and what is asked of them by GraphQL."""
+"""Dagster's webserver and daemon, started as a user would, and calls of their GraphQL API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def free_port() -> int:
 
 
 def until(ask, *, seconds, what):
-    """Return the first answer that is not false."""
+    """Return the first result of a function that is truthy."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()):
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
@@ -52,7 +52,7 @@ class DagsterServer:
         home.mkdir()
         (home / "dagster.yaml").write_text(DAGSTER_YAML)
         settings = {"DAGSTER_HOME": home, "E2E_ROOT": root, "E2E_REPORTS_URL": reports_url, "PYTHONPATH": ROOT}
-        # Its minute is too short on a slow machine that starts six runs, each with a Java.
+        # Dagster's limit of a minute is too short for a slow machine that starts six runs with a JVM each.
         settings["DAGSTER_GRPC_TIMEOUT_SECONDS"] = 300
         command = [sys.executable, "-m", "dagster", "dev", "-f", definitions, "-h", "127.0.0.1", "-p", str(port)]
         self.log = root / "dagster.log"
@@ -147,7 +147,7 @@ class DagsterServer:
         )["runsOrError"]["results"]
 
     def pid_of(self, run: str) -> int | None:
-        """Return the process of a run, None as long as it has not begun."""
+        """Return the process id of a run; None before it has started."""
         events = self.ask(
             """query($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events { ... on EngineEvent {
                 metadataEntries { label ... on TextMetadataEntry { text } } } } } } }""",

@@ -24,7 +24,7 @@ REPORTS_URL = os.environ.get("E2E_REPORTS_URL")
 LAYOUT = pr.LayoutSpec(sort_by=["id"], files=4, row_group_rows=5_000, page_rows=1_000)
 UNSORTED = replace(LAYOUT, sort_by=())
 ROWS, MANY_ROWS = 40_000, 2_000_000
-# While this file is there, the table that is written takes long.
+# While this file exists, writing the table takes long.
 SLOW = ROOT / "slow"
 GOOD, BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("good", "broken", "arrivals", "killed"))
 SNAPSHOTS = ROOT / "lake" / "db" / "snapshots"

@@ -1,4 +1,4 @@
-"""What a user of Airflow sees and does: scheduler, DAG processor, triggerer and API server run, Chromium looks."""
+"""Airflow from a user's view: scheduler, DAG processor, triggerer and API server run, Chromium shows the pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 20_000
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory, pictures):
-    """Airflow with the example's DAGs and those beside this file."""
+    """Airflow with the DAGs of the example and the DAGs of this folder."""
     from airflow_server import AirflowServer
 
     root = tmp_path_factory.mktemp("airflow")
@@ -81,7 +81,7 @@ def test_a_task_links_its_report(airflow, example_run, page):
     page.goto(f"{airflow.url}/dags/tpch/runs/{quote(run)}/tasks/report/details")
     link = page.get_by_role("link", name="Skip report")
     link.wait_for()
-    # As the picture shall show the task and its link, the report opens beside it.
+    # The report opens in a second page, so that the picture shows the task and its link.
     with page.context.expect_page() as opened:
         link.click(modifiers=["ControlOrMeta"])
     opened.value.get_by_role("link", name="three_days").click()
@@ -213,5 +213,5 @@ def rows_of(table):
 
 
 def is_being_written(table):
-    """Tell whether a Parquet file has bytes that is not yet one of the table."""
+    """Return whether a Parquet file that is not yet part of the table has bytes."""
     return any(file.stat().st_size for file in table.rglob("_temporary/**/*.parquet"))

@@ -1,4 +1,4 @@
-"""What a user of Dagster sees and does: webserver and daemon run, Chromium looks."""
+"""Dagster from a user's view: webserver and daemon run, Chromium shows the pages."""
 
 from __future__ import annotations
 
@@ -167,6 +167,6 @@ def test_a_run_that_is_killed_while_it_writes_does_no_harm(ui, root, page):
 
 
 def is_being_written(ui, run, table):
-    """Tell whether a Parquet file has bytes that is not yet one of the table; a run that ended writes none."""
+    """Return whether a Parquet file that is not yet part of the table has bytes; a finished run writes none."""
     assert (status := ui.status(run)) not in OVER, f"{run}: {status}; see {ui.log}"
     return any(file.stat().st_size for file in table.rglob("_temporary/**/*.parquet"))

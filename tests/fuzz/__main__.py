@@ -1,11 +1,14 @@
-"""Try to break the product at random: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
+"""Test with random inputs: `make fuzz`, or one part of it, as in `make fuzz ARGS="planner --seed 2"`.
 
-`metadata` damages the bytes of metadata, `log` the files of Delta logs, `files` whole Parquet files;
-`contradictions` plants them in metadata; `planner` holds plans against Spark's own answers and what other readers skip,
-`ordinary` all that people call against Spark, on what they ask; `iceberg` reads of Iceberg's tables against Spark and
-Iceberg; `writers` compares answers on files of old and new releases of other libraries with their rows, and
-downloads the libraries, so it runs only if it is named;
-`kills` ends writers of tables at random instants.
+- `metadata` damages bytes of metadata, `log` files of Delta logs, `files` whole Parquet files.
+- `contradictions` plants contradictions in metadata.
+- `planner` compares plans with Spark's own answers and with the skips of other readers.
+- `ordinary` compares all public functions with Spark on common queries.
+- `iceberg` compares reads of Iceberg tables with Spark and Iceberg.
+- `writers` compares answers on files from old and new releases of other libraries with their rows. It downloads the
+  libraries, so it runs only if it is named.
+- `kills` kills writers of tables at random moments.
+
 Exits with 1 for any finding.
 """
 
@@ -134,7 +137,7 @@ def planner(
     context: click.Context, *, count: int, seconds: float, seed: int, first: int, keep: Path, spark: bool
 ) -> bool:
     """Hold plans against Spark's answers and against what parquet-java and DataFusion skip."""
-    # Each half starts without what only the other one needs.
+    # Each half imports only what it needs.
     from planner.machine import run as run_planner
     from planner.session import own_session
     from planner.summary import show, told

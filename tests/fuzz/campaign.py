@@ -1,7 +1,7 @@
-"""Run cases: each in both forms of the hot loop, its time and memory measured, its claims checked.
+"""Run fuzz cases: compare both builds of the hot loop, measure time and memory, and check each claim.
 
-A worker is a process of its own that notes which case it is at, so that a crash or a hang is a finding too.
-Case `number` of a seed is always the same one.
+Workers are separate processes that record their current case, so that crashes and hangs are findings too. A seed and a
+case number always give the same case.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from targets import PLACE, TARGETS, check_message, recorded
 from parquet_core.errors import PruneError
 from parquet_core.format import compact
 
-SECONDS = 1.0  # of the processor that a case may take; what waits instead is seen as hanging
-RATIO, FREE_BYTES = 64, 1 << 18  # what a case may allocate: so much for a byte of input, and this in any case
-SMALL = 4096  # bytes of input that the ratio is told of; of fewer it would tell what Python and Arrow take themselves
-HANGING = 20.0  # seconds without a new case after which a worker is given up
-# What Arrow is asked for; one for all cases, since what a case leaves behind is given back to it at any time.
+SECONDS = 1.0  # CPU seconds allowed per case; a case that only waits is detected as a hang
+RATIO, FREE_BYTES = 64, 1 << 18  # allocation limit of a case: RATIO bytes per byte of input, and FREE_BYTES more
+SMALL = 4096  # smallest input in bytes whose ratio is recorded; below it, Python's and Arrow's own memory dominates
+HANGING = 20.0  # seconds without a new case after which a worker is killed
+# Counts allocations from Arrow. All cases share one pool, because a case may free its memory at any later time.
 _ASKED = pa.proxy_memory_pool(pa.default_memory_pool())
 ROOT = Path(__file__).parents[2]
 
 
 class Ground(NamedTuple):
-    """What a campaign damages; `place` stands in errors of targets that `places` does not name.
+    """Targets and limits of a campaign; `place` is the path in errors of targets without an entry in `places`.
 
-    `every`: of how many cases the memory of one is measured, which takes time. `resident`: measured is by how much the
-    process grew in the midst of a case, and what Arrow was asked for, which takes none; the hot loop is not compared.
+    `every`: memory is measured for one of `every` cases, because measuring is slow. `resident`: measure the growth of
+    the process during a case and its requests to Arrow, which is cheap, and do not compare the builds of the hot loop.
     """
 
     targets: dict[str, Any]
@@ -53,12 +53,12 @@ class Ground(NamedTuple):
 
 
 def ground_of(name):
-    """Return what a half of the campaigns damages; one starts without what only the other needs."""
+    """Return the targets of one campaign; imports only what this campaign needs."""
     if name == "log":
         from log_targets import LOG_TARGETS, make_logs
         from log_targets import PLACE as LOG_PLACE
 
-        # The first case of a process loads what reading logs takes.
+        # The first case of a process pays for the imports of log reading.
         return Ground(LOG_TARGETS, make_logs, LOG_PLACE, seconds=3.0, free=64 << 20, every=8)
     if name == "files":
         from file_targets import FILE_TARGETS, make_seeds
@@ -72,7 +72,7 @@ def ground_of(name):
 
 @dataclass
 class Tally:
-    """What came of the cases of one target; the ratio is of bytes allocated to those of input."""
+    """Outcomes of the cases of one target; `ratio` is bytes allocated per byte of input."""
 
     cases: int = 0
     errors: int = 0
@@ -88,7 +88,7 @@ class Tally:
 
 @dataclass
 class Violation:
-    """A case that must not be: `what` went wrong, and its bytes."""
+    """A case that failed: `what` is the problem, `data` the input bytes."""
 
     seed: int
     number: int
@@ -97,7 +97,7 @@ class Violation:
     data: str = ""
 
     def keep(self, directory):
-        """Write it down; returns the path."""
+        """Write the case to a JSON file and return its path."""
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / f"seed-{self.seed}-case-{self.number}.json"
         path.write_text(json.dumps(asdict(self), indent=1))
@@ -115,7 +115,7 @@ class Result:
 
 
 def python_form():
-    """The source of the hot loop, run as Python whatever is installed."""
+    """Load the source of the hot loop as pure Python, even if a compiled build is installed."""
     spec = importlib.util.spec_from_file_location("compact_as_python", ROOT / "parquet_core/format/compact.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -123,14 +123,14 @@ def python_form():
 
 
 def draw(corpus, seed, number, targets=TARGETS):
-    """Return the target and the case of a number."""
+    """Return the target and the case for a case number."""
     chance = random.Random(f"{seed} {number}")
     name = chance.choices(list(targets), [target.share for target in targets.values()])[0]
     return name, targets[name].draw(chance, corpus)
 
 
 class Runner:
-    """Runs cases in a directory of its own, and what they asked of the hot loop in both of its forms."""
+    """Runs cases in its own directory, and repeats their calls of the hot loop with the pure-Python build."""
 
     def __init__(self, directory, ground=None):
         self.directory = directory
@@ -140,14 +140,14 @@ class Runner:
         self.place = {"files": str(directory / "f.parquet")}
 
     def run(self, name, case, tally):
-        """Run a case; raises Lie for what must not be."""
+        """Run a case; raises Lie if it breaks a rule."""
         target = self.ground.targets[name]
         size = len(target.data(case))
         measured = self._weighed_by_growth if self.ground.resident else self._measured
         weighed = tally.cases % self.ground.every == 0
         answer, seconds, allocated = measured(name, case, weighed=weighed)
         most = self.ground.free + (0 if self.ground.resident else RATIO * size)
-        # Which may be another process's fault, or that of a module that is imported once.
+        # Another process or a first import can cause a slow or large run, so the case is measured a second time.
         if seconds > self.ground.seconds or allocated > most:
             answer, seconds, allocated = measured(name, case, weighed=weighed)
         tally.cases += 1
@@ -161,11 +161,11 @@ class Runner:
             target.judge(case, answer)
 
     def _measured(self, name, case, *, weighed=True):
-        """Return the answer, or the message of an error, with the seconds and bytes it took."""
+        """Return the answer or error message, CPU seconds and allocated bytes."""
         before = pool = pa.default_memory_pool()
         if weighed:
             pool = pa.proxy_memory_pool(pa.system_memory_pool())
-            # What an error or a cycle still holds is given back later, to its own pool.
+            # Memory that an error or a reference cycle holds is freed later and to its own pool, so the pool is kept.
             self.pools.append(pool)
             pa.set_memory_pool(pool)
             tracemalloc.start()
@@ -184,7 +184,7 @@ class Runner:
         return answer, max(seconds, self._compared(calls)), allocated
 
     def _weighed_by_growth(self, name, case, *, weighed):
-        """Return the answer, or the message of an error, with the seconds and bytes it took."""
+        """Return the answer or error message, CPU seconds and growth of the process in bytes."""
         before = pa.default_memory_pool()
         most = _ASKED.max_memory() or 0
         pa.set_memory_pool(_ASKED)
@@ -199,7 +199,7 @@ class Runner:
         return answer, seconds, max(peak_resident() - resident, asked if asked > most else 0)
 
     def _compared(self, calls):
-        """Answer the calls in both forms; returns the seconds of the slower one."""
+        """Run the calls with both builds and compare the answers; return the seconds of the pure-Python build."""
         start = time.process_time()
         slow = [call.of(self.python) for call in calls]
         seconds = time.process_time() - start
@@ -210,7 +210,7 @@ class Runner:
 
 
 def peak_resident(*, anew=False):
-    """Return the most bytes of memory that this process has had at once; `anew`: from now on."""
+    """Return the peak resident memory of this process in bytes; `anew` resets the peak first."""
     if anew:
         Path("/proc/self/clear_refs").write_text("5")
     (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
@@ -222,7 +222,7 @@ def _shown(answer):
 
 
 def work(seed, numbers, seconds, progress, ground="metadata"):
-    """Run the cases of these numbers until the time is over; a file says at which one it is."""
+    """Run the cases of these numbers until the time is over; write the current number to the file `progress`."""
     ground = ground_of(ground)
     result, end = Result({name: Tally() for name in ground.targets}), time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as name, progress.open("r+b") as file, mmap.mmap(file.fileno(), 8) as now:
@@ -243,7 +243,7 @@ def work(seed, numbers, seconds, progress, ground="metadata"):
 
 
 def run(*, seed, count, seconds, jobs=1, first=0, ground="metadata"):
-    """Run cases in worker processes, and watch them; `ground`: metadata, log or files."""
+    """Run cases in worker processes and watch them; `ground`: "metadata", "log" or "files"."""
     start = time.monotonic()
     result = Result({name: Tally() for name in ground_of(ground).targets})
     with tempfile.TemporaryDirectory() as name:
@@ -258,7 +258,7 @@ def run(*, seed, count, seconds, jobs=1, first=0, ground="metadata"):
 
 
 class _Worker:
-    """A process that works, and what it tells: the number of its case in one file, its result in another."""
+    """A worker process; it reports its current case number in one file and its result in another."""
 
     def __init__(self, path, seed, numbers, seconds, ground="metadata"):
         self.seed = seed
@@ -280,7 +280,7 @@ class _Worker:
             return False
         if (number := self._now()) != self.number:
             self.number, self.since = number, time.monotonic()
-        # The corpus is made before the first case.
+        # The corpus is created before the first case, so the first case may take longer.
         self.hangs = time.monotonic() - self.since > HANGING * (5 if number == 2**64 - 1 else 1)
         if self.hangs:
             self.process.kill()
@@ -303,7 +303,7 @@ def main():
     numbers = range(int(start), int(stop), int(step))
     result = work(int(seed), numbers, float(seconds), Path(progress), ground)
     Path(output).write_text(json.dumps(asdict(result)))
-    # Arrow's objects may outlive the pools that they are given back to, when the interpreter ends.
+    # When the interpreter exits, Arrow objects could outlive the pools to which they free memory.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Sound structures to damage: those of small files of several writers, made on the spot, and of real files."""
+"""Intact structures to damage: from small files of several writers, created when needed, and from real files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_BYTES = 20_000  # of a real file that is taken
 
 
 class Indexes(NamedTuple):
-    """Column index and offset index of a chunk, and what they are judged by."""
+    """Column index and offset index of a chunk, with the facts to judge them by."""
 
     column_index: bytes
     offset_index: bytes
@@ -38,7 +38,7 @@ class Indexes(NamedTuple):
 
 
 class Dictionary(NamedTuple):
-    """A dictionary page, and the chunk and column that it is of."""
+    """A dictionary page, with its chunk and column."""
 
     page: bytes
     chunk: ColumnChunk
@@ -56,7 +56,7 @@ class Corpus(NamedTuple):
 
 
 def tables():
-    """Small tables that have every type between them."""
+    """Return small tables that together have all types."""
     chance = random.Random(1)
 
     def column(make, kind):
@@ -97,7 +97,7 @@ def tables():
 
 
 def write_files(directory):
-    """Write each table by each writer that has its types."""
+    """Write each table with each writer that supports its types."""
     for i, columns in enumerate(tables()):
         table = pa.table(columns)
         flat = [name for name in columns if not pa.types.is_nested(columns[name].type) and name not in {"flag", "none"}]
@@ -115,7 +115,7 @@ def write_files(directory):
 
 
 def make(directory):
-    """Take the structures of files written to a directory, and of the small real ones where they are."""
+    """Collect structures from written files in a directory, and from small real files if installed."""
     write_files(directory)
     corpus = Corpus([], [], [], [], [])
     real = [path for path in sorted(REAL_FILES.glob("*.parquet")) if path.stat().st_size <= MOST_BYTES]

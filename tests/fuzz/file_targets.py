@@ -1,4 +1,4 @@
-"""Damaged Parquet files as what is fuzzed: whole files in, and what plan, inspect and check say of them out."""
+"""Fuzz targets for damaged Parquet files: the input is a whole file, the output that of plan, inspect and check."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACE = "f.parquet"
 
 
 class Seed(NamedTuple):
-    """A sound file, where its pages begin, and its flat columns with a value of each as SQL."""
+    """An intact file, the offsets of its pages, and its flat columns with a value of each as SQL."""
 
     data: bytes
     pages: list[int]
@@ -35,14 +35,14 @@ class Seed(NamedTuple):
 
 
 class Seeds(NamedTuple):
-    """Sound files to damage, and the structures that the other targets know."""
+    """Intact files to damage, and the structures for the other targets."""
 
     files: list[Seed]
     corpus: Corpus
 
 
 class FileCase(NamedTuple):
-    """A damaged file and what is asked of it."""
+    """A damaged file, a predicate and sort columns."""
 
     data: bytes
     where: str
@@ -51,7 +51,7 @@ class FileCase(NamedTuple):
 
 def make_seeds(directory):
     """Take the files that are known to be read."""
-    # Each file is another table: kept on disk they would only be counted.
+    # Each file is a table of its own, so a disk cache would never be used again.
     os.environ["PRUNE_CACHE_BYTES"] = "0"
     corpus = make(directory)
     return Seeds([_seed(data) for data in corpus.files], corpus)
@@ -81,7 +81,7 @@ def _literal(kind):
 
 
 def draw(damage, chance, seeds):
-    """Draw a file, its damage and the questions."""
+    """Draw a file, its damage, a predicate and sort columns."""
     seed = chance.choice(seeds.files)
     data = damage(chance, seed, seeds)
     if not seed.columns:
@@ -101,7 +101,7 @@ def damage_footer(chance, seed, seeds):
 
 
 def damage_page(chance, seed, seeds):
-    """Change sizes, counts or bytes at the beginning of some pages; what follows stays where it is."""
+    """Change sizes, counts or bytes at the beginning of some pages; later pages keep their positions."""
     data = bytearray(seed.data)
     for _ in range(chance.choice([1, 1, 2, 3]) if seed.pages else 0):
         at = chance.choice(seed.pages)
@@ -132,7 +132,7 @@ def _as_long(chance, at, data):
 
 
 def answer(case, directory):
-    """Ask everything; returns the answers, or the message of the error when there are only errors."""
+    """Run all functions; return the results, or the error message if all of them fail."""
     path = directory / PLACE
     path.write_bytes(case.data)
     said = []

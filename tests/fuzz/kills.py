@@ -1,8 +1,8 @@
-"""Kill writers of tables at random instants: what a reader sees then is the table before a write or after it.
+"""Kill writers of tables at random moments: a reader must see the table as before or as after the write.
 
-One process after another writes to the same table, so that each finds what the one before it left. As a program this
-is such a writer: `python kills.py TABLE FORMAT SEED NUMBER` writes from that number on until it is killed, and prints
-`begin N` and `done N` around each write. An `optimize` is such a write too, which changes no row.
+Writers run one after another on the same table, so each finds what the killed one left. `python kills.py TABLE FORMAT
+SEED NUMBER` is such a writer: it writes from NUMBER on until it is killed, and prints `begin N` and `done N` around
+each write. An `optimize` is one of the writes; it changes no row.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 DAYS = 3
 ROWS = 3_000
 LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"], bloom={"id": 0.01}, files=2)
-# Plain files and Delta on this machine, and Delta in an object store.
+# Local plain files, local Delta, and Delta in an object store.
 FORMATS = ("parquet", "delta", "delta in S3")
-# Which processes are killed; the others are left to notice it.
+# Processes to kill; surviving processes of the writer have to notice it.
 VICTIMS = ("all", "python", "java")
 MODES = ("append", "append", "overwrite", "replace_partitions", "optimize")
-# A write of a warm session takes about a second; kills come after the first one.
+# A write in a warm session takes about a second; kills come after the first write.
 LONGEST_WAIT = 3.0
 START_SECONDS, END_SECONDS = 180, 60
 
-# Rows of each write, by day: {(number, day): rows}.
+# Row count by (write number, day).
 State = Counter[tuple[int, int]]
 
 
 @dataclass
 class Result:
-    """What came of the kills: how often a write was old or new then, and the findings."""
+    """Counts of kills: how often a reader saw the state before the write, after it, or in between, and the findings."""
 
     kills: int = 0
     old: int = 0
@@ -65,17 +65,17 @@ class Result:
 
 
 def mode_of(seed: int, number: int) -> str:
-    """Return how the write of a number goes into the table."""
+    """Return the write mode for a write number."""
     return "append" if number == 0 else random.Random(seed * 1_000_003 + number).choice(MODES)
 
 
 def days_of(seed: int, number: int) -> tuple[int, ...]:
-    """Return the days that a write has rows of."""
+    """Return the days for which a write has rows."""
     return (number % DAYS,) if mode_of(seed, number) == "replace_partitions" else tuple(range(DAYS))
 
 
 def after(state: State, seed: int, number: int) -> State:
-    """Return what a table holds after a write."""
+    """Return the content of a table after a write."""
     mode, days = mode_of(seed, number), days_of(seed, number)
     if mode == "optimize":
         return state
@@ -85,7 +85,7 @@ def after(state: State, seed: int, number: int) -> State:
 
 
 def seen(table: str) -> State:
-    """Return what the product reads of a table."""
+    """Return the content of a table as prune-assets reads it."""
     try:
         plan = pr.plan(table, where="id >= 0")
     except TableNotFound:
@@ -106,7 +106,7 @@ def _system(path: str) -> tuple[FileSystem, str]:
 
 
 def seen_by_others(table: str, layout: str) -> State:
-    """Return what a reader of the format sees that knows nothing of the product."""
+    """Return the content of a table as an independent reader of the format sees it."""
     if layout == "parquet":
         if not any(Path(table).rglob("*.parquet")):
             return Counter()
@@ -122,7 +122,7 @@ def seen_by_others(table: str, layout: str) -> State:
 
 @contextmanager
 def place_of(layout: str) -> Iterator[str | None]:
-    """Give the address of a new table; None where the store of a format cannot be had."""
+    """Yield the location of a new table; None if its object store is unavailable."""
     if layout != "delta in S3":
         with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
             yield f"{scratch}/table"
@@ -135,7 +135,7 @@ def place_of(layout: str) -> Iterator[str | None]:
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    # A process of its own: readers that wait for it hold the lock of this one's threads.
+    # The server runs in its own process, because readers that wait for it hold the GIL of this process.
     server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port], stderr=DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
@@ -156,7 +156,7 @@ def _is_made(bucket: Request) -> bool:
 def run(
     table: str, layout: str, *, kills: int, seed: int, progress: Callable[[Result], None] = lambda _: None
 ) -> Result:
-    """Kill writers of one table so many times."""
+    """Kill writers of one table `kills` times."""
     draw, result = random.Random(seed), Result()
     state: State = Counter()
     number = 0
@@ -173,7 +173,7 @@ def run(
             result.findings.append(f"write {begun} ({mode_of(seed, begun)}): {_difference(found, allowed)}")
             break
         if begun > done:
-            # An optimize changes no row: it counts as done.
+            # An optimize changes no row, so it counts as done.
             result.new += found == allowed[1]
             result.old += found != allowed[1]
             number = begun + 1 if found == allowed[1] else number
@@ -197,7 +197,7 @@ def _kill_one(table: str, layout: str, seed: int, number: int, draw: random.Rand
     command = [sys.executable, __file__, table, layout, str(seed), str(number)]
     lines: list[str] = []
     with tempfile.TemporaryFile("w+") as errors:
-        # The writer imports what this process imports, wherever it found that.
+        # The writer imports from the same paths as this process.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         writer = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True, env=environment
@@ -248,7 +248,7 @@ def _kill(writer: subprocess.Popen[str], victim: str) -> None:
 
 
 def _members(group: int) -> Iterator[int]:
-    """Return the processes of a group that have not ended."""
+    """Yield the process ids of a group that are still running."""
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             state, _, process_group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
@@ -257,7 +257,7 @@ def _members(group: int) -> Iterator[int]:
 
 
 def _alive(writer: subprocess.Popen[str], lines: list[str]) -> bool:
-    _lines(writer, lines)  # who waits for a full pipe never ends
+    _lines(writer, lines)  # a writer that waits for a full pipe never ends
     return next(_members(writer.pid), None) is not None
 
 

@@ -1,4 +1,4 @@
-"""Damaged Delta logs as what is fuzzed: whole logs of every kind in, a snapshot or an error out."""
+"""Fuzz targets for damaged Delta logs: the input is a whole log, the output a snapshot or an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from targets import Target, judge_nothing
 
-# What writes and damages logs stands with the tests of the log.
+# The modules that write and damage logs are in the tests of deltalog.
 sys.path.append(str(Path(__file__).parents[1] / "deltalog"))
 
 from log_answers import ask
@@ -18,14 +18,14 @@ from log_mutations import base_logs, mutated
 
 from deltalog.stats import parse_json
 
-# The logs have few files, whose statistics are to be parsed as those of many are.
+# The logs have few files; this makes their statistics be parsed like those of large logs.
 parse_json._LEAST = 1
 
 PLACE = "damaged"
 
 
 class Logs(NamedTuple):
-    """Sound logs by kind, and where damaged copies are put."""
+    """Intact logs by kind, and the directory for damaged copies."""
 
     folder: Path
     by_name: dict

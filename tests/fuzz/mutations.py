@@ -1,4 +1,4 @@
-"""Ways to damage bytes: blindly, and by what they mean."""
+"""Ways to damage bytes: blindly, and with knowledge of the Thrift encoding."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def swap(chance, data, _):
 
 
 def splice(chance, data, other):
-    """Put a piece of another structure into this one, or go over to it."""
+    """Insert a piece of another structure, or continue with it."""
     start, stop = _slice(chance, data)
     begin, end = _slice(chance, other)
     data[start : chance.choice([start, stop, len(data)])] = other[begin:end]
 
 
 def many_elements(chance, data, _):
-    """Claim a list of many elements somewhere, and sometimes deliver as many."""
+    """Insert a list header with a large count, sometimes followed by many elements."""
     count = chance.choice([15, 200, 2000, 2**31 - 1, 2**63])
     wire = chance.choice([1, 5, 6, 8, 9, 12])
     element = chance.choice([b"\0", b"\0", b"\1", b"\x1c\0\0", b"\x36\2\0", bytes(data[:7])])
@@ -93,7 +93,7 @@ def blindly(chance, data, other):
 
 
 def knowingly(chance, data, other):
-    """Change fields of the struct at the beginning, and write it again; blindly where there is none."""
+    """Change fields of the Thrift struct at the start and encode it again; damage blindly if there is no struct."""
     try:
         fields, stop = slow_thrift.parse(data)
     except slow_thrift.Odd:
@@ -164,7 +164,7 @@ def _changed(chance, wire, values):
 
 
 def set_type(chance, _, place):
-    """Write a field as another type, with a value that it has."""
+    """Write a field with another type and a value of this type."""
     wire = chance.choice([TRUE, FALSE, BYTE, I32, I64, BINARY, STRUCT, *LISTS, MAP])
     value = {BINARY: b"odd", STRUCT: [], MAP: (0, 0, []), LISTS[0]: (I32, [1]), LISTS[1]: (STRUCT, [[]])}
     place[1:] = [wire, value.get(wire, chance.choice(NUMBERS_TO_TRY))]
@@ -179,7 +179,7 @@ def drop(_, fields, place):
 
 
 def double(chance, fields, place):
-    """Give a field twice, the second time with another value."""
+    """Write a field twice, the second time with another value."""
     second = list(place)
     set_value(chance, fields, second)
     fields.insert(chance.randint(0, len(fields)), second)

@@ -1,6 +1,7 @@
-"""Plant contradictions in small tables at random, and hold every plan against the rows that are there.
+"""Plant random contradictions in small tables, and compare every plan with the actual rows.
 
-Case `number` of a seed is always the same one. A column gets one corruption: of two, one may hide the other.
+A seed and a case number always give the same case. Each column gets one corruption, because a second one may hide the
+first.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from tests.corrupt_metadata.judging import Truth, judged
 from tests.corrupt_metadata.raw_metadata import RawMetadata
 
 MOST_FINDINGS = 10
-# What these say only an order that pages claim gives away.
+# Corruptions that only the claimed order of pages reveals.
 OF_ORDERED_PAGES = {"pages_in_reverse"}
-# Raised if a file lacks what a corruption changes.
+# Raised if the file does not contain the metadata that a corruption changes.
 INAPPLICABLE = (StopIteration, IndexError, KeyError, TypeError)
 
 
@@ -131,7 +132,7 @@ def plant(chance, raw, names):
 
 
 def run(*, seed, count, seconds=float("inf"), first=0, keep=None):
-    """Judge `count` files from number `first` on; with `keep` those whose plans are wrong are left there."""
+    """Check `count` files from number `first` on; files with wrong plans are kept in the directory `keep`."""
     result, start = Result(), time.monotonic()
     with tempfile.TemporaryDirectory() as scratch, patch.dict(os.environ, {"PRUNE_CACHE_BYTES": "0"}):
         for number in range(first, first + count):

@@ -1,4 +1,4 @@
-"""What bytes say, read the slow way; each function raises Lie where the columnar reading claims something else."""
+"""Slow reference decoders; each function raises Lie if the columnar reader claims something else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parquet_core.format.schema import Physical
 
 
 class Lie(AssertionError):
-    """Something is claimed that the bytes do not say."""
+    """A claim contradicts the bytes."""
 
 
 def must(holds, *what):
@@ -25,7 +25,7 @@ def must(holds, *what):
 
 
 def value_of(leaf, raw):
-    """Return the value that a PLAIN encoding stands for, as `targets.plain` gives it."""
+    """Return the value of a PLAIN encoding, in the form of `targets.plain`."""
     if pa.types.is_decimal(leaf.type) and leaf.physical not in {Physical.INT32, Physical.INT64}:
         return int.from_bytes(raw, "big", signed=True)
     match leaf.physical:
@@ -41,7 +41,7 @@ def value_of(leaf, raw):
 
 
 def check_bound(leaf, claimed, raw, zero, *where):
-    """Check one claimed bound against the bytes of the writer; None claims nothing."""
+    """Check one claimed bound against the bytes of the writer; None is no claim."""
     if claimed is None:
         return
     must(raw is not None, *where, "a bound that the writer did not give")
@@ -52,7 +52,7 @@ def check_bound(leaf, claimed, raw, zero, *where):
         must(math.copysign(1, claimed) == math.copysign(1, zero), *where, "a zero that is not widened")
 
 
-# These put NaN among their bounds, so that bounds which are none prove that there is none.
+# These writers include NaN in bounds, so non-NaN bounds prove that there is no NaN.
 _WITH_NAN = re.compile(rb"parquet-mr version 1\.1[0-7]\.\d+(?!\S*-SNAPSHOT)")
 
 
@@ -162,7 +162,7 @@ def check_column_index(data, leaf, pages):
 
 
 def check_filter(data, blocks, *, whole):
-    """Check the words of a filter that is believed; a `whole` one ends with the bytes."""
+    """Check the words of a trusted filter; a `whole` one ends with the bytes."""
     header, stop = slow_thrift.parse(data)
     size = get(header, 1, *NUMBERS)
     kinds = [get(header, field, STRUCT) for field in (2, 3, 4)]
@@ -172,7 +172,7 @@ def check_filter(data, blocks, *, whole):
 
 
 def check_dictionary(data, leaf, codec, values):
-    """Check the values of a dictionary that is believed, where its compression needs no library of others."""
+    """Check the values of a trusted dictionary, if its compression needs no external library."""
     header, stop = slow_thrift.parse(data)
     size = get(header, 3, *NUMBERS)
     stored = data[stop : stop + size]

@@ -1,4 +1,4 @@
-"""What is fuzzed: bytes in, claims out through the public functions, and the check of the claims."""
+"""Fuzz targets: bytes as input, claims of public functions as output, and checks of the claims."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ MOST_LEAVES = 2  # of a case
 
 
 class Target(NamedTuple):
-    """`draw` makes a case of chance and corpus; `answer` what is claimed of it; `judge` raises Lie.
+    """A fuzz target: `draw` creates a case, `answer` returns its claims, `judge` raises Lie for a false claim.
 
-    `share`: of how many cases, relative to the others. `data` gives all bytes of a case.
+    `share`: relative frequency of cases. `data` returns all bytes of a case.
     """
 
     draw: Callable[..., Any]
@@ -52,7 +52,7 @@ class Call(NamedTuple):
     options: dict
 
     def of(self, form):
-        """Return what a form of the hot loop answers."""
+        """Run the call with one build of the hot loop; return the result or the error message."""
         try:
             return getattr(form, self.name)(*self.arguments, **self.options)
         except MalformedFile as error:
@@ -61,7 +61,7 @@ class Call(NamedTuple):
 
 @contextmanager
 def recorded():
-    """Yield a list that every call of the hot loop is put into."""
+    """Yield a list to which every call of the hot loop is appended."""
     provenance.decode_provenance.cache_clear()
     provenance.parse_schema.cache_clear()
     calls = []
@@ -88,12 +88,12 @@ def damaged(chance, data, other):
 
 
 def some(leaves, data):
-    """Return a few leaves, chosen by the bytes."""
+    """Return a few leaves; the choice depends only on the bytes."""
     return random.Random(data).sample(leaves, min(len(leaves), MOST_LEAVES))
 
 
 def plain(values):
-    """Return the values of bounds as numbers or bytes, None where nothing is claimed."""
+    """Return bounds as numbers or bytes; None where nothing is claimed."""
     kind = values.type
     if pa.types.is_decimal(kind):
         return [None if value is None else _unscaled(value) for value in values.to_pylist()]
@@ -109,7 +109,7 @@ def _unscaled(value):
 
 @dataclass
 class Claims:
-    """What is claimed of successive containers of a column."""
+    """Claims about successive containers of a column."""
 
     lower: list
     upper: list
@@ -146,7 +146,7 @@ def _or_error(call, *arguments):
 
 
 def check_message(error, place):
-    """Return an error's message, which is one line that names the place."""
+    """Return the message of an error; raises unless it is one line that contains the path."""
     message = str(error)
     reference.must("\n" not in message and "\r" not in message, "a message of several lines", message)
     reference.must(place in message, "a message without place", message)
@@ -187,7 +187,7 @@ def _column_claims(footers, leaf, provenance):
 
 
 class IndexCase(NamedTuple):
-    """A sound index and its damaged form, read together; `rows` of the row group by its footer."""
+    """An intact index and its damaged form, which are read together; `rows`: row count in the footer."""
 
     sound: Any
     column_index: bytes
@@ -278,7 +278,7 @@ def judge_dictionary(case, found):
 
 
 def draw_file(chance, corpus):
-    """Damage the footer, or anything, of a file; its length still stands at the end, mostly."""
+    """Damage the footer or any byte of a file; the footer length at the end usually stays correct."""
     data, other = chance.choice(corpus.files), chance.choice(corpus.files)
     length = int.from_bytes(data[-8:-4], "little")
     if chance.random() < 0.3:

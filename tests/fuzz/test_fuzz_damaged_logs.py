@@ -1,4 +1,4 @@
-"""Damaged logs as `make fuzz` makes many of them; 1,000 more stand with the tests of the log."""
+"""Some of the damaged logs of `make fuzz`; 1,000 more are in the tests of the log."""
 
 from __future__ import annotations
 

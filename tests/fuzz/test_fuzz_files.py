@@ -1,4 +1,4 @@
-"""Damaged files as `make fuzz` makes many of them."""
+"""Some of the damaged files of `make fuzz`."""
 
 from __future__ import annotations
 

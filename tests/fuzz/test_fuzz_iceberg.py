@@ -1,4 +1,4 @@
-"""A few of the cases of `make fuzz ARGS=iceberg`, and that it finds what it is to find."""
+"""A few cases of `make fuzz ARGS=iceberg`, and a test that it finds known errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_reads_of_iceberg_hold_against_spark(run, lake):
 @pytest.mark.deep
 @pytest.mark.spark
 def test_rows_that_iceberg_loses_are_found(run, lake):
-    """Of a table with NaN in partitions and bounds of numbers beside it."""
+    """The table has NaN in partitions and in data with numeric bounds."""
     assert run(machine.run, str(lake), 11, 1, 600.0, 1).findings == []
     found = run(machine.run_trusting, str(lake), 11, 1, 600.0, 1).findings
     assert "rows by name" in {finding.check for _, finding in found}

@@ -1,4 +1,4 @@
-"""The fuzzing machine finds contradictions, differences of the two forms, memory, crashes and hangs."""
+"""The fuzzing machine detects contradictions, differences between builds, memory use, crashes and hangs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""5,000 mutations of real metadata, as `make fuzz` makes more of them; and the machine finds what it is to find."""
+"""5,000 mutations of real metadata, as in `make fuzz`, and a test that the machine finds planted errors."""
 
 from __future__ import annotations
 

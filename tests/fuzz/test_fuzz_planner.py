@@ -1,4 +1,4 @@
-"""A few hundred of the cases of `make fuzz`, those that failed once, and that the machine finds what it is to find."""
+"""A few hundred cases of `make fuzz`, cases that failed once, and a test that the machine finds planted errors."""
 
 from __future__ import annotations
 

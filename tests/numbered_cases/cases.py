@@ -1,4 +1,4 @@
-"""What the numbered cases share: Spark's truth about every row, and files whose metadata is edited by hand."""
+"""Helpers for the numbered cases: Spark's answer for every row, and files with edited metadata."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def selected_by_spark(spark, table, where):
 
 
 def check(spark, table, where):
-    """Hold plan and read against Spark's truth; returns how many rows are selected and how many are kept."""
+    """Compare plan and read with Spark's answer; return the number of selected and of kept rows."""
     truth = selected_by_spark(spark, table, where)
     made = plan(table, where=where, session=spark)
     kept = named_rows(made.index, made.evaluation.access.ranges)
     assert truth <= kept, where
     assert named_rows(made.index, made.evaluation.access.matches) <= truth, where
-    # As `count()` reads no column for itself, without the shuffle that takes most of its time.
+    # Like `count()`, this reads no column of its own, but it avoids the shuffle, which takes most of the time.
     assert len(pr.read(spark, table, where=where, plan=made).selectExpr("1").collect()) == len(truth), where
     return len(truth), len(kept)
 
 
 def number_of_alone(spark, table, where):
-    """Count what Spark selects by itself, its reader's filters and all."""
+    """Count the rows that Spark selects by itself, with its reader's filters."""
     return len(spark.read.parquet(str(table)).where(where).collect())
 
 
@@ -63,7 +63,7 @@ def edit_statistics(path, change, column=0):
 
 
 def edit_column_index(path, change, column=0):
-    """Let `change` edit the column index of a column in every row group; it is written anew before the footer."""
+    """Apply `change` to the column index of a column in every row group, and write it again before the footer."""
     data = path.read_bytes()
     (length,) = struct.unpack("<i", data[-8:-4])
     body = data[: -8 - length]

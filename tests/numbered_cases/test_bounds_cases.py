@@ -1,4 +1,4 @@
-"""What makes bounds lie: zeros, NaN, counts that are missing, orders, truncation (cases 1-13, 48)."""
+"""Causes of wrong bounds: zeros, NaN, missing counts, orders, truncation (cases 1-13, 48)."""
 
 from __future__ import annotations
 

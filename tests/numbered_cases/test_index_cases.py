@@ -1,4 +1,4 @@
-"""Dictionaries, bloom filters and page indexes that mislead (cases 26-41)."""
+"""Misleading dictionaries, bloom filters and page indexes (cases 26-41)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, changed files, keys that are missing, and what Spark does with long lists (cases 25, 43, 44, 47)."""
+"""Names, changed files, missing keys, and long lists in Spark (cases 25, 43, 44, 47)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a type, a unit, a cast or a null means to Spark (cases 14-24, 45)."""
+"""Types, units, casts and nulls in Spark (cases 14-24, 45)."""
 
 from __future__ import annotations
 

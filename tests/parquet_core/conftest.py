@@ -1,4 +1,4 @@
-"""Stores on the loopback: those of `emulated_stores`, memory, and a web server."""
+"""Local stores: those of `emulated_stores`, an in-memory store, and a web server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays made without pyarrow's conversion of Python values must be those that it makes."""
+"""Arrays built without pyarrow's conversion of Python values equal those built with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real files of other writers: what is claimed of them holds, what cannot be believed is unknown."""
+"""Real files of other writers: claims hold, and untrusted metadata is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A web server on the loopback that tells what it was asked."""
+"""A local web server that records its requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What footers and column indexes hold, as WrittenStatistics: the raw structs decoded field by field."""
+"""Decode the raw structs of footers and column indexes field by field, as WrittenStatistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parquet_core.format.written_statistics import WrittenStatistics
 
 
 def written(entries, *, pages=False, deprecated=True):
-    """Make them of dicts, one an entry; what a dict lacks, the writer did not give."""
+    """Build statistics from one dict per entry; a missing key means that the writer did not set the field."""
 
     def values(name):
         return PlainValues.of([entry.get(name) for entry in entries])
@@ -70,7 +70,10 @@ def leaf_arrays(values):
 
 
 def assert_holds(bounds, container, values, *, where):
-    """Check what is claimed of each container against its values, `values[i]` in `container[i]`; counts the claims."""
+    """Check the claims about each container against its values and return the number of claims.
+
+    `values[i]` is a value of the container `container[i]`.
+    """
     kind = bounds.lower.type
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     if pa.types.is_fixed_size_binary(values.type):

@@ -1,7 +1,7 @@
-"""Reads Delta tables with delta-spark, in an environment that has a pyspark it goes with; its jars lie in argv[1].
+"""Read Delta tables with delta-spark, in an environment with a matching pyspark; argv[1] is the folder of its jars.
 
-Takes a list of questions, {table, where, version}, as JSON from standard input and answers each with {rows, files} or
-{error}, as JSON in the file argv[2].
+Reads a JSON list of questions, {table, where, version}, from standard input and writes the answers, {rows, files} or
+{error}, as JSON to the file argv[2].
 """
 
 from __future__ import annotations

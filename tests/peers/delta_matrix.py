@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parents[2].parent / "shared" / "data" / "delta"
 
 
 def copies(scratch):
-    """Each golden table that can be read here: a copy, and one that only a checkpoint of ours tells of."""
+    """Return each readable golden table: a copy, and a copy whose only metadata is a checkpoint by deltalog."""
     found = {}
     for expected in sorted((GOLDEN / "_expected").glob("[!_]*.json")):
         source = GOLDEN / expected.stem
@@ -30,7 +30,7 @@ def copies(scratch):
         for target in (first, second):
             shutil.copytree(source, target)
         for old in (second / "_delta_log").glob("*checkpoint*"):
-            # Another checkpoint of this version would be taken for ours.
+            # Another checkpoint of this version would be read instead of the new one.
             version = old.name.split(".")[0]
             if version.isdigit() and int(version) == open_snapshot(second).version and _needless(second, old):
                 old.unlink()

@@ -1,12 +1,12 @@
-"""Other readers of Delta tables, each asked for the rows that a predicate selects, and for the files.
+"""Other readers of Delta tables, which return the rows that a predicate selects, and the files.
 
-delta-rs, which makes datasets for pyarrow too, polars and polars-deltalake (which is built on delta-kernel-rs) are
-installed beside the project. DuckDB's extension and delta-spark need other versions of duckdb and pyspark, so that they
-live in environments of their own, which variables name:
+delta-rs (also through pyarrow datasets), polars and polars-deltalake (built on delta-kernel-rs) are installed next to
+the project. DuckDB's extension and delta-spark need other versions of duckdb and pyspark, so they run in environments
+of their own, which these variables set:
 
 - PRUNE_DUCKDB_PYTHON: a Python with `duckdb==1.4.4`, `duckdb-ext-delta` and `pyarrow`;
 - PRUNE_DELTA_SPARK: a Python with `pyspark==4.1.0`, and PRUNE_DELTA_SPARK_JARS: a directory with the jars of
-  io.delta:delta-spark_4.1_2.13:4.1.0 and what it depends on.
+  io.delta:delta-spark_4.1_2.13:4.1.0 and its dependencies.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tests.peers.plain_rows import plain_rows
 HERE = Path(__file__).parent
 DUCKDB, SPARK, JARS = "PRUNE_DUCKDB_PYTHON", "PRUNE_DELTA_SPARK", "PRUNE_DELTA_SPARK_JARS"
 READERS = ("delta-rs", "polars-deltalake", "duckdb", "delta-spark")
-# Those that are asked for older versions.
+# Readers that can read older versions.
 READERS_OF_VERSIONS = ("delta-rs", "polars-deltalake", "polars", "pyarrow", "delta-spark")
 
 
 def missing(reader):
-    """Why a reader cannot be asked here; empty when it can."""
+    """Return why a reader is unavailable here; "" if it is available."""
     match reader:
         case "delta-rs" | "pyarrow":
             return "" if find_spec("deltalake") else "deltalake is not installed"
@@ -44,9 +44,10 @@ def missing(reader):
 
 
 def ask(reader, questions):
-    """The answers to questions {table, where, version}: {files, rows}, None where it tells none; {error} without rows.
+    """Return the answers of a reader to questions {table, where, version}.
 
-    Of what is not asked, all rows of the latest version are meant.
+    An answer is {files, rows}, where files is None if the reader does not report them, or {error}. Without `where` all
+    rows are selected; without `version` the latest version is read.
     """
     here = {
         "delta-rs": _by_delta_rs,

@@ -1,7 +1,7 @@
-"""What Spark's own Parquet reader, parquet-java, keeps of a file for a predicate: asked of it in Spark's JVM.
+"""Return what parquet-java, Spark's own Parquet reader, keeps of a file for a predicate; it runs in Spark's JVM.
 
-Everything is asked the way `ParquetFileFormat` does: the filters that Spark plans to push down, turned by its
-`ParquetFilters` into one predicate of parquet-java, and that one given to a `ParquetFileReader`. No row is read.
+The calls are those of `ParquetFileFormat`: the filters that Spark plans to push down are translated by `ParquetFilters`
+into one predicate of parquet-java, which a `ParquetFileReader` evaluates. No row is read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PARQUET = "org.apache.spark.sql.execution.datasources.parquet"
 
 @dataclass(frozen=True)
 class Switches:
-    """Which of parquet-java's levels are asked; all of them by default, as in Spark."""
+    """Levels of parquet-java to use; by default all, as in Spark."""
 
     stats: bool = True
     dictionary: bool = True
@@ -29,9 +29,9 @@ class Switches:
 
 @dataclass(frozen=True)
 class KeptOfFile:
-    """What is kept of one file: by ordinal of the row groups that are, half-open row ranges inside of them.
+    """Kept rows of one file: half-open row ranges by ordinal of the row group.
 
-    `rows`: parquet-java's own count, the sum of the ranges.
+    `rows`: parquet-java's own count, equal to the sum of the ranges.
     """
 
     ranges: dict[int, list[tuple[int, int]]]
@@ -43,7 +43,7 @@ class KeptOfFile:
 
 
 def scan_of(df) -> Any | None:
-    """Return the file scan of a DataFrame, as it is planned; None when Spark knows already that no row is selected."""
+    """Return the file scan of a planned DataFrame; None if Spark's optimizer already excludes all rows."""
     scans = [
         operator
         for operator in _operators(df._jdf.queryExecution().sparkPlan())
@@ -54,13 +54,13 @@ def scan_of(df) -> Any | None:
 
 
 def pushed_filters(df) -> list[Any]:
-    """Return the `sources.Filter`s that Spark hands to its Parquet reader."""
+    """Return the `sources.Filter`s that Spark passes to its Parquet reader."""
     scan = scan_of(df)
     return [] if scan is None else _items(scan.pushedDownFilters())
 
 
 def pushed_predicate(spark, df, file) -> Any:
-    """Return what parquet-java is asked about one file, None when nothing of the filters can be pushed."""
+    """Return parquet-java's predicate for one file; None if no filter can be pushed down."""
     jvm, scan = spark._jvm, scan_of(df)
     if scan is None:
         return None
@@ -77,7 +77,7 @@ def pushed_predicate(spark, df, file) -> Any:
 
 
 def filtered_record_count(spark, file, df, switches: Switches | None = None) -> KeptOfFile:
-    """Return what Spark's reader keeps of `file` for the filters of `df`, a DataFrame over it or its table."""
+    """Return what Spark's reader keeps of `file` for the filters of `df`, a DataFrame over the file or its table."""
     if scan_of(df) is None:
         return KeptOfFile({}, 0)
     predicate = pushed_predicate(spark, df, file)
@@ -92,7 +92,7 @@ def kept_of_file(spark, file, predicate, switches: Switches | None = None) -> Ke
     with _reader(spark, file, filter_, switches) as reader:
         blocks = reader.getRowGroups()
         paths = _paths(spark, reader)
-        # Not every writer numbers its row groups.
+        # Not every writer numbers its row groups, so positions identify them.
         numbers = {block.getStartingPos(): i for i, block in enumerate(reader.getFooter().getBlocks())}
         ranges = {}
         for i in range(blocks.size()):
@@ -101,7 +101,7 @@ def kept_of_file(spark, file, predicate, switches: Switches | None = None) -> Ke
                 ranges[number] = [(0, count)]
                 continue
             found = _column_index_filter(spark).calculateRowRanges(filter_, reader.getColumnIndexStore(i), paths, count)
-            # The ends of a parquet-java range are both inside.
+            # Ranges of parquet-java include both ends.
             parts = [tuple(map(int, str(part)[1:-1].split(", "))) for part in found.getRanges()]
             if parts:
                 ranges[number] = [(low, high + 1) for low, high in parts]
@@ -133,12 +133,12 @@ def _reader(spark, file, filter_=None, switches=None):
 
 
 def _parquet_filters(spark, schema, read_schema):
-    """Make Spark's translator of filters with the settings of the session."""
+    """Create Spark's filter translator with the settings of the session."""
     jvm, conf = spark._jvm, spark._jsparkSession.sessionState().conf()
     spec = jvm.org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec
     policy = _module(jvm, "org.apache.spark.sql.internal.LegacyBehaviorPolicy").CORRECTED()
     rebase = spec(policy, jvm.scala.Option.empty())
-    # The schema that is read is an argument since Spark 4.3.
+    # The read schema is an argument since Spark 4.3.
     read = [jvm.scala.Option.apply(read_schema)] if release(spark.version) >= (4, 3) else []
     return jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetFilters(
         schema,

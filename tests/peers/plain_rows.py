@@ -1,4 +1,4 @@
-"""Rows as texts that are the same whichever reader they come from; needs nothing but Python."""
+"""Rows as text that is equal for every reader; requires only Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 
 
 def plain_rows(rows):
-    """Dictionaries of Python's values as sorted texts."""
+    """Return dictionaries of Python values as sorted strings."""
     return sorted(json.dumps([[name, plain(row[name])] for name in sorted(row)]) for row in rows)
 
 

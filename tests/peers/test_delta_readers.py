@@ -1,4 +1,4 @@
-"""Tables whose statistics and checkpoints are ours are to other readers what they are here: every row, and no other."""
+"""Other readers return the same rows from tables with statistics and checkpoints written by deltalog."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def rows():
 
 
 def make(place, rows, **configuration):
-    """A partitioned table with our statistics, that its checkpoint alone tells of."""
+    """Write a partitioned table whose statistics are stored only in its checkpoint."""
     fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in KINDS.items()]
     text = json.dumps({"type": "struct", "fields": fields})
     schema = read_schema(text, partition_columns=["part", "day"], mapping="none", location="t")
@@ -123,7 +123,7 @@ def _said(add):
 
 
 def leave_checkpoint_alone(place):
-    """Let nothing but the newest checkpoint tell of the files. delta-spark wants one commit to be there."""
+    """Remove all commits that the newest checkpoint replaces; delta-spark requires one commit."""
     commits = sorted((place / "_delta_log").glob("*[0-9].json"))
     for commit in [commit for commit in commits if "checkpoint" not in commit.name][:-1]:
         commit.unlink()
@@ -144,7 +144,7 @@ def tables(rows, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def truth(rows):
-    """What each predicate selects of the rows, by DuckDB without a table format."""
+    """Return the rows that each predicate selects, from DuckDB without a table format."""
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()
     connection.execute("SET timezone='UTC'")
@@ -163,7 +163,7 @@ def truth(rows):
 def test_every_reader_finds_the_rows_of_a_table_that_our_checkpoint_tells_of(reader, tables, truth):
     if reason := missing(reader):
         pytest.skip(reason)
-    # A query takes delta-spark seconds.
+    # delta-spark takes seconds per query.
     asked = [(kind, where) for kind in tables for where in (None, *PREDICATES[:: 7 if reader == "delta-spark" else 1])]
     answers = ask(reader, [{"table": str(tables[kind]), "where": where} for kind, where in asked])
     for (kind, where), found in zip(asked, answers, strict=True):

@@ -1,4 +1,4 @@
-"""Every version of a table that our writers make is to other readers what it is here, or they refuse it by name."""
+"""Other readers read every version of tables written by prune-assets with the same rows, or refuse it by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES = {
 MAPPED = {"delta.columnMapping.mode": "name"}
 VECTORS = {"delta.enableDeletionVectors": "true"}
 RANDOM = {"delta.randomizeFilePrefixes": "true", "delta.randomPrefixLength": "3"}
-# What a reader says itself that it does not read.
+# Features that a reader documents as unsupported.
 REFUSED = {
     "delta-rs": set(),
     "polars-deltalake": set(),
@@ -117,7 +117,7 @@ def without_one(place, rows):
 
 
 def check(reader, place, versions):
-    """Hold what a reader finds of each version against what was written; return how many it read and refused."""
+    """Compare the rows that a reader returns for each version with the written rows; count reads and refusals."""
     found = Counter()
     questions = [
         {"table": str(place), "version": version, "where": where}
@@ -222,7 +222,7 @@ def test_a_random_directory_has_the_length_that_the_table_asks_for(tmp_path):
 
 
 def test_the_log_encodes_paths_of_odd_values_once(tmp_path):
-    """What lies in the directory `p=a%2Fb é` stands in the log as a URI, as delta-spark has it."""
+    """The path of the directory `p=a%2Fb é` is URI-encoded in the log, as delta-spark writes it."""
     rows = pa.table({"x": [1], "p": ["a/b é"]})
     deltalog.create_table(tmp_path, rows.schema, partition_by=["p"])
     append_rows(tmp_path, rows)

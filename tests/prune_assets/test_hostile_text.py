@@ -1,4 +1,4 @@
-"""Whatever text comes in at a public door, an answer comes out or an error of ours: one line, soon."""
+"""For any text, public functions return a result or raise a one-line PruneError, within a short time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from prune_assets.writing.layout_file import load_layout
 
 SECONDS = 5.0
 MANY_DIGITS = "9" * 10_000
-# Each could end in another error, in many lines, in what a terminal obeys, or never.
+# Each text could cause another error, several lines, terminal commands, or an endless loop.
 TEXTS = {
     "empty": "",
     "nul": "a\0b",
@@ -116,7 +116,7 @@ DOORS = {
 
 
 def message_of(call):
-    """Return what an error of ours says, and nothing for an answer."""
+    """Return the message of a PruneError; "" for a result."""
     try:
         call()
     except PruneError as error:
@@ -125,7 +125,7 @@ def message_of(call):
 
 
 def ask(door, table, text):
-    """Go through a door; only an error of ours may come out, of one line that is not long."""
+    """Call a public function; it may only raise a PruneError with one short line."""
     start = time.process_time()
     said = message_of(lambda: DOORS[door](table, text))
     assert said.isprintable()
@@ -154,7 +154,7 @@ def test_numbers_of_many_digits_in_a_layout(name, number):
     assert message_of(lambda: pr.LayoutSpec(**{name: number})).isprintable()
 
 
-# No system hands a program more than this: bytes without a zero, decoded with surrogates for what is no UTF-8.
+# Systems pass only such arguments to programs: no NUL, and invalid UTF-8 decoded as surrogates.
 ARGUMENTS = {
     name: text for name, text in TEXTS.items() if "\0" not in text and not any("\ud800" <= c < "\udc80" for c in text)
 }

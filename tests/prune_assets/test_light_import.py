@@ -1,4 +1,4 @@
-"""`import prune_assets` costs next to nothing: people import it in Airflow's and Dagster's own processes."""
+"""`import prune_assets` must be cheap, because Airflow's and Dagster's own processes import it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 LIMIT_SECONDS = 0.1
 HEAVY = ("pyspark", "dagster", "airflow", "sqlglot", "pyarrow", "numpy")
 
-# What a plan of a small local table has no use for; each takes a tenth of it or more.
+# Modules that a plan of a small local table does not need; each takes a tenth of its time or more.
 NOT_TO_EXPLAIN = {
     "airflow", "asyncio", "dagster", "deltalog.log.checkpoint", "fsspec", "jinja2", "obstore", "pandas",
     "prune_assets.report.html", "prune_assets.report.json_form", "pyarrow.dataset", "pyarrow.fs", "pyarrow.parquet",
@@ -51,7 +51,7 @@ def test_brings_in_nothing_heavy(module):
 
 
 def test_takes_less_than_a_tenth_of_a_second():
-    """The best of several runs, the first of which may still write byte code."""
+    """The best of several runs counts, because the first run may write byte code."""
     best = LIMIT_SECONDS
     for _ in range(8):
         best = min(best, float(python(TIMED.format(module="prune_assets"))))

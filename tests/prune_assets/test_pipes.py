@@ -1,4 +1,4 @@
-"""A process that Dagster starts elsewhere, without Dagster in it."""
+"""A process that Dagster starts elsewhere, in which Dagster is not installed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_was_written_proven_and_skipped_is_told(tmp_path, table):
 
 
 class Pipes:
-    """Stands for the process that Dagster listens to, where only what is reported matters."""
+    """A stand-in for the Dagster Pipes context that records reported checks."""
 
     def __init__(self):
         self.checks = {}

@@ -1,4 +1,4 @@
-"""Secrets in a table's address reach the store, and nothing that is shown, kept or raised."""
+"""Secrets in a table's URL reach the store, but nothing that is shown, cached or raised."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A bare installation, without the packages of extras: what needs none of them works, the rest names the extra.
+"""An installation without extras: functions that need no extra work, the others name the missing extra.
 
-The packages are hidden from a Python of its own; `tests/test_bare_install.py` installs the package without them.
+The packages are hidden from a separate Python; `tests/test_bare_install.py` installs the package without them.
 """
 
 from __future__ import annotations

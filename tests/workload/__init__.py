@@ -1,1 +1,1 @@
-"""The workload of ordinary predicates: tables, fixtures, and what judges a case."""
+"""The workload of ordinary predicates: tables, fixtures, and checks of cases."""

@@ -1,4 +1,4 @@
-"""What is run: each predicate on each of its tables, in settings that go round."""
+"""Cases of the workload: each predicate on each of its tables, with rotating settings."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A predicate of a table; `column` makes the Column where it is none that text can say.
+    """A predicate on a table.
 
-    `explained`: `prune explain` is asked as well.
+    `column`: creates the condition as a Column, for conditions that SQL text cannot express. `explained`: run `prune
+    explain` too.
     """
 
     table: str
@@ -41,7 +42,7 @@ class Case:
         return f"{self.table}: {self.predicate} ({self.setting})"
 
     def where(self):
-        """Return what a user would hand over: text, or a Column."""
+        """Return the condition as a user would pass it: text, or a Column."""
         from pyspark.sql import functions as fn
 
         if self.column is not None:
@@ -50,7 +51,7 @@ class Case:
 
 
 def all_cases():
-    """Return every predicate on its first table as it is, on the others in one setting after the other."""
+    """Return all cases: every predicate with plain settings on its first table, rotating settings on the others."""
     found, names = [], list(SETTINGS)
     for number, line in enumerate(fixture_lines()):
         for place, table in enumerate(line.tables):
@@ -61,6 +62,6 @@ def all_cases():
 
 
 def sample(count, *, table):
-    """Return some of the cases of a table, always the same."""
+    """Return up to `count` cases of a table, always the same."""
     cases = [case for case in all_cases() if case.table == table]
     return random.Random(table).sample(cases, min(count, len(cases)))

@@ -1,4 +1,4 @@
-"""Predicates as Columns that people write in Python: what text can say too, and what it cannot."""
+"""Predicates as PySpark Columns: some can be written as SQL text too, some cannot."""
 
 from __future__ import annotations
 

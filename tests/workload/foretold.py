@@ -1,6 +1,6 @@
-"""Whether the rows that Spark alone scans are foretold: every predicate of a family, asked of one of its tables.
+"""Check the predicted row counts of Spark's own scans: every predicate of a family on one of its tables.
 
-`python -m workload.foretold [table ...]` prints for each table how many of them are, for the Spark that is installed.
+`python -m workload.foretold [table ...]` prints the number of correct predictions per table for the installed Spark.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .fixture_lines import fixture_lines, known_to_be_off
 from .judging import holds, reading
 from .tables import TABLES, own_ground
 
-# Of a writer with bloom filters and short pages, of pyarrow's pages, and of Spark's own files without either.
+# Files with bloom filters and short pages, files with pyarrow's pages, and Spark's own files without either.
 FILES = ("lineitem_sorted", "events_arrow", "orders_by_month")
 
 
 class Foretold(NamedTuple):
-    """A predicate: the rows that Spark scanned, those that were foretold, and whether that is as it should be."""
+    """A predicate, the rows that Spark scanned, the predicted rows, and whether the prediction holds."""
 
     predicate: str
     scanned: int
@@ -33,7 +33,7 @@ class Foretold(NamedTuple):
 
 
 def predicates_of(table):
-    """Return the predicates on any table of a family, without those whose figures are known to be off."""
+    """Return the predicates on any table of a family, except those with known wrong predictions."""
     family = {name for name in TABLES if name.partition("_")[0] == table.partition("_")[0]}
     off = [name.partition(": ")[2] for name in known_to_be_off()]
     found = dict.fromkeys(line.predicate for line in fixture_lines() if family & set(line.tables))
@@ -41,7 +41,7 @@ def predicates_of(table):
 
 
 def foretold(ground, table, predicates):
-    """Return what came of each predicate that Spark answers: some name columns that another table has."""
+    """Return the results of all predicates that Spark accepts; some name columns of another table."""
     frame, fingerprint, found = ground.frame(table), ground.fingerprint(table), []
     for predicate in predicates:
         try:

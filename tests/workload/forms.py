@@ -1,4 +1,4 @@
-"""The forms that people write predicates in, by the kind of the column; values are those that the column holds."""
+"""Common forms of predicates by column type; their values occur in the column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def listed(values):
 
 
 class Draw:
-    """What a form is filled with: a column, values of it as literals, and chance."""
+    """Input for a form: a column, some of its values as literals, and a random generator."""
 
     def __init__(self, chance, name, values):
         self.chance, self.name, self.values = chance, name, values

@@ -34,7 +34,7 @@ class Column:
 
 
 def columns_of(rows):
-    """Return what can be asked of rows, structs by their fields."""
+    """Return the columns for predicates; structs are replaced by their fields."""
     return [column for name in rows.column_names for column in _columns(name, rows[name].combine_chunks())]
 
 
@@ -120,7 +120,7 @@ class Result:
 
 
 def run(ground, *, seed, count, seconds=float("inf"), first=0, progress=None):
-    """Judge at least `count` cases from number `first` on; `progress` is told after each table."""
+    """Check at least `count` cases from number `first` on; `progress` is called after each table."""
     result, start, number = Result(), time.monotonic(), first
     while result.cases < count and time.monotonic() - start < seconds and len(result.findings) < MOST_FINDINGS:
         for case in draw(seed, number):

@@ -1,4 +1,4 @@
-"""One case, run through `read`, `plan` and `prune explain`, and what of it is not as it should be."""
+"""Run one case through `read`, `plan` and `prune explain`, and return its findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.fuzz.planner.truth import settings
 
 from .cases import SETTINGS
 
-# What a prediction may be off by, and rows that do not count.
+# Relative error allowed for predicted rows, and the error in rows that is always allowed.
 TOLERANCE, FEW = 0.05, 1
 
 
@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """`check`: which promise is broken."""
+    """A broken promise; `check` is its name."""
 
     check: str
     detail: str
@@ -41,7 +41,10 @@ class Finding(NamedTuple):
 
 @dataclass
 class Judgement:
-    """What came of a case; `refused` by Spark, it has no answer to compare with."""
+    """Outcome of a case.
+
+    `refused`: Spark's error if Spark rejects the predicate, so that there is no answer to compare with.
+    """
 
     case: object
     findings: list[Finding] = field(default_factory=list)
@@ -54,11 +57,11 @@ class Judgement:
 
 
 def judged(ground, case):
-    """Run a case; whatever is raised is a finding, unless Spark raises as well."""
+    """Run a case; every exception is a finding, unless Spark raises as well."""
     with settings(ground.spark, SETTINGS[case.setting]):
         found = _judged(ground, case)
         if found.findings and _asks_clock(case.predicate):
-            # Between the two readings it may have struck.
+            # The clock may have reached the next day or second between the two reads.
             found = _judged(ground, case)
     return found
 
@@ -99,7 +102,7 @@ def _judged(ground, case):
 
 
 def _is_warned(made):
-    """Tell whether the plan warns that Spark's own reader loses rows here, which `read` does not."""
+    """True if the plan warns that Spark's own reader loses rows here; `read` does not lose them."""
     return not isinstance(made, Exception) and bool(made.warnings)
 
 
@@ -109,7 +112,7 @@ def _unfiltered(ground, case, fingerprint):
 
 
 def given_to(made):
-    """Return the plan that `read` is given; without one it makes its own, and fails as that did."""
+    """Return the plan to pass to `read`; None if planning failed, so that `read` plans itself and fails too."""
     return None if isinstance(made, Exception) else made
 
 
@@ -126,10 +129,10 @@ def _first_line(error):
 
 
 def reading(df, fingerprint):
-    """Return the count and the sum of hashes of all columns, with what came out of the scans."""
+    """Return the row count, the sum of hashes of all columns, and the rows that the scans returned."""
     answer = df.selectExpr(*fingerprint)
     (row,) = answer.collect()
-    # Without the many calls of scan_metrics: this is asked a thousand times.
+    # Avoids scan_metrics, whose many calls are too slow for a thousand reads.
     leaves = answer._jdf.queryExecution().executedPlan().collectLeaves()
     scans = [leaves.apply(i) for i in range(leaves.size())]
     counts = [scan.metrics().apply("numOutputRows").value() for scan in scans if "Scan" in scan.nodeName()]
@@ -151,13 +154,13 @@ def _check_predictions(found, report, readings):
 
 
 def holds(engine, scanned):
-    """Tell whether a prediction came true; an estimate is a limit."""
+    """True if a prediction is within the tolerance; an estimate only has to be an upper limit."""
     off, most = engine.kept.rows - scanned, max(FEW, TOLERANCE * scanned)
     return off >= -most if engine.estimated else abs(off) <= most
 
 
 def _check_command(found, spark, path, case, report):
-    """Hold `prune explain` to a plan with the settings alone: it can ask no session what functions come to."""
+    """Compare `prune explain` with a plan from settings alone; the command has no session to evaluate functions."""
     conf = spark.conf
     arguments = ["explain", path, "--json", "--where", case.predicate, "--time-zone"]
     arguments.append(conf.get("spark.sql.session.timeZone"))

@@ -13,7 +13,7 @@ AIRPORTS = ["ATL", "BOS", "DEN", "DFW", "JFK", "LAX", "ORD", "PHX", "SEA", "SFO"
 
 
 def flights():
-    """A year of flights, in no order; what was cancelled has no delay."""
+    """Return a year of unsorted flights; cancelled flights have no delay."""
     chance = np.random.default_rng(13)
     count = 5_000
     day = np.datetime64("2023-01-01") + chance.integers(0, 365, count)
@@ -67,7 +67,7 @@ def taxi():
 
 
 def readings():
-    """What sensors sent, device after device: floats with NaN, -0.0 and nulls."""
+    """Return sensor readings, grouped by device: floats with NaN, -0.0 and nulls."""
     chance = np.random.default_rng(19)
     count = 6_000
     device = np.repeat(np.arange(40), count // 40)

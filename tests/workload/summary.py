@@ -1,4 +1,4 @@
-"""What a run of random queries came to, for people."""
+"""Print the results of a run of random queries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from rich.table import Table
 
 
 def told(result, number):
-    """Say in a line how far a run is."""
+    """Return the progress of a run as one line."""
     return f"table {number}: {result.cases:,} queries, {result.seconds:.0f} s, {len(result.findings)} findings"
 
 
 def show(result, seed, console):
-    """Print counts, what Spark refused and what is not as it should be."""
+    """Print counts, refusals by Spark, and findings."""
     table = Table("", "count", title=f"{result.cases:,} ordinary queries, seed {seed}, {result.seconds:.0f} s")
     counts = {"rows selected": result.rows, "rows that plans keep": result.kept, "rows of the tables": result.total}
     for name, count in (counts | {f"refused by Spark: {name}": n for name, n in result.refused.items()}).items():

@@ -1,6 +1,6 @@
-"""Run cases and print what is not as it should be, by cause: `python -m workload.survey [part of an id] ...`.
+"""Run cases and print the findings by cause: `python -m workload.survey [part of an id] ...`.
 
-With a number first, one case of so many is run.
+If the first argument is a number N, one of every N cases is run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main(*parts):
     every = int(parts[0]) if parts and parts[0].isdigit() else 1
     names = parts[1:] if every > 1 else parts
     cases = [case for case in all_cases() if all(part in case.id for part in names)][::every]
-    # In any order: what is found first is then of all tables.
+    # In random order, so that the first findings come from all tables.
     random.Random(1).shuffle(cases)
     with own_session() as spark, own_ground(spark) as ground:
         start = time.monotonic()

@@ -1,6 +1,6 @@
-"""The tables that predicates are asked of: rows of a family, laid out by a writer.
+"""Tables for the workload: rows of a family, written with a layout by a writer.
 
-Each is made when it is first asked for.
+Each table is created at its first use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """`name` starts with that of its family, which names the fixture file too."""
+    """A table; `name` starts with the name of its family, which is also the name of the fixture file."""
 
     name: str
     rows: Callable[[], Any]

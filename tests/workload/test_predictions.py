@@ -1,4 +1,4 @@
-"""What Spark alone reads is foretold for the version that runs."""
+"""The rows that Spark alone reads are predicted for the installed version."""
 
 from __future__ import annotations
 

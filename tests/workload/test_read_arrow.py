@@ -1,4 +1,4 @@
-"""Ordinary predicates through `read_arrow`: the rows that Spark selects, or a refusal that names what is not read."""
+"""Ordinary predicates through `read_arrow`: the rows that Spark selects, or a refusal with the unsupported part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordinary predicates, end to end: `read`, `plan` and `prune explain` held against what Spark answers and scans."""
+"""Ordinary predicates, end to end: compare `read`, `plan` and `prune explain` with Spark's answers and scans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workload.forms import Draw
 from workload.judging import Finding, judged
 from workload.tables import QUICK, TABLES, Ground
 
-# Of every family, writer and kind of partitions one, those that are made fast.
+# One fast table for every family, writer and kind of partitions.
 SAMPLED = (
     "changes_drift",
     "customer_arrow",
@@ -53,7 +53,7 @@ def ground(spark, tmp_path_factory):
 
 
 def without_known(found):
-    """Return what was found without the predictions that are known to be off, and with those that no longer are."""
+    """Return the result without predictions that are known to be wrong; add a finding for each that is correct now."""
     off = [one for one in found.findings if one.check.startswith("predicted rows")]
     if found.case.id not in KNOWN:
         return found
@@ -64,7 +64,7 @@ def without_known(found):
 
 
 def findings(ground, cases):
-    """Return what is not as it should be, a line each."""
+    """Return the findings, one line each."""
     found = [without_known(judged(ground, case)) for case in cases]
     refused = [f"{one.case.id}: Spark: {one.refused}" for one in found if one.refused and one.case.setting == "plain"]
     return refused + [f"{one.case.id}: {check}: {detail}" for one in found for check, detail in one.findings]
@@ -92,7 +92,7 @@ def test_random_ordinary_queries_are_answered_as_by_spark(ground):
     result = generator.run(ground, seed=1, count=200)
     off = [each for each in result.findings if each[2].check.startswith("predicted rows")]
     assert [(number, case.id, *each) for number, case, each in result.findings if (number, case, each) not in off] == []
-    # Of what Spark's optimizer knows beyond the plan (`round(x)` is no fraction) some is not foretold.
+    # Spark's optimizer has some knowledge beyond the plan (`round(x)` has no fraction), so a few predictions are wrong.
     assert len({number for number, _, _ in off}) <= 5
     assert result.refused.total() < 20
     assert 0 < result.kept < result.total

@@ -67,7 +67,7 @@ def part():
 
 
 def money(cents, digits):
-    """Return whole cents as decimals of so many digits."""
+    """Return whole cents as decimals with `digits` digits."""
     return pa.array([Decimal(one).scaleb(-2) for one in cents.tolist()], pa.decimal128(digits, 2))
 
 
@@ -76,7 +76,7 @@ def _some_null(values, chance, share, kind):
 
 
 def store_sales():
-    """Sales by day numbers, each day number null now and then, as TPC-DS has them."""
+    """Return sales by day number, with some null day numbers, as in TPC-DS."""
     chance = np.random.default_rng(11)
     count = 4_000
     cents = chance.integers(100, 20_000, count)
@@ -99,7 +99,7 @@ def store_sales():
 
 
 def date_dim():
-    """Six years of days with what calendars say of them."""
+    """Return six years of days with calendar attributes."""
     day = np.arange(np.datetime64("1998-01-01"), np.datetime64("2004-01-01"))
     days = pa.array(day)
     quarter = pc.quarter(days)

@@ -1,7 +1,7 @@
-"""Which ordinary predicates skip little where few row groups hold a match, and why.
+"""Find ordinary predicates that skip little although few row groups contain a match, and the reasons.
 
-`python -m workload.unpruned [table ...]` prints them by reason, the most frequent first; nothing is read through
-a plan here. Whether each plan keeps every match is looked at too.
+`python -m workload.unpruned [table ...]` prints the predicates by reason, the most frequent first. No data is read
+through a plan. The script also checks that each plan keeps every match.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Row groups of a table: those with a match, those that the plan keeps something of, and all."""
+    """Row groups of a table: with a match, kept by the plan at least in part, and in total."""
 
     table: str
     sql: str
@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 
 def kept_of(ground, name, predicates):
-    """Plan predicates on a table, and hold what is kept to where Spark finds matches."""
+    """Plan predicates on a table, and compare the kept row groups with Spark's matches."""
     planner = Planner(ground.path(name), semantics_of(ground.spark))
     truth = Truth(ground.spark, ground.path(name), [Asked(sql) for sql in predicates], planner).of
     return [_kept(ground, name, planner, sql, answers) for sql, answers in zip(predicates, truth, strict=True)]

@@ -98,7 +98,7 @@ def events_by_day():
 
 
 def logs():
-    """Requests of three days in the order of their time, with a day and an hour beside the time."""
+    """Return the requests of three days in order of time, with day and hour columns."""
     chance = np.random.default_rng(7)
     count = 5_000
     second = np.sort(chance.integers(0, 3 * 86_400, count))

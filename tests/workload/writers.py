@@ -123,7 +123,7 @@ def _cut(rows, directory, files):
 
 
 def _frame(rows, directory, session):
-    """Bring rows to Spark as a file beside the table."""
+    """Write rows to a file next to the table and return it as a Spark frame."""
     source = directory.with_name(f"{directory.name}.source.parquet")
     if not source.exists():
         pq.write_table(rows, source)

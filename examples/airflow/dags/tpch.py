@@ -1,4 +1,4 @@
-"""TPC-H's line items: written with a layout, proven, reported; put in shape again whenever somebody changes them."""
+"""Write, check and report TPC-H line items with a layout; rewrite drifted files whenever the table changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PREDICATES = {
 
 @task
 def generate() -> str:
-    """Make the rows, at the scale SF; 0.01 is 60,000 of them."""
+    """Generate the rows at scale factor SF; 0.01 is 60,000 rows."""
     rows, unfinished = LAKE / "generated" / "lineitem.parquet", LAKE / "unfinished"
     if not rows.exists():
         rows.parent.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""What defs.yaml defines."""
+"""The Dagster project that defs.yaml defines."""

@@ -1,4 +1,4 @@
-"""Loads defs.yaml; there is nothing to change here."""
+"""Load defs.yaml; this file needs no changes."""
 
 from pathlib import Path
 
@@ -7,5 +7,5 @@ import dagster as dg
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Return what the YAML defines."""
+    """Return the definitions from the YAML files."""
     return dg.load_from_defs_folder(path_within_project=Path(__file__).parent)

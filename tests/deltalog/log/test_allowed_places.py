@@ -1,4 +1,4 @@
-"""A log may name files below its table; any other only where an argument or PRUNE_DELTA_ALLOW names the address."""
+"""A log may name files below its table; other locations must be allowed by an argument or PRUNE_DELTA_ALLOW."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def nothing_allowed(monkeypatch):
 
 
 def aged(directory, *more):
-    """Let files look as if nobody would change them any more."""
+    """Set old file times, so that the files count as settled."""
     for path in [*directory.iterdir(), *more]:
         os.utime(path, (time.time() - 3_600,) * 2)
 
@@ -147,7 +147,7 @@ def test_a_table_reached_by_a_link_has_its_own_absolute_paths(tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A table that names a file, and the deletion vector of another, in the directory of its source."""
+    """Create a table that refers to a file and a deletion vector of another file in the directory of its source."""
     pq.write_table(pa.table({"x": [1]}), tmp_path / "source.parquet")
     pq.write_table(pa.table({"x": [2, 2]}), tmp_path / "t.parquet")
     log = Log(tmp_path / "t")
@@ -192,7 +192,7 @@ def test_checks_of_dagster_open_files_elsewhere_only_where_they_are_allowed(clon
 
 
 def sidecar_elsewhere(tmp_path, spelled):
-    """A table whose checkpoint has a sidecar beside the table."""
+    """Create a table whose checkpoint has a sidecar outside of the table."""
     log = Log(tmp_path / "t")
     log.create([("x", "long")], protocol=PROTOCOL | V2)
     created = [*map(json.loads, (log.place / f"{0:020d}.json").read_text().splitlines())]
@@ -237,7 +237,7 @@ def test_what_one_snapshot_may_open_is_not_open_to_another(tmp_path, monkeypatch
     log.commit(add("h"))
     assert refreshed(again).file_count == 3
     (log.place / f"{1:020d}.json").write_text(json.dumps(add("i")) + "\n")
-    # Read anew, for a commit of those that made it is another.
+    # The log is read again, because a commit that created the version was replaced.
     anew = refreshed(again)
     assert "i" in anew.paths()
     assert anew.allow == again.allow

@@ -16,7 +16,7 @@ STEP = "; restore the checkpoint or remove it"
 
 @pytest.fixture
 def table(tmp_path):
-    """A table whose version is in a checkpoint alone; returns its path and that of the checkpoint."""
+    """A table whose version exists only as a checkpoint; returns the paths of both."""
     place = tmp_path / "a; b"
     write_table(str(place), pa.table({"id": range(9)}))
     deltalog.write_checkpoint(str(place))

@@ -1,4 +1,4 @@
-"""A large file of the log is read in blocks, and says what it says when it is read at once."""
+"""A large log file that is read in blocks gives the same actions as one that is read at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINE = json.dumps(add("f")) + "\n"
 
 @pytest.fixture
 def grown(log):
-    """A table whose state stands in a checkpoint in JSON, in a commit of many lines, and in small ones."""
+    """A table with a JSON checkpoint, a commit of many lines, and small commits."""
     log.create([("x", "long")], add("a", stats=bounds(1)), add("b", stats=bounds(2)), protocol=V2)
     actions = [{"checkpointMetadata": {"version": 0}}, *head(log), add("a"), add("b", stats=bounds(2)), remove("z")]
     log.write(f"{0:020d}.checkpoint.{UUID}.json", *actions)

@@ -1,4 +1,4 @@
-"""Whatever kills a process while it writes a checkpoint, the table reads the same, and the next one mends it."""
+"""If a process is killed while it writes a checkpoint, the table reads the same, and the next writer repairs it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_killed_writer_leaves_the_table_as_it_was(log, policy, point):
     assert snapshot_facts(log.path) == before
     hint = json.loads((log.place / "_last_checkpoint").read_text())
     assert hint["version"] in {4, log.version}
-    # What was begun is nothing to anybody.
+    # No reader or writer uses the unfinished file.
     written = write_checkpoint(str(log))
     assert written.version == log.version
     assert json.loads((log.place / "_last_checkpoint").read_text())["version"] == log.version
@@ -82,7 +82,7 @@ def names(log):
 
 
 def age(log, *, days):
-    """Let everything in the log have been written so many days ago."""
+    """Set the times of all files in the log to `days` days ago."""
     for file in log.place.rglob("*"):
         at = time.time() - days * 86_400
         os.utime(file, (at, at))

@@ -1,4 +1,4 @@
-"""Of a log goes what has expired and what no version that is left needs; nothing else, and in an order that is safe."""
+"""Log cleanup removes only expired files that no remaining version needs, in a safe order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ V2_PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": V
 
 
 def made(log, version, days):
-    """Let the files of a version have been made so many days before NOW."""
+    """Set the file times of a version to `days` days before NOW."""
     at = (NOW - days * DAY) / 1000
     for file in log.place.glob(f"*{version:020d}.*"):
         os.utime(file, (at, at))
@@ -32,7 +32,7 @@ def made(log, version, days):
 
 
 def history_of(log, days, *, checkpoints=(), protocol=None, **configuration):
-    """A log with a commit for each of `days`, made so many days ago."""
+    """Create a log with one commit per entry of `days`, dated that many days ago."""
     for version, ago in enumerate(days):
         if version == 0:
             options = {} if protocol is None else {"protocol": protocol}
@@ -74,7 +74,7 @@ def test_everything_before_the_last_checkpoint_that_has_expired_goes(log):
 
 
 def test_the_cut_is_at_midnight(log):
-    # Thirty days before noon; the day that begins in the same night still counts whole.
+    # Thirty days before noon; the whole day that begins in that night is still kept.
     history_of(log, [50, 30.4, 30.6, 1], checkpoints=(0, 1, 2))
     made(log, 1, 30.6)
     made(log, 2, 30.4)

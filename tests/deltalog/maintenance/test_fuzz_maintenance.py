@@ -1,4 +1,4 @@
-"""From damaged logs come named errors, or checkpoints that say what the snapshot said."""
+"""Damaged logs give errors that name the problem, or checkpoints with the content of the snapshot."""
 
 from __future__ import annotations
 

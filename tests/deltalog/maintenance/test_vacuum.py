@@ -1,4 +1,4 @@
-"""Vacuum removes what no version within the retention needs, and never anything else."""
+"""Vacuum removes files that no version within the retention period needs, and no other files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OLD_IN_FILE = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
 
 
 def put(log, path, *, days=30, size=3):
-    """A file that was written so many days ago."""
+    """Write a file that is dated `days` days ago."""
     file = log.path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"x" * size)
@@ -60,7 +60,7 @@ def checkpointed(log):
 
 @pytest.fixture(params=["commits", "checkpoint"])
 def table(log, request):
-    """A table with files of every kind; `kept` and `gone` say what becomes of them."""
+    """A table with files of every kind; `kept` and `gone` list the expected results."""
     vectors = {"deletionVector": VECTOR}
     log.create(
         [("p", "string"), ("x", "long")],
@@ -109,7 +109,7 @@ def test_what_goes_is_told_first_and_then_gone(table):
 
 
 def test_waiting_files_go_when_their_time_has_come(table):
-    """Files that a commit removed as well as files that no commit names; files of the latest version never wait."""
+    """This covers removed files and files that no commit names; files of the latest version are never removed."""
     removed = {"young.parquet", "young_vector.parquet", OLD_IN_FILE}
     unreferenced = {"uncommitted.parquet", "_change_data/young.parquet"}
     found = vacuum(str(table), now=NOW)
@@ -144,7 +144,7 @@ def test_the_fixture_s_vectors_are_where_the_log_says(table):
 
 def test_orphans_are_what_neither_the_log_nor_its_tombstones_name(table):
     expected = {"never.parquet", "_q=1/never.parquet", "ab/deletion_vector_never.bin", "uncommitted.parquet"}
-    # A checkpoint lets go of tombstones that have expired.
+    # A checkpoint drops expired tombstones.
     expected |= {"old.parquet", "ageless.parquet"} if checkpointed(table) else set()
     found = orphans(str(table))
     assert below(table, found) == expected
@@ -163,7 +163,7 @@ def test_a_shorter_retention_needs_to_be_insisted_on(table):
 
 def test_a_longer_retention_keeps_more(table):
     found = below(table, vacuum(str(table), retention=dt.timedelta(25), now=NOW).files)
-    # As far as the log still knows: a checkpoint lets go of tombstones by the property.
+    # Limited by the tombstones that the log still has: a checkpoint drops them by the table property.
     known = set() if checkpointed(table) else {"old.parquet"}
     assert found == set(table.gone) - known
 
@@ -268,7 +268,7 @@ def test_other_stores_are_refused():
 
 
 def test_old_retention_times_of_tombstones_without_one(log):
-    """A tombstone without a time is as old as can be."""
+    """A tombstone without a time counts as old."""
     log.create([("x", "long")], {"remove": {"path": "x.parquet"}})
     put(log, "x.parquet")
     assert len(vacuum(str(log), now=NOW).files) == 1

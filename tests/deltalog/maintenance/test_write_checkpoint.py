@@ -1,4 +1,4 @@
-"""A checkpoint says what the commits before it say, whole, and a table reads the same with it and without them."""
+"""A checkpoint contains everything from the commits before it; the table reads the same with either."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def stats(i, **more):
         }
         | more
     )
-    # A decimal keeps its digits: as a text it would be no number.
+    # A decimal keeps its digits; written as a string it would not be a number.
     return text.replace('"minValues": {', f'"minValues": {{"dec": {12345678901234567890 + i}.05, ').replace(
         '"maxValues": {', f'"maxValues": {{"dec": {12345678901234567890 + i}.25, '
     )
@@ -100,7 +100,7 @@ def partition(i):
 
 
 def fill(log, **configuration):
-    """A table of every kind of action, in ten versions."""
+    """Write a table with every kind of action, in ten versions."""
     first = [
         add(f"p {i}.parquet".replace(" ", "%20"), stats=stats(i), partition=partition(i), size=i + 1) for i in range(8)
     ]
@@ -169,7 +169,7 @@ def kind(request):
 
 
 def drop_commits(log, *, to):
-    """Leave nothing of a log but its checkpoint and what follows."""
+    """Remove all commits that the checkpoint replaces."""
     for version in range(to):
         (log.place / f"{version:020d}.json").unlink()
 
@@ -234,7 +234,7 @@ def test_statistics_survive_each_change_of_their_form(log):
     after = without_bounds_of(snapshot_facts(log.path), names)
     assert open_snapshot(log.path).segment.checkpoint.version == log.version
     assert after["files"] == without_bounds_of(before, names)["files"]
-    # Bounds of floats went out by a step, never in.
+    # Bounds of floats were widened by one step, never narrowed.
     table = pq.read_table(log.place / f"{log.version:020d}.checkpoint.parquet")["add"].combine_chunks()
     for row in table.drop_null().to_pylist():
         said = json.loads(row["stats"]) if row["stats"] not in {None, "{"} else {}
@@ -289,7 +289,7 @@ def test_what_the_columns_of_a_checkpoint_hold(log):
 
 
 def test_writing_a_checkpoint_loads_no_pandas(log):
-    """It is done beside the commits of a process that may have no use for it."""
+    """Checkpoints are written in processes that commit, which may have no other use for pandas."""
     fill(log)
     script = "import sys; from deltalog.maintenance.write_checkpoint import *; write_checkpoint(sys.argv[1]); "
     script += "print('pandas' in sys.modules)"
@@ -327,7 +327,7 @@ def test_a_time_without_a_zone_is_not_parsed(log):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_checkpoints_follow_each_other(log, policy):
-    """The next one is made of the one before it and the commits in between."""
+    """A checkpoint is built from the previous one and the commits since then."""
     fill(log, **POLICIES[policy])
     write_checkpoint(str(log))
     log.commit(remove("p%204.parquet", at=NOW), add("p%203.parquet", stats=stats(1), partition=partition(3)))
@@ -518,7 +518,7 @@ def drop_commits_after(log, name):
     "table", [table for table in tables() if table not in REFUSED and "canonicalized" not in table]
 )
 def test_golden_tables_read_the_same_from_a_checkpoint_of_ours(table, form, tmp_path, monkeypatch):
-    """The table stays where it is: its checkpoint is written into a copy of its log."""
+    """The table is not copied: its checkpoint is written into a copy of its log."""
     place = tmp_path / table
     (place / "_delta_log").mkdir(parents=True)
     for source in (GOLDEN / table / "_delta_log").rglob("*"):
@@ -565,7 +565,10 @@ def _with(state, properties):
 
 
 def encloses(found, wanted, *, loosely):
-    """Bounds through a checkpoint are those without it; of structs they may lie a little further out, or be missing."""
+    """Compare bounds read through a checkpoint with bounds read without it.
+
+    Bounds of structs may be wider or missing if `loosely`.
+    """
     assert found[3] == wanted[3] or found[3] == 1
     for side, outward in ((0, -1), (1, 1)):
         if found[side] != wanted[side]:

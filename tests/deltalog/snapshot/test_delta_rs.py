@@ -1,4 +1,4 @@
-"""Tables that delta-rs writes are here what they are to itself, and skipping on them loses no row."""
+"""Tables written by delta-rs have the same state as in delta-rs, and skipping on them loses no row."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_no_row_is_lost(table, rows):
 
 
 def contents(table):
-    """The rows of each live file, read by delta-rs from the partition it says it lies in."""
+    """Return the rows of each live file, read by delta-rs from the partition that it reports."""
     found = {}
     theirs = deltalake.DeltaTable(table)
     dataset = theirs.to_pyarrow_dataset()

@@ -1,4 +1,4 @@
-"""What reading a version takes: the hint, the checkpoint, the commits after it, and nothing else."""
+"""Opening a version reads the hint, the checkpoint and the commits after it, and no other files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def long_log(log):
 
 @pytest.fixture
 def in_memory(long_log):
-    """The same log in a store that counts what is read of it."""
+    """Copies the log to an in-memory store that counts reads."""
     store = fsspec.filesystem("memory")
     root = f"/{uuid4().hex}"
     store.put(str(long_log.path), root, recursive=True)

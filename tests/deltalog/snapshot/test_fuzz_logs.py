@@ -1,4 +1,4 @@
-"""Damaged logs end in an error that names what is wrong, or in a snapshot that answers."""
+"""Damaged logs end in an error that names the problem, or in a usable snapshot."""
 
 from __future__ import annotations
 

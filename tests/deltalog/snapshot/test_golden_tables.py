@@ -11,7 +11,7 @@ from deltalog.snapshot.opening import open_snapshot
 pytestmark = pytest.mark.skipif(not GOLDEN.is_dir(), reason=MISSING)
 
 CASES = [(table, version) for table in tables() for version in expected(table)]
-# Other readers fail on these for another reason than the path; Spark lists no file.
+# Other readers fail on these for reasons other than the path; Spark lists no file.
 BY_SPARK = {"canonicalized-paths-normal-a": 0, "canonicalized-paths-special-a": 0}
 
 
@@ -30,7 +30,7 @@ def test_the_files_of_every_version_are_those_that_other_readers_list(table, ver
         for block in snapshot.blocks
         for path, size in zip(block.path.to_pylist(), block.size, strict=True)
     )
-    # Of the tables of the lab the sizes were not noted.
+    # The expected results of some golden tables contain no sizes.
     assert [path for path, _ in found] == sorted(path for path, _, _ in said["files"])
     sizes = {path: size for path, size, _ in said["files"] if size is not None}
     assert {path: size for path, size in found if path in sizes} == sizes

@@ -17,7 +17,7 @@ ROWS = pa.table({"id": range(300), "day": [f"d{i // 100}" for i in range(300)]})
 
 @pytest.fixture
 def table(tmp_path):
-    """A table of three files and a checkpoint; returns its path and that of the checkpoint."""
+    """A table with three files and a checkpoint; returns the paths of both."""
     for part in range(3):
         write_table(str(tmp_path), ROWS.slice(100 * part, 100), mode="append")
     deltalog.write_checkpoint(str(tmp_path))

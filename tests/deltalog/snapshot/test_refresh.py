@@ -1,4 +1,4 @@
-"""A snapshot that is brought to the latest version is what a snapshot read anew is, and reads the new commits alone."""
+"""A refreshed snapshot equals a snapshot that is opened again, but only the new commits are read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def held(log):
 
 
 def opened(snapshot):
-    """The files that are read when a snapshot is refreshed, and what it becomes."""
+    """Return the files that a refresh reads, and the refreshed snapshot."""
     read = []
 
     def noted(files, **options):

@@ -1,4 +1,4 @@
-"""Logs of every shape, whole and damaged: what comes of them is a true snapshot or an error that names the file."""
+"""Intact and damaged logs of every shape give a correct snapshot or an error that names the file."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def test_rows_are_counted_by_parsed_statistics_without_a_look_at_the_text(log, t
     assert record_counts(snapshot).tolist() == [5]
     assert skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(1))).kept.all()
     assert not skip_files(snapshot, Compare(("x",), Op.GT, pa.scalar(2))).kept.any()
-    # Of `other` no text tells: that of `x` stays as it is.
+    # `other` has no statistics in text form; the statistics of `x` stay unchanged.
     assert inspect_snapshot(snapshot).rows == 5
     assert [column.bounds for column in inspect_snapshot(snapshot).columns] == [1, 0]
 

@@ -54,7 +54,7 @@ def settle(log, at=LONG_AGO):
 
 @pytest.fixture
 def kept(log, cache):
-    """A checkpoint of files, half of them with statistics, and two commits, of which the version is kept."""
+    """Create a checkpoint with statistics for half of its files and two commits, and cache the last version."""
     log.create([("x", "long"), ("p", "string")], partitioned=["p"], protocol=PROTOCOL)
     parts = [add(f"f{i}", stats=bounds(i) if i % 2 else None, partition={"p": "ab"[i % 2]}) for i in range(8)]
     write_checkpoint(log.place / f"{0:020d}.checkpoint.parquet", [*parts, *head(log)], row_group_size=3)
@@ -68,7 +68,7 @@ def kept(log, cache):
 
 
 def asked(snapshot):
-    """What a snapshot answers."""
+    """Return the answers of a snapshot to test queries."""
     found = skip_files(snapshot, PREDICATE)
     kept = sorted(snapshot.paths(found.kept)), sorted(snapshot.paths(skip_files(snapshot, PARTITIONED).kept))
     counts = dict(zip(snapshot.paths(), record_counts(snapshot).tolist(), strict=True))
@@ -76,7 +76,7 @@ def asked(snapshot):
 
 
 class Read:
-    """What is read of a log while this is open."""
+    """Records the names of log files that are read while it is open."""
 
     def __enter__(self):
         self.names: list[str] = []
@@ -174,7 +174,7 @@ def test_after_many_commits_the_later_version_is_kept_with_its_bounds(kept, cach
     with Read() as read:
         answer = asked(open_snapshot(kept.path, cache=cache))
     assert answer == asked(open_snapshot(kept.path))
-    # The bounds of files that came later were not noted with the earlier version.
+    # Bounds of later files are not cached with the earlier version.
     assert not [name for name in read.names if name.endswith("json")]
 
 
@@ -199,7 +199,7 @@ def same_length(data):
 def test_a_commit_that_was_rewritten_never_answers_from_the_cache(kept, cache, restored):
     file = kept.place / f"{1:020d}.json"
     file.write_bytes(same_length(file.read_bytes()))
-    if restored:  # its size and time are those it had; that it was changed is known to the file system alone
+    if restored:  # size and time are unchanged; only the file system's change time shows the change
         os.utime(file, (LONG_AGO, LONG_AGO))
     assert "k" in open_snapshot(kept.path, cache=cache).paths()
     assert looked(kept, cache) != []
@@ -373,7 +373,7 @@ def test_histories_at_random_are_what_the_log_says(seed, tmp_path_factory):
             full = open_snapshot(history.log.path)
             said, expected = state(snapshot), state(full)
             if snapshot.segment.checkpoint != full.segment.checkpoint:
-                # What was read with an older checkpoint knows of rows that came back.
+                # Statistics read with an older checkpoint are still known for rows that came back.
                 for each in (said, expected):
                     each["files"] = [file[:4] for file in each["files"]]
             assert said == expected, step

@@ -35,7 +35,7 @@ TABLES = (
 
 @pytest.fixture(params=STORES)
 def lossy(request, store_at, monkeypatch):
-    """A proxy before a store that gives up after one more try; `root` is a new bucket behind it."""
+    """A faulty proxy for a store that retries only once; `root` is a new bucket behind the proxy."""
     root = request.getfixturevalue(request.param)
     at = {"s3": "moto_url", "azure": "azurite_url", "gcs": "gcs_server"}[request.param]
     behind = request.getfixturevalue(at)
@@ -97,7 +97,7 @@ def test_where_nothing_answers_any_more_the_doubt_is_told(lossy):
     with pytest.raises(UncertainCommit, match="look for the txnId"):
         append(seen, [named("a", day=ONE)], txn=by("app", 1))
     lossy.loses = lambda method: False
-    # It was written: who says it again as the same transaction is told so.
+    # The commit was written; a repeated commit of the same transaction is recognized.
     assert not append(open_snapshot(place), [named("a", day=ONE)], txn=by("app", 1)).written
     assert open_snapshot(place).paths() == ["a"]
 

@@ -13,7 +13,7 @@ from parquet_core.pruning.predicate import IsNull, Not
 
 ROWS = 5
 CUT = "x" * 40 + "\ufffd"
-# Bounds next to a null count of all rows: of each type those that are used, and those that are read but not used.
+# Bounds in files whose null count covers all rows: used bounds and unused bounds of each type.
 BOUNDS = {
     "long": [(1, 2), (1, None), (None, 2), ("a", "b")],
     "integer": [(1 << 40, 1 << 41)],

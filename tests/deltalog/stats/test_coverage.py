@@ -36,7 +36,7 @@ def stats(low=None, high=None, nulls=0, records=5):
     return json.dumps(parts)
 
 
-# The kind of the column, the statistics of a file that lacks something, and what is said of it.
+# Type of the column, incomplete statistics of a file, and the reported reason.
 CAUSES = [
     ("long", None, "no statistics"),
     ("long", "", "no numRecords"),
@@ -104,7 +104,7 @@ def test_a_reason_that_holds_in_every_file_is_said_without_a_count(tmp_path, kin
 
 @pytest.mark.parametrize(("kind", "lacking", "reason"), CAUSES[:30])
 def test_many_files_have_the_reason_that_one_has(tmp_path, kind, lacking, reason):
-    # From 64 texts on, JSON is parsed as one.
+    # Batches of 64 or more JSON texts are parsed together.
     log = Log(tmp_path / "t")
     log.create([("x", kind)], *(add(f"{i}", stats=lacking) for i in range(70)))
     assert inspected(log).why == reason

@@ -30,7 +30,7 @@ def on_day(snapshot, number, **time):
 
 @pytest.fixture
 def int96(tmp_path):
-    """A table of which only a checkpoint tells, with a file a day and INT96 bounds, also within a struct."""
+    """A table with INT96 bounds, also in a struct, with one file per day; only its checkpoint lists the files."""
     log = Log(tmp_path / "t")
     inner = {"type": "struct", "fields": [{"name": "ts", "type": "timestamp", "nullable": True, "metadata": {}}]}
     log.create([("ts", "timestamp"), ("s", inner)])
@@ -63,7 +63,7 @@ def test_int96_bounds_of_a_checkpoint_leave_one_file_of_eight(int96):
 
 
 def test_int96_bounds_hold_to_the_microsecond_that_spark_reads(int96):
-    """What a bound says of its own millisecond is widened, as that of every writer is."""
+    """Bounds are widened to whole milliseconds, as for every writer."""
     assert on_day(int96, 3, microseconds=-1) == []
     assert on_day(int96, 3) == on_day(int96, 3, hours=23) == ["3.parquet"]
     assert on_day(int96, 3, hours=23, milliseconds=1) == []

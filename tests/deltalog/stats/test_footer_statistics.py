@@ -1,4 +1,4 @@
-"""Statistics made of footers enclose what the files hold, whoever wrote them, and skipping by them loses no row."""
+"""Statistics from footers enclose the values of files from every writer, and skipping by them loses no row."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def column_of(content, path):
 
 
 def key(value):
-    """What values are ordered by: Spark's order, NaN last."""
+    """Return a sort key for values in Spark's order, with NaN last."""
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value)
     return value.encode() if isinstance(value, str) else value
@@ -230,13 +230,13 @@ def test_every_column_that_has_bounds_has_them(table):
     writer, place, _ = table
     wanted = {("i",), ("big",), ("small",), ("clean",), ("s",), ("ts",), ("ntz",), ("day",), ("st", "a"), ("st", "t")}
     wanted |= {("f",), ("dec",), ("money",)}
-    # Its times are INT96, which have no order.
+    # Its timestamps are INT96, which have no order.
     wanted -= {("ts",)} if writer == "spark" else set()
     for said in statistics_by_file(place).values():
         low = {path for path, _ in flat(said["minValues"])}
         high = {path for path, _ in flat(said["maxValues"])}
         assert wanted <= low | {("s",)}, writer
-        # Of the rest it is not certain that they leave no NaN out.
+        # Bounds of the other floating-point columns may omit NaN.
         floating = {("d",), ("f",), ("clean",)}
         assert wanted - floating <= high | {("s",)}, writer
         assert not {("flag",), ("raw",), ("arr",), ("nothing",)} & (low | high)
@@ -319,7 +319,7 @@ def test_a_row_group_without_a_bound_leaves_the_file_without_it(tmp_path):
     (add,) = adds_of(str(tmp_path), schema_of({"s": "string", "i": "long"}), [NewFile("x.parquet")])
     said = json.loads(add.stats)
     assert said["minValues"] == {"i": 1}
-    # The writer leaves out one side alone.
+    # The writer omits only one of the two bounds.
     assert said["maxValues"] == {"s": "z", "i": 4}
     assert said["nullCount"] == {"s": 2, "i": 2}
 

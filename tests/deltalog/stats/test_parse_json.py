@@ -1,4 +1,4 @@
-"""Statistics that are parsed all at once say what they say one by one, or are refused."""
+"""Statistics parsed in a batch equal statistics parsed one by one, or are refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def binary(texts):
 
 
 def both(columns, texts):
-    """What all at once and one by one say; whether it was all at once."""
+    """Return the results of both parsers, and whether the batch parser succeeded."""
     data = binary(texts)
     return (
         statistics_reader(columns)(StatisticsBatch(np.arange(len(texts)), data, None)),

@@ -1,4 +1,4 @@
-"""Partition values are one when they mean one thing, may be one when nobody can tell, and are never lost between."""
+"""Partition values are equal if they have the same meaning, possibly equal if unknown, and no value is lost."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def test_no_file_with_a_selected_row_is_skipped(table):
 
 @pytest.mark.deep
 def test_no_more_files_are_kept_than_delta_explain_keeps_where_its_answer_is_sound():
-    # Of single predicates more are kept here where a NaN may hide behind a finite bound, where a bound may have gone
-    # through a 64-bit float, and where the zone of a time is not known.
+    # For single predicates, more files are kept here if a NaN may be outside of finite bounds, if a bound may have been
+    # converted through a 64-bit float, or if the time zone is unknown.
     mine = theirs = refused = asked = 0
     for table, truth in skip_truth().items():
         snapshot = open_snapshot(GOLDEN / table)

@@ -1,7 +1,7 @@
-"""The soundness list: what skipping on a Delta log must not do. S numbers are those of the project's list.
+"""Soundness rules for skipping on a Delta log. S numbers refer to the project's list of rules.
 
-Each file here is one that holds a row the predicate selects, whatever its statistics seem to say; a test says which
-file, and beside it shows a file that the same rule does let go.
+In each test, a file has a row that the predicate selects, whatever its statistics seem to prove. The test also shows a
+file that the same rule skips.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def test_s4_a_finite_maximum_does_not_exclude_nan(log):
     assert kept(log, is_(Op.EQ, float("nan"), DOUBLE)) == ["a"]
     assert kept(log, IsNaN(("x",))) == ["a"]
     assert kept(log, Not(In(("x",), pa.array([1.0, 2.0])))) == ["a"]
-    # NaN is neither smaller than a number nor equal to one, nor below the upper end of a range.
+    # NaN is neither less than a number nor equal to one, nor below the upper end of a range.
     assert kept(log, is_(Op.LT, 1.0, DOUBLE)) == []
     assert kept(log, is_(Op.EQ, 3.0, DOUBLE)) == []
     assert kept(log, Interval(("x",), pa.scalar(5.0), pa.scalar(6.0))) == []
@@ -232,7 +232,7 @@ def test_s14_strings_that_do_not_compare_by_their_bytes_are_kept(log, metadata):
     schema = open_snapshot(log.path).schema
     assert schema.leaves[0].unsupported
     assert kept(log, is_(Op.EQ, "z", STRING)) == ["a"]
-    # Padded, or by some collations, both are equal to one value.
+    # With padding, or in some collations, both equal one value.
     assert kept(log, And((is_(Op.EQ, "a", STRING), is_(Op.EQ, "a ", STRING)))) == ["a"]
     assert kept(log, And((is_(Op.GT, "z", STRING), Not(IsNull(("x",)))))) == ["a"]
     # Null is null however values compare.
@@ -283,7 +283,7 @@ def test_s21_partition_values_are_read_leniently_or_kept(log):
     assert kept(log, Compare(("n",), Op.EQ, pa.scalar(100))) == always
     assert kept(log, Compare(("day",), Op.EQ, pa.scalar(dt.date(2024, 1, 5)))) == always
     assert kept(log, Compare(("n",), Op.EQ, pa.scalar(5))) == ["absent", "strange"]
-    # Some sessions take 1.0E2 for an integer, others make null of it.
+    # Some sessions read 1.0E2 as an integer, others as null.
     assert kept(log, IsNull(("n",))) == always
     assert kept(log, IsNull(("day",))) == ["absent", "strange"]
 
@@ -413,7 +413,7 @@ def test_s35_old_days_and_times_are_kept(log):
     assert "old-day" in kept(log, day)
     moment = pa.scalar(dt.datetime(1890, 1, 1, 0, 0, 30, tzinfo=UTC), INSTANT)
     assert "old-time" in kept(log, Compare(("t",), Op.EQ, moment))
-    # What begins long ago still ends.
+    # An interval that begins before 1582 still has a valid upper bound.
     log.commit(add("long", stats=said("1500-01-01", "2000-01-01")))
     assert "long" not in kept(log, is_(Op.GT, dt.date(2001, 1, 1), pa.date32()))
 

@@ -1,4 +1,4 @@
-"""What Spark does not read as the table has it is not added; what is added, Spark reads as it was written."""
+"""Files that Spark cannot read with the table's schema are not added; added files are read by Spark as written."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_what_is_added_is_read_by_spark_as_it_was_written(spark, tmp_path, name,
     values = nests(STORED[name])
     write(name, values, tmp_path / "x.parquet")
     kinds = [kind for kind in KINDS if is_added(tmp_path, {"plain": kind})]
-    # The same kinds are read wherever a value stands.
+    # The same types are readable at every nesting position.
     for form in values:
         assert [kind for kind in KINDS if is_added(tmp_path, {form: nested_kinds(kind)[form]})] == kinds
     columns = {f"{form} {kind}": nested_kinds(kind)[form] for kind in kinds for form in values}

@@ -1,4 +1,4 @@
-"""What is not sound is refused before anything is written: the file, column or feature is named, and a remedy."""
+"""Invalid commits are refused before anything is written; errors name the file, column or feature, and a remedy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def table(place):
 
 
 def refused(snapshot, said, act, error=RefusedCommit):
-    """The change ends in an error that says what and what to do; nothing was written."""
+    """Check that the change raises an error with problem and next step, and that nothing was written."""
     before = versions(snapshot.table)
     with pytest.raises(error, match=said) as raised:
         act()
@@ -218,7 +218,7 @@ def test_deletion_vectors_need_their_feature_and_whole_counts(table, place):
     assert open_snapshot(place).file_count == 0
 
 
-# What a table promises
+# Promises of a table
 
 
 def test_an_append_only_table_loses_no_rows(place):
@@ -267,7 +267,7 @@ def test_rows_that_would_have_to_be_looked_at(log, columns, configuration, featu
         lambda: append(snapshot, [named("x")]),
         UnsupportedTable,
     )
-    # Rows that were there stay what they are.
+    # Compaction and removal add no new rows, so they are allowed.
     compact(snapshot, removes=["a"], adds=[named("b")])
     rewrite(open_snapshot(log.path), removes=["b"])
 
@@ -320,7 +320,7 @@ def test_a_clustered_table_needs_statistics_of_what_it_is_clustered_by(log):
 
 
 def given(place, version):
-    """Row ids of the files of a commit, and what its domain says."""
+    """Return the row ids of the files of a commit, and the value of its domain."""
     adds = [line["add"] for line in lines(place, version) if "add" in line]
     said = [line["domainMetadata"]["configuration"] for line in lines(place, version) if "domainMetadata" in line]
     return [(add["baseRowId"], add["defaultRowCommitVersion"]) for add in adds], [json.loads(one) for one in said]
@@ -331,7 +331,7 @@ def test_every_row_gets_an_id_of_its_own(place):
     seen = open_snapshot(place)
     assert seen.protocol.writer_features == ["appendOnly", "domainMetadata", "invariants", "rowTracking"]
     append(seen, [named("a", rows=3), named("b", rows=5)])
-    # Decided from version 0, it takes the ids behind those of version 1.
+    # The append starts from version 0, and takes the ids after those of version 1.
     append(seen, [named("c", rows=2), named("empty", rows=0)])
     append(seen, [])
     overwrite(open_snapshot(place), [named("d", rows=1)])
@@ -413,7 +413,7 @@ def test_nobody_creates_a_table_that_cannot_be_written(place, feature):
 
 
 def test_every_golden_table_is_committed_to_or_refused_by_name(tmp_path):
-    """The tables of other writers take a file, or the feature or promise against it is named."""
+    """Golden tables of other writers accept a file, or the refusal names the feature or constraint."""
     if not GOLDEN.is_dir():
         pytest.skip(MISSING)
     taken, named_features = [], {}
@@ -470,7 +470,7 @@ def test_a_schema_may_grow_where_files_stay(table, place):
     grown = open_snapshot(place)
     assert [leaf.path for leaf in grown.schema.leaves] == [("id",), ("day",), ("more",)]
     assert grown.protocol.reader_features == ["timestampNtz"]
-    # Where no file stays anything goes.
+    # If no file remains, every change is allowed.
     overwrite(grown, [], schema=changed(lambda fields: fields[0].update(type="string")))
 
 

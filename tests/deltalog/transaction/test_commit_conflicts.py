@@ -1,4 +1,4 @@
-"""Every rule by which two commits do not go together, and the case beside it in which they do."""
+"""Every rule about conflicting commits, each with a similar case without conflict."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def paths(table):
 
 
 def refused(error, table, change, *said):
-    """The change ends in this error, which names the commit that came first, and nothing was written."""
+    """Check that the change raises an error that names the earlier commit, and that nothing was written."""
     before = open_snapshot(table).version
     with pytest.raises(error) as raised:
         change()
@@ -196,7 +196,7 @@ def test_nobody_minds_the_files_that_compaction_added(table):
     seen = open_snapshot(table)
     compact(seen, removes=[f"{ONE}-a", f"{ONE}-b"], adds=[named("both", rows=2, day=ONE)])
     reads = Reads(where=on(ONE), files=frozenset())
-    # What it removed was read, so that it is the removal that conflicts.
+    # The removed file was read, so the removal conflicts.
     refused(ConcurrentDeleteRead, table, lambda: append(seen, [named("sum", day=TWO)], reads=reads))
     beside = Reads(files=frozenset([f"{TWO}-a"]))
     assert append(seen, [named("sum", day=TWO)], reads=beside).version == 3
@@ -237,7 +237,7 @@ def test_a_partition_value_that_may_be_the_one_that_was_read_conflicts(tmp_path)
     place = str(tmp_path / "times")
     create_table(place, pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC"))]), partition_by=["at"])
     seen = open_snapshot(place)
-    # Without a zone it may be any time of that day and the next.
+    # Without a time zone it may be any time of that day and the next.
     append(seen, [named("near", at="2024-01-01 12:00:00")])
     reads = Reads(partitions=[{"at": "2024-01-01T10:00:00Z"}])
     refused(ConcurrentAppend, place, lambda: append(seen, [named("sum", at=None)], reads=reads), "added near")

@@ -1,4 +1,4 @@
-"""Whatever is committed can be read again, here and by delta-rs: what cannot is refused."""
+"""Every accepted commit can be read by deltalog and delta-rs; unreadable commits are refused."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ VALUES = [0, -1, 1.5, "x", None, True, [], {}, "NaN", 1 << 70]
 
 
 def add(chance, number):
-    """An `add` of which every part is right more often than not."""
+    """Draw an `add` action whose fields are each usually valid."""
 
     def often(right, *others):
         return right if chance.random() < 0.85 else chance.choice([right, *others])

@@ -1,7 +1,7 @@
-"""Random changes, decided from old versions, against a serial model: what is committed could have been done in turn.
+"""Random changes that start from old versions, compared with a serial model: commits must be serializable.
 
-The model is a table as a set of rows in partitions. A change that was committed must do at its place in the log what
-it did where it was decided; one that was refused must have had a reason.
+The model is a table as a set of rows in partitions. A committed change must have the same effect at its place in the
+log as on the version from which it started; a refused change must have a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DAYS = ["1", "2", "3", None]
 
 @dataclass
 class Version:
-    """What the model knows of a version: the rows of each file, and its day; and how the table was set up."""
+    """A version in the model: rows and day per file, and table settings."""
 
     files: dict[str, tuple[str | None, frozenset[int]]]
     settings: int = 0
@@ -39,7 +39,7 @@ class Version:
 
 @dataclass
 class Plan:
-    """A change decided from a version. `days`: what it read; `blind`: rows that appear there do not matter."""
+    """A change that starts from a version; `days`: partitions that it read; `blind`: new rows there do not matter."""
 
     kind: str
     seen: int
@@ -67,7 +67,7 @@ class World:
         return name, (day, frozenset(rows))
 
     def decide(self):
-        """A plan from a recent version, and the call that commits it."""
+        """Draw a change that starts from a recent version, and the call that commits it."""
         seen = self.chance.randrange(max(0, len(self.model) - 4), len(self.model))
         version, snapshot = self.model[seen], self.snapshots[seen]
         kind = self.chance.choice(
@@ -147,13 +147,13 @@ class World:
         assert sorted(snapshot.paths()) == sorted(files)
 
     def reason(self, plan):
-        """Why a plan cannot be carried out at the end of the log, told by rows and files alone."""
+        """Return why a change cannot be applied at the end of the log, from rows and files alone."""
         then = self.model[plan.seen]
         if plan.txn is not None:
             application, number = plan.txn
             if then.applications.get(application, -1) >= number:
                 return "there"
-            # The first commit that has something against it decides.
+            # The first conflicting commit decides.
             for before, version in pairwise(self.model[plan.seen :]):
                 if version.settings != before.settings:
                     return "settings"

@@ -1,4 +1,4 @@
-"""Processes that commit to one table and are killed: what was acknowledged is there once, and nothing is torn."""
+"""Processes commit to one table and are killed: acknowledged commits exist exactly once, and none is incomplete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEED = 20240101
 
 
 class Crowd(NamedTuple):
-    """So many processes made so many commits each while one after the other was killed, so often in all."""
+    """A number of processes with a number of commits each, and the kills that happen while they run."""
 
     writers: int
     commits: int
@@ -103,7 +103,7 @@ def crashes(tmp_path_factory):
 
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at(crashes, point):
-    """The version is there whole or not at all, and what is left is in nobody's way."""
+    """The version exists completely or not at all, and leftovers block no later commit."""
     place, how = crashes
     assert how[point] == signal.SIGKILL
     table, there = place / point, POINTS[point][1]
@@ -111,7 +111,7 @@ def test_killed_at(crashes, point):
     assert (snapshot.version, snapshot.paths()) == (there, ["one.parquet"] * there)
     assert (table / "one.parquet").exists()
     assert snapshot.notes == ()
-    # Whoever was killed tries again, and the next one finds nothing in the way.
+    # The killed writer tries again, and the next writer is not blocked.
     again = append(snapshot, [written(table, "two.parquet", [4])], txn=by("app", 1), checkpoint=False)
     assert again.written == (not there)
     append(open_snapshot(table), [written(table, "three.parquet", [5])], checkpoint=False)

@@ -1,4 +1,4 @@
-"""Commits are there once, say what they did, and are told from what only looks like them."""
+"""Commits are written exactly once, describe their operation, and are distinguished from similar foreign commits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def place(tmp_path):
 
 @pytest.fixture
 def table(place):
-    """A snapshot of a table without files."""
+    """Return a snapshot of a table without files."""
     return partitioned(place)
 
 
@@ -49,12 +49,12 @@ def paths(place):
 
 
 def wrote(place, *adds):
-    """Another writer's version 1."""
+    """Write version 1 as another writer."""
     text = "".join(f'{{"add":{json.dumps(msgspec.to_builtins(add))}}}\n' for add in adds)
     (Path(place) / "_delta_log" / f"{1:020d}.json").write_text(text)
 
 
-# What a commit says
+# Content of commits
 
 
 def test_the_first_line_says_what_was_done(place, table):
@@ -120,7 +120,7 @@ def test_every_commit_has_an_id_of_its_own(place, table):
     assert len({lines(place, version)[0]["commitInfo"]["txnId"] for version in range(4)}) == 4
 
 
-# What is done most often
+# Frequent operations
 
 
 def test_overwrite_replaces_everything(place, table):
@@ -167,7 +167,7 @@ def test_dynamic_overwrite_replaces_the_partitions_of_its_files(place, table):
 
 def test_partitions_are_compared_as_what_they_mean(place):
     create_table(place, pa.schema([("id", pa.int64()), ("d", pa.decimal128(5, 2))]), partition_by=["d"])
-    # Others write the scale as they like.
+    # Other writers use any scale for decimal partition values.
     wrote(place, named("a", d="1.1"), named("b", d="1.11"), named("c", d="2"))
     replace_partitions(open_snapshot(place), [named("new", d="1.10")])
     assert paths(place) == ["b", "c", "new"]
@@ -273,7 +273,7 @@ def test_in_commit_timestamps_only_grow(place, monkeypatch):
     start = 1_800_000_000_000
     for i, now in enumerate([50, 40, 60, 60, 10]):
         monkeypatch.setattr(module.time, "time_ns", lambda now=now: (start + now) * 1_000_000)
-        # Every other one is decided from version 0, and follows commits that it had not seen.
+        # Every second append starts from version 0 and follows commits that it has not seen.
         append(snapshot if i % 2 else open_snapshot(place), [named(f"{i}", day=ONE)])
     monkeypatch.undo()
     assert [at - 1_800_000_000_000 for _, at in times(place)[1:]] == [50, 51, 60, 61, 62]
@@ -284,7 +284,7 @@ def test_in_commit_timestamps_only_grow(place, monkeypatch):
 def test_in_commit_timestamps_begin_with_the_version_that_enables_them(place, table):
     append(table, [named("a", day=ONE)])
     append(table, [named("b", day=ONE)])
-    # Decided from version 0, it becomes version 3.
+    # The change starts from version 0 and becomes version 3.
     alter(table, properties={"delta.enableInCommitTimestamps": "true"})
     snapshot = open_snapshot(place)
     at = lines(place, 3)[0]["commitInfo"]["inCommitTimestamp"]
@@ -309,11 +309,11 @@ def test_after_a_commit_without_a_timestamp_there_is_none(place):
     assert open_snapshot(place).version == 1
 
 
-# A storage that does not tell
+# A storage that does not report success reliably
 
 
 class Doubtful:
-    """A storage of which `steps` say what happens to each write: whether it is done, and what is answered."""
+    """A storage whose `steps` set, for each write, whether it happens and what is returned."""
 
     def __init__(self, monkeypatch, steps):
         self.put, self.steps, self.late, self.asked = module.put_if_absent, iter(steps), [], 0
@@ -416,7 +416,7 @@ def test_in_doubt_an_application_may_just_try_again(place, table, monkeypatch):
     assert paths(place) == ["a"]
 
 
-# A log that changed below
+# A log whose old commits changed
 
 
 def test_a_cleaned_log_takes_no_commit_of_an_old_snapshot(place, table):
@@ -451,7 +451,7 @@ def test_nothing_follows_a_commit_that_is_damaged(place, table):
         append(table, [named("a", day=ONE)])
 
 
-# What follows
+# After a commit
 
 
 def test_a_checkpoint_is_due_every_so_many_versions(place, monkeypatch):
@@ -508,7 +508,7 @@ def test_commits_do_without_what_takes_long_to_import(place):
     assert done.stdout.split() == ["3"]
 
 
-# Elsewhere
+# Other storages
 
 
 def test_a_table_in_a_bucket(bucket):
@@ -551,7 +551,7 @@ def test_five_writers_in_a_bucket(bucket):
     assert paths(place) == sorted(f"{writer}-{i}" for writer in range(5) for i in range(3))
 
 
-# Paths as other readers know them
+# Paths as other readers spell them
 
 
 def test_a_removal_spells_the_path_as_the_add_did(place, table):

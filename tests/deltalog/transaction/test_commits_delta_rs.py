@@ -1,4 +1,4 @@
-"""Tables committed to here and by delta-rs, in turns: both read the same at every version."""
+"""Tables with commits by deltalog and by delta-rs in turns: both readers agree on every version."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def rows(place, version=None):
 
 
 def agree(place):
-    """Both readers see the same at every version."""
+    """Check that both readers return the same rows at every version."""
     last = deltalake.DeltaTable(place).version()
     assert open_snapshot(place).version == last
     for version in range(last + 1):
@@ -126,10 +126,10 @@ def test_in_turns(place):
     append(open_snapshot(place), [written(place, "mine 1.parquet", [3], day="c")], txn=by("app", 1))
     deltalake.write_deltalake(place, pa.table({"id": [4], "day": ["a b"]}, schema=SCHEMA), mode="append")
     assert set(rows(place)) == {(1, "a b"), (2, "c"), (3, "c"), (4, "a b")}
-    # Theirs are removed here, spelled as they spelled them.
+    # Files of delta-rs are removed here, with its spelling of paths.
     replace_partitions(open_snapshot(place), [written(place, "mine 2.parquet", [5], day="a b")])
     assert set(rows(place)) == {(2, "c"), (3, "c"), (5, "a b")}
-    # Ours are removed there.
+    # Files of deltalog are removed by delta-rs.
     deltalake.DeltaTable(place).delete("id = 3")
     assert set(rows(place)) == {(2, "c"), (5, "a b")}
     deltalake.DeltaTable(place).optimize.compact()
@@ -179,7 +179,7 @@ def test_their_appends_do_not_say_that_they_are_blind(place):
     assert history(open_snapshot(place))[0].info.get("isBlindAppend") is not True
     with pytest.raises(ConcurrentAppend):
         overwrite(seen, [named("mine.parquet", day="a")])
-    # Beside what was read they do not matter.
+    # Commits to partitions that were not read do not conflict.
     assert replace_partitions(seen, [written(place, "mine.parquet", [2], day="b")]).lost == 1
     assert rows(place) == [(1, "a"), (1, "a"), (2, "b")]
 

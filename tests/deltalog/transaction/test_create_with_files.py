@@ -1,4 +1,4 @@
-"""Writers that start together where there is no table: each of them writes, or gives way and says why."""
+"""Writers that create a table at the same time: each writes, or stops with a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write(place, data, *, mode, partition_by=(), created=lambda: None):
 
 
 def write_together(place, data, **options):
-    """Let writers begin together, and return what each of them did or raised."""
+    """Start writers at the same time, and return the result or error of each."""
     together = Barrier(len(data), timeout=60)
 
     def one(some):
@@ -55,7 +55,7 @@ def write_together(place, data, **options):
 
 
 def lose_to(place, created, data, **options):
-    """Write where somebody else creates the table after the writer has looked for one."""
+    """Write after another writer has created the table that this writer found missing."""
     return write(place, data, created=created, **options)
 
 

@@ -1,4 +1,4 @@
-"""A store that accepts `If-None-Match: *` and ignores it takes no commit, and loses none of the table."""
+"""A store that accepts `If-None-Match: *` but ignores it gets no commit, and loses no part of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a read or a plan of one predicate, and counts of what was not."""
+"""Check reads and plans of one predicate, and count the outcomes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The rows that `by` selects as a frame, and what they should be."""
+    """A read by the engine `by`: a frame, and the expected rows."""
 
     where: str
     by: str
@@ -39,7 +39,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Tally:
-    """`counts` of cases by what came of them; `reasons`: of refusals and of skips by a peer alone, with an example."""
+    """Counts of cases by outcome; `reasons`: refusals, and skips by a single peer, with an example."""
 
     cases: int = 0
     counts: Counter = field(default_factory=Counter)
@@ -52,7 +52,7 @@ class Tally:
 
 
 def judge(ground, wheres, rights, tally):
-    """Return what is wrong of predicates; `rights`: of each the rows it selects, None where Spark has no answer."""
+    """Return the findings; `rights`: expected rows per predicate, None if Spark has no answer."""
     found, reads = [], []
     for where, right in zip(wheres, rights, strict=True):
         tally.cases += 1
@@ -90,7 +90,11 @@ def _opened(ground, where, by, plan, found, tally):  # noqa: PLR0917 - of a loop
 
 
 def _compared_rows(read, rows, tally, *, is_spark_s):
-    """`is_spark_s`: what Spark raises of what it pushes down to Iceberg, it raises of our read by name too."""
+    """Compare the rows of a read with the expected rows.
+
+    `is_spark_s`: errors that Spark raises for filters pushed down to Iceberg are allowed, as reads by name raise them
+    too.
+    """
     if isinstance(rows, str):
         if is_spark_s:
             tally.note(f"a read by name raises as Iceberg's own: {rows[:120]}", read.where)
@@ -147,7 +151,7 @@ def _differing(rows, right):
 
 
 def _plain(error):
-    """Return the message without the place and what differs from table to table."""
+    """Return the message without the location and other parts that differ between tables."""
     text = re.sub(r"\(?(file:)?/\S+|'[^']*'|`[^`]*`|\d+", "..", str(error))
     return re.sub(r"(column|name) .*?([,;]|$)", r"\1 ..\2", text)[:160]
 

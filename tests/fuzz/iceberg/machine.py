@@ -1,4 +1,4 @@
-"""Draw tables and predicates, and judge every read; table `number` of a seed is always the same one."""
+"""Draw tables and predicates, and check every read; a seed and a table number always give the same table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Result:
 
 
 class Ground:
-    """A table where it was made, its rows as Spark has them without a filter, and the file of each."""
+    """A table, its rows as Spark reads them without a filter, and the file of each row."""
 
     def __init__(self, spark, name, path):
         from pyiceberg.table import StaticTable
@@ -54,7 +54,7 @@ class Ground:
         self.pyiceberg = StaticTable.from_metadata(current_metadata(name, spark))
 
     def truth(self, predicates):
-        """Return the rows that each selects, None where Spark raises."""
+        """Return the rows that each predicate selects; None if Spark raises."""
         found = [None] * len(predicates)
         calm = [i for i, predicate in enumerate(predicates) if not predicate.risky]
         for chosen in [calm, *([i] for i, predicate in enumerate(predicates) if predicate.risky)]:
@@ -62,7 +62,7 @@ class Ground:
         return found
 
     def _ask(self, chosen, predicates, found):
-        """Ask at once; halve where one of them raises."""
+        """Evaluate all predicates in one query; split the list in halves if one raises."""
         if not chosen:
             return
         try:
@@ -100,7 +100,7 @@ def run(spark, lake, *asked):
 
 
 def run_trusting(spark, *asked):
-    """Run where Iceberg is given every condition, also those by which it loses rows."""
+    """Run with all conditions pushed down to Iceberg, including those by which Iceberg loses rows."""
     with patch("prune_assets.tables.iceberg.reading_with_iceberg.doubted_columns", lambda *_: frozenset()):
         return run(spark, *asked)
 

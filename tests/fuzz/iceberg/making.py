@@ -1,4 +1,4 @@
-"""Make a table as it was drawn, by Spark with Iceberg's runtime."""
+"""Create random tables with Spark and Iceberg's runtime."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _first_type(table, name):
 
 
 def _rows(spark, table, source, numbers):
-    """Return rows of a commit as a frame; those of the first one as the table has them then."""
+    """Return the rows of a commit as a frame; the first commit has the schema of that time."""
     is_first = numbers.start == 0
     absent = {*table.late, *table.filled} if is_first else ()
     narrowed = table.narrowed if is_first else None

@@ -1,4 +1,4 @@
-"""What a run came to, for people."""
+"""Print the results of a fuzz run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.table import Table
 
 
 def show(result, seed, console):
-    """Print counts, why reads were refused and what others did otherwise, and findings."""
+    """Print counts, reasons for refused reads, differences of other readers, and findings."""
     tally = result.tally
     counts = tally.counts | {"tables that could not be made": len(result.unmade)}
     table = Table("", "count", title=f"{tally.cases:,} predicates on {result.tables:,} tables, seed {seed}")

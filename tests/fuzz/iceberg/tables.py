@@ -1,6 +1,6 @@
-"""Random tables of Iceberg: columns of values, and how the table is made, grows and changes.
+"""Random Iceberg tables: columns of values, creation, growth and schema changes.
 
-What changes is what the first commit has otherwise: a column by another name, of a narrower type, or not at all.
+The first commit differs from the later ones: a column has another name or a narrower type, or is missing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from planner.kinds import KINDS
 from planner.tables import Column, random_values
 
-# Kinds that Iceberg has, by its name for it in Spark's SQL.
+# Iceberg's types, by their names in Spark SQL.
 OF_ICEBERG = ["i32", "i64", "f32", "f64", "bool", "date", "str", "bin", "d4_2", "d9_0", "d15_2", "d38_10"]
 OF_ICEBERG += ["ts_us", "ntz_us"]
 NARROWER = {"i64": "i32", "f64": "f32", "d15_2": "d4_2"}
@@ -28,16 +28,16 @@ TRANSFORMS = {
     "float": ["{}"],
     "boolean": ["{}"],
 }
-# More partitions make the plans no harder, and the runs slow.
+# More partitions make runs slow, and plans no harder.
 MOST_PARTITIONS = 12
 
 
 @dataclass(frozen=True)
 class IcebergDraw:
-    """A table; `cuts`: where its commits begin and end.
+    """A random table; `cuts`: row numbers where its commits begin and end.
 
-    `fields`, `more_fields`: its partitions, and those that come after the second commit. What the first commit has
-    otherwise: `late`: columns that it has not, `filled`: that have a default instead, `renamed`, `narrowed`.
+    `fields`, `more_fields`: partition fields at first, and those added after the second commit. Differences of the
+    first commit: `late`: missing columns, `filled`: missing columns with a default, `renamed` and `narrowed` columns.
     """
 
     columns: tuple[Column, ...]
@@ -118,7 +118,7 @@ def _fields(draw, made):
 
 
 def _changing(draw, made):
-    """Draw what the first commit knows otherwise, of columns that no partition of it is by."""
+    """Draw the schema differences of the first commit, for columns that are not partition sources."""
     if draw.random() < 0.5:
         return made
     free = [c for c in made.columns if len(c.path) == 1 and not any(c.sql in text for text in made.fields)]

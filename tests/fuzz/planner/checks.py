@@ -1,4 +1,4 @@
-"""What must hold for the plan of a predicate on a table."""
+"""Checks of the plan of a predicate on a table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .planned import refused, without_lookups
 from .spellings import Pair
 from .truth import TRUE
 
-REPORTED = 20  # one in so many plans is made by the public function, and its report added up
+REPORTED = 20  # one in this many plans is made by the public `plan`, and its report is added up
 
 
 class Case(NamedTuple):
-    """A predicate on a table and its plan: flags, one a row."""
+    """A predicate on a table and its plan; `ranges` and `matches` have one flag per row."""
 
     ground: object
     predicate: object
@@ -34,7 +34,7 @@ class Case(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """`check` that failed, on which predicate, and what was seen."""
+    """A failed check: its name, the predicate, and the observation."""
 
     check: str
     where: str
@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Tally:
-    """What came of the cases: `levels` has row groups by the level that skipped them, and rows."""
+    """Counts over all cases; `levels` counts row groups by the level that skipped them, and rows."""
 
     cases: int = 0
     counts: Counter = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class Tally:
 
 
 def judged(ground, predicate, answers, tally, *, peers=(), voice=None):
-    """Return what is wrong with a case, a crash included; `predicate` may be a pair of spellings."""
+    """Return the findings of a case, including crashes; `predicate` may be a pair of spellings."""
     try:
         if isinstance(predicate, Pair):
             tally.cases += 1
@@ -68,7 +68,10 @@ def judged(ground, predicate, answers, tally, *, peers=(), voice=None):
 
 
 def judge(ground, predicate, answers, tally, peers=()):
-    """Yield what is wrong with the plan of one predicate; `answers`: of every row, or Spark's error."""
+    """Yield the findings for the plan of one predicate.
+
+    `answers`: Spark's answer for every row, or its error message.
+    """
     tally.cases += 1
     raised = isinstance(answers, str)
     tally.counts["without an answer"] += raised
@@ -100,7 +103,7 @@ def judge(ground, predicate, answers, tally, peers=()):
 
 
 def _confirmed(voice, predicate, answers, tally):
-    """Both judges select the same rows; where Spark raises there is nothing to compare."""
+    """Compare the rows that Spark and DuckDB select; skipped if either has no answer."""
     said = None if isinstance(answers, str) else voice.answer(predicate)
     if said is None:
         return
@@ -117,7 +120,7 @@ def _sound(case, selected):
 
 
 def _finer_than_less(case):
-    """More evidence keeps no more, and proves no less."""
+    """Check that more evidence keeps no additional rows, and proves no fewer matches."""
     planner, where = case.ground.planner, case.predicate.sql
     coarse = planner.plan(case.lowered, pages=False)
     with without_lookups():
@@ -131,7 +134,10 @@ def _finer_than_less(case):
 
 
 def _apart(case, blind):
-    """What is proven for a row is ruled out for the opposite; on equal evidence: lookups go where they skip most."""
+    """Check that a proven row is excluded from the opposite predicate.
+
+    The plans use equal evidence: without lookups, which are made only where they skip most.
+    """
     opposite = case.ground.planner.plan(Not(case.lowered))
     unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
     three = {"p": blind, "NOT p": opposite, "p IS NULL": unknown}
@@ -142,7 +148,7 @@ def _apart(case, blind):
 
 
 def _parts(case):
-    """A row is selected by the predicate, by its opposite, or is NULL."""
+    """Check that each row is kept by the predicate, by its negation, or by IS NULL of the predicate."""
     opposite = case.ground.planner.plan(Not(case.lowered))
     unknown = case.ground.planner.plan(IsTruth(case.lowered, Outcomes.NULL))
     if np.any(missing := ~(case.ranges | opposite.ranges | unknown.ranges)):
@@ -150,7 +156,7 @@ def _parts(case):
 
 
 def _reported(case, selected):
-    """The public function keeps the same rows, or fewer where it asks values, and its report says so level by level."""
+    """Check the public `plan`: same rows, or fewer if it evaluates values, and a report whose levels add up."""
     made = plan(case.ground.directory, where=case.predicate.sql, session=case.ground.planner.semantics)
     report, where = made.report, case.predicate.sql
     kept_rows = case.ground.planner.flags_of(made)
@@ -159,7 +165,7 @@ def _reported(case, selected):
         yield Finding("the public plan is the same", where, f"differs: {_shown(other)}")
     if selected is not None and np.any(lost := selected & ~kept_rows):
         yield Finding("every selected row is kept", where, f"the public plan skips {_shown(lost)}")
-    # Rows of files that were not opened are not counted.
+    # Rows of unopened files are not counted.
     total = report.levels[0].kept.rows if report.total.rows is None else report.total.rows
     skipped = sum(level.skipped_rows for level in report.levels if level.skipped_rows is not None)
     if not report.kept.rows == total - skipped == int(kept_rows.sum()):
@@ -193,7 +199,10 @@ def _sharp(case, selected, peer, tally):
 
 
 def _number(case, selected, peer, kept, extra):
-    """Return why the peer may skip more; what it skips for a part that is refused here alone has no such reason."""
+    """Return the reason why the peer may skip more; None if there is no valid reason.
+
+    Conditions that only prune-assets refuses are no reason: the peer's skip must follow from the remaining predicate.
+    """
     if np.any(selected & ~kept):
         return "it drops a selected row"
     lowered = case.lowered
@@ -209,7 +218,7 @@ def _number(case, selected, peer, kept, extra):
 
 
 def same_plan(ground, pair, tally):
-    """Yield what is wrong with the plans of two spellings."""
+    """Yield the findings about the plans of two spellings."""
     both = f"{pair.left}  ~  {pair.right}"
     errors = {_error(ground, text) for text in (pair.left, pair.right)}
     if errors != {None}:
@@ -237,7 +246,7 @@ def _error(ground, text):
 
 
 def _count(case, evaluation, selected, tally):
-    """Count what each level skipped, in row groups and at last in rows, out of what held no selected row."""
+    """Count the row groups, and the rows at last, that each level skipped, out of those without a match."""
     base, rows = case.ground.planner.base, case.ground.planner.index.groups.row_count
     hit = np.logical_or.reduceat(selected, base) if len(base) else np.zeros(0, np.bool_)
     alive = np.ones(len(base), np.bool_)

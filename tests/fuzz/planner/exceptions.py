@@ -1,6 +1,6 @@
-"""Why a peer may skip rows that the product keeps: its skip is wrong, or rests on what must not be believed.
+"""Reasons for which a peer may skip rows that prune-assets keeps: its skip is wrong or rests on untrusted metadata.
 
-The numbers are those of the list of traps that a sound planner has to know. What has no number is a failure.
+The numbers are those of the list of traps that a sound planner has to know. A skip without a number is a failure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNSEEN_NAN = "4: bounds say nothing of NaN"
 
 
 def case_number(ground, peer, lowered, extra):
-    """Return the number of the trap that a peer fell into where it keeps less; None when there is none."""
+    """Return the number of the trap that explains why a peer keeps less; None if no trap explains it."""
     found = []
     for file, rows in ground.planner.row_groups():
         here = extra & rows
@@ -51,7 +51,7 @@ def _of_row_group(ground, peer, lowered, file, extra):
 
 
 def rests_on_unseen_nan(ground, lowered, extra):
-    """Tell whether rows are kept for nothing but NaN, which may be there."""
+    """True if rows are kept only because of NaN values that may exist."""
     with without_unseen_nan():
         return not np.any(extra & ground.planner.plan(lowered).ranges)
 

@@ -1,4 +1,4 @@
-"""What failed once, kept as JSON: the table whole and the predicate as SQL, so that nothing is drawn again."""
+"""Cases that failed once, saved as JSON: the whole table and the predicate as SQL, so that nothing is drawn again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIRECTORY = Path(__file__).parents[1] / "fixtures"
 
 
 def save(check, predicate, table, directory=DIRECTORY):
-    """Write a case down; returns its path. `predicate` is a tree, or a pair of spellings."""
+    """Write a case to a file and return its path. `predicate` is a tree, or a pair of spellings."""
     said = {"pair": predicate._asdict()} if isinstance(predicate, Pair) else {"where": predicate.sql}
     case = {"check": check, **said, "table": stored(table)}
     text = json.dumps(case, indent=1, ensure_ascii=True) + "\n"
@@ -35,7 +35,7 @@ def load(path):
 
 
 def stored(table):
-    """Return a table as JSON has it."""
+    """Return a table as plain JSON values."""
     columns = [
         {"path": column.path, "kind": column.kind, "values": [_plain(column.of, value) for value in column.values]}
         for column in table.columns
@@ -61,7 +61,7 @@ def restored(case):
 def _plain(kind, value):
     if value is None:
         return None
-    # JSON has no infinities, and other readers of it would round.
+    # JSON has no infinities, and other JSON readers would round.
     return {"float": repr, "binary": bytes.hex}.get(kind.family, lambda it: it)(value)
 
 

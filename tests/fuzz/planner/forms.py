@@ -17,7 +17,7 @@ CLOCK = ("timestamp", "timestamp_ntz")
 
 @dataclass(frozen=True)
 class Form:
-    """`weight`: its share among those of a family. `risky`: it raises on some values under ANSI."""
+    """A predicate form; `weight`: relative frequency within its family; `risky`: raises on some values under ANSI."""
 
     make: object
     families: tuple[str, ...]
@@ -33,7 +33,7 @@ class Leaf:
 
 @dataclass
 class Scope:
-    """What predicates may name: columns of the files, and names of directories."""
+    """Names that predicates may use: columns of the files, and partition columns."""
 
     columns: tuple
     partitions: tuple[str, ...] = ()
@@ -250,7 +250,7 @@ def chosen(draw, column, scope):
 
 @form(weight=0.6)
 def beside_its_value(draw, column, scope):
-    """A column is said to be one value, beside what is not looked into, or compares it with another column."""
+    """Combine a condition that fixes a column to one value with an unsupported one or a comparison of columns."""
     value, name = literal(draw, column), column.sql
     other = draw.choice(scope.of_family[column.of.family])
     second = other.sql if "." not in other.sql else name

@@ -1,4 +1,4 @@
-"""A table on disk, with what plans it, the peers that read it, and its rows."""
+"""A table on disk, with its planner, the peers that read it, and its rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .truth import Truth, settings
 from .writing import write
 
 _OUTCOMES = {True: Outcomes.TRUE, False: Outcomes.FALSE, None: Outcomes.NULL}
-# Families whose values are Arrow's own as they stand.
+# Families whose stored values equal Arrow's values.
 PLAIN = {"integer", "float", "string", "binary"}
 # Days and seconds since 1970 of 1582-10-15, of 1900-01-01, after which all calendars agree.
 OLDEST = {"date": -141427, "timestamp": -2208988800, "timestamp_ntz": -2208988800}
 
 
 class Ground:
-    """A table where it was written."""
+    """A table that was written to a directory."""
 
     def __init__(self, table, directory, spark):
         write(table, directory, spark)
@@ -47,14 +47,14 @@ class Ground:
         self._rows = None
 
     def truth(self, predicates):
-        """Return the answers to each of these: Spark's, or without it those of an interpreter."""
+        """Return the answers to each predicate: Spark's, or without Spark those of an interpreter."""
         if self.spark is None:
             self._rows = self._rows or self._in_order()
             return [interpreted(self.planner, predicate, self._rows) for predicate in predicates]
         return Truth(self.spark, self.directory, predicates, self.planner).of
 
     def second_voice(self):
-        """Return another judge of what is selected; None where the answers are not Spark's."""
+        """Return a second judge of the selected rows; None if there is no Spark."""
         return None if self.spark is None else SecondVoice(self)
 
     def peers(self):
@@ -62,9 +62,9 @@ class Ground:
         return others if self.spark is None else (ParquetJava(self.spark, self.directory, self.planner), *others)
 
     def could_be(self, predicate, rows, changed):
-        """Tell whether other values, by column, are what would let the predicate select one of these rows.
+        """True if other values, given by column, would let the predicate select one of these rows.
 
-        Evidence is of one column each: a value of one row may meet one of another.
+        Evidence is about one column at a time, so a value of one row may be combined with a value of another row.
         """
         own = [self._values(row) for row in np.flatnonzero(rows).tolist()]
         changed_ones = [_with(values, changed) for values in own]
@@ -74,7 +74,10 @@ class Ground:
         return any(True in outcomes_of(predicate, values) for values in changed_ones)
 
     def _possible(self, predicate, rows, changed):
-        """Return the outcomes of a predicate that is told only those of its leaves on `changed` columns, one by one."""
+        """Return the possible outcomes of a predicate from its leaves on `changed` columns alone.
+
+        Each leaf is evaluated by itself.
+        """
         answers = []
         for leaf in leaves(predicate):
             about = not set(columns_of_leaf(leaf)).isdisjoint(changed)
@@ -83,13 +86,13 @@ class Ground:
         return int(fold(predicate, answers)[0])
 
     def _around(self, rows):
-        """Return a flag a row: whether it is in a row group with some of these."""
+        """Flag each row that is in the same row group as one of these rows."""
         index = self.planner.index
         groups = np.unique(np.searchsorted(self.planner.base, np.flatnonzero(rows), side="right") - 1)
         return np.isin(np.repeat(np.arange(len(index)), index.groups.row_count), groups)
 
     def holds_old_moments(self, path, rows):
-        """Tell whether row groups of these rows hold dates of before 1582, or timestamps of before 1900."""
+        """True if row groups of these rows contain dates before 1582 or timestamps before 1900."""
         column = self.columns.get(path)
         oldest = None if column is None else self._oldest(column)
         if oldest is None:
@@ -97,7 +100,10 @@ class Ground:
         return any(value is not None and value < oldest for value in self._beside(column, rows))
 
     def looks_up_old_moments(self, predicate):
-        """Tell whether such a date or timestamp is compared with, which a filter knows in one calendar of two."""
+        """True if the predicate compares with such a date or timestamp.
+
+        Writers hash these values in one of two calendars, so a bloom filter may not find them.
+        """
         for leaf in leaves(predicate):
             column = self.columns.get(leaf.column) if isinstance(leaf, Compare | In) else None
             oldest = None if column is None else self._oldest(column)
@@ -113,12 +119,12 @@ class Ground:
         return OLDEST[column.of.family] * scale["date" if column.of.family == "date" else column.of.arrow.unit]
 
     def holds_nulls_only(self, path, rows):
-        """Tell whether row groups of these rows hold no value of a column at all."""
+        """True if row groups of these rows contain only nulls in a column."""
         column = self.columns.get(path)
         return column is not None and all(value is None for value in self._beside(column, rows))
 
     def loses_values(self, peer, path, rows):
-        """Tell whether a peer loses rows of these row groups when it is asked for the very values that they hold."""
+        """True if a peer loses rows of these row groups for equality with values that they contain."""
         column = self.columns.get(path)
         if not isinstance(peer, DataFusion) or column is None or len(path) > 1 or column.of.family not in PLAIN:
             return False
@@ -126,20 +132,20 @@ class Ground:
         held = dict(zip(around.tolist(), self._beside(column, rows), strict=True))
         for value in {value for value in held.values() if value is not None}:
             kept = peer.keeps("", Compare(path, Op.EQ, pa.scalar(value, column.of.arrow)))
-            # NaN is not equal to itself, but looks alike.
+            # NaN differs from itself, but its repr is equal.
             same = [row for row, one in held.items() if repr(one) == repr(value)]
             if not kept[same].all():
                 return True
         return False
 
     def holds_nan_by_spark(self, path, file, rows):
-        """Tell whether Spark wrote a file, and NaN among the bounds of row groups of these rows."""
+        """True if Spark wrote the file, and the bounds of row groups of these rows contain NaN."""
         if self.files_in_order()[file].writer != "spark":
             return False
         return any(value is not None and math.isnan(value) for value in self._beside(self.columns[path], rows))
 
     def _beside(self, column, rows):
-        """Yield the values of a column in the row groups of these rows, None where a struct around it is null."""
+        """Yield the values of a column in the row groups of these rows; None where an enclosing struct is null."""
         places = self._places()
         above = (".".join(column.path[:depth]) for depth in range(1, len(column.path)))
         holes = set().union(*(self.table.holes.get(name, ()) for name in above))
@@ -147,22 +153,22 @@ class Ground:
         return (None if row in holes else column.values[row] for row in found)
 
     def _places(self):
-        """Return the row of the table by the row that the plan counts."""
+        """Map each row of the plan to its row in the table."""
         return [row for file in self.files_in_order() for row in range(file.start, file.stop)]
 
     def files_in_order(self):
-        """Return the files of the table in the order of their paths."""
+        """Return the files of the table, ordered by path."""
         paths = {str(self.directory / file.directory / f"{i}.parquet"): file for i, file in enumerate(self.table.files)}
         return [paths[path] for path in self.planner.paths]
 
     def _values(self, row):
-        """Return a row by its position in the order of the files' paths."""
+        """Return a row by its position in the plan, where files are ordered by path."""
         if self._rows is None:
             self._rows = self._in_order()
         return dict(self._rows[row])
 
     def _in_order(self):
-        """Lay the rows out as the plan counts them, with the values of directories."""
+        """Return the rows in the order of the plan, with partition values."""
         whole = _in_microseconds(arrow_rows(self.table)).to_pylist()
         rows = []
         for number, file in enumerate(self.files_in_order()):
@@ -175,7 +181,7 @@ class Ground:
 
 
 def _stored(leaf, kind):
-    """Return the values that a leaf looks up as whole numbers of a column's own unit, rounded down."""
+    """Return the values of a leaf as integers in the unit of the column, rounded down."""
     values = leaf.values if isinstance(leaf, In) else array_of_scalars([leaf.value])
     if pa.types.is_date(kind):
         return values.cast(pa.date32()).cast(pa.int32()).to_pylist()
@@ -184,7 +190,7 @@ def _stored(leaf, kind):
 
 
 def _in_microseconds(rows):
-    """Cut nanoseconds off as the writer does that stores none."""
+    """Truncate nanoseconds to microseconds, as a writer without nanoseconds does."""
     for number, field in enumerate(rows.schema):
         if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
             kind = pa.timestamp("us", field.type.tz)
@@ -194,7 +200,7 @@ def _in_microseconds(rows):
 
 @contextlib.contextmanager
 def laid_out(table, spark):
-    """Write a table into a directory of its own, and remove it afterwards."""
+    """Write a table to a temporary directory, and remove it afterwards."""
     directory = Path(tempfile.mkdtemp(prefix="fuzz-"))
     try:
         zone = {"spark.sql.session.timeZone": table.zone}
@@ -205,12 +211,12 @@ def laid_out(table, spark):
 
 
 def _with(values, changed):
-    """Return a row with other values in some columns, those of structs included."""
+    """Return a copy of a row with some values replaced; paths may lead into structs."""
     values = dict(values)
     for path, value in changed.items():
         place = values
         for name in path[:-1]:
-            # Of a struct that was null the other fields stay null.
+            # The other fields of a null struct stay null.
             place[name] = defaultdict(lambda: None, place.get(name) or {})
             place = place[name]
         place[path[-1]] = value

@@ -1,7 +1,7 @@
 """Answers without Spark: the lowered predicate is interpreted row by row.
 
-That holds the planner to the predicate that it was given, many times as fast; only Spark can tell whether it was
-given the right one.
+This checks the planner for the given predicate, many times faster than Spark; only Spark can show that the lowered
+predicate is correct.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CODES = {True: TRUE, False: FALSE, None: NULL}
 
 
 def interpreted(planner, predicate, rows):
-    """Return one of TRUE, FALSE, NULL a row, or why there is no answer."""
+    """Return TRUE, FALSE or NULL for each row, or the reason why there is no answer."""
     try:
         lowered = planner.lower(predicate.sql)
     except PruneError as error:

@@ -1,6 +1,6 @@
-"""What `tests.peers.parquet_java` asks, in one call: a hundred calls into the JVM for a file are too slow here.
+"""The calls of `tests.peers.parquet_java` in one, because a hundred JVM calls per file are too slow here.
 
-The Java source is compiled by the compiler that Spark has for its own generated code.
+The Java source is compiled by the compiler that Spark uses for its own generated code.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ public class KeptRows {
 
 
 class JavaReader:
-    """Asks parquet-java in Spark's JVM."""
+    """Runs parquet-java in Spark's JVM."""
 
     _made = None
 
@@ -142,9 +142,9 @@ class JavaReader:
         return cls._made
 
     def kept(self, df, files):
-        """Return rows (file, row group, start, stop) that are kept for the filters of `df`.
+        """Return the rows (file, row group, start, stop) that are kept for the filters of `df`.
 
-        None when Spark pushes nothing down, or reads nothing.
+        None if Spark pushes nothing down, or reads nothing.
         """
         gateway = self.spark.sparkContext._gateway
         names = gateway.new_array(gateway.jvm.java.lang.String, len(files))

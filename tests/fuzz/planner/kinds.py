@@ -1,7 +1,7 @@
-"""The kinds of columns: what a file holds, what Spark calls it, and values of it, odd ones among them.
+"""Kinds of columns: stored type, Spark type, and values, including edge cases.
 
-A value is what the file stores: days, units since the epoch and unscaled numbers as int, so that it needs no
-calendar and goes into JSON as it is.
+A value is in its stored form: days, units since the epoch and unscaled decimals are int, so that values need no
+calendar and can be saved as JSON.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ ODD_BYTES = [
     b"\xc3\xa9",
     b"\xc3",
 ]
-LONG = 5000  # bytes beyond which parquet-java and Arrow keep no bounds
+LONG = 5000  # length in bytes beyond which parquet-java and Arrow write no bounds
 
 
 @dataclass(frozen=True)
 class Kind:
-    """`low` and `high` are the ends of what the type stores, in stored numbers; `spark` is the type Spark reads."""
+    """A kind of column; `low` and `high`: range of stored numbers; `spark`: type that Spark reads."""
 
     name: str
     family: str
@@ -164,7 +164,7 @@ def odd_value(draw, kind):
 
 
 def neighbour(draw, kind, value):
-    """Return a value next to another one, or near it."""
+    """Return a value next to `value`, or near it."""
     step = draw.choice([-1, 1])
     match kind.family:
         case "float":

@@ -37,7 +37,7 @@ def literal(draw, column):
 
 
 def value_near(draw, column):
-    """Draw a value that stands in the column, or one near it, or one that fits its type."""
+    """Draw a value of the column, a value near one, or any value of its type."""
     known = column.values[draw.randrange(len(column.values))]
     chosen = draw.random()
     if known is None or chosen < 0.1:

@@ -1,6 +1,6 @@
-"""Draw tables and predicates, judge every plan, and keep what fails.
+"""Draw tables and predicates, check every plan, and keep failing cases.
 
-Table `number` of a seed is always the same one, and so are its predicates.
+A seed and a table number always give the same table and predicates.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def draw(seed, number, *, by_spark=True):
 
 
 def run(spark, *, seed, count, seconds=float("inf"), first=0, keep=None, peers=True, progress=None):
-    """Judge at least `count` cases from table `first` on; with `keep` what fails is shrunk and written there.
+    """Check at least `count` cases from table `first` on.
 
-    `spark` None: no table is written by Spark, and no answer is its own.
+    `keep`: directory for reduced failing cases. If `spark` is None, Spark writes no table and gives no answers.
     """
     result, start = Result(), time.monotonic()
     number, told = first, start
@@ -77,7 +77,7 @@ def _judge_table(spark, seed, number, result, *, peers, keep):
             ground = stack.enter_context(laid_out(table, spark))
             truth = ground.truth(predicates)
         except UNREADABLE as error:
-            # Not every writer takes every value, nor does Spark read every mixture of types.
+            # Not every writer supports every value, and Spark does not read every mixture of types.
             result.unreadable += 1
             result.reasons.append(f"table {number}: {str(error).splitlines()[0][:200]}")
             return
@@ -100,14 +100,14 @@ def _judge_table(spark, seed, number, result, *, peers, keep):
 
 
 def findings_of(spark, table, case):
-    """Return what is wrong with one case: a predicate or a pair."""
+    """Return the findings of one case: a predicate or a pair of spellings."""
     with laid_out(table, spark) as ground:
         (answers,) = [None] if isinstance(case, Pair) else ground.truth([case])
         return judged(ground, case, answers, Tally(), peers=ground.peers(), voice=ground.second_voice())
 
 
 def keep_smallest(spark, table, case, finding, directory):
-    """Shrink a case that failed and write it down; returns the path."""
+    """Reduce a failing case and write it to a file; return the path."""
 
     def fails(table, case):
         try:

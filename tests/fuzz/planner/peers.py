@@ -1,4 +1,4 @@
-"""What other readers keep of a table for a predicate, row by row: parquet-java as Spark asks it, and DataFusion."""
+"""Rows that other readers keep of a table for a predicate: parquet-java as Spark calls it, and DataFusion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ParquetJava:
         self.first = [np.flatnonzero(planner.index.groups.file == i)[:1] for i in range(len(self.files))]
 
     def keeps(self, where, predicate):
-        """Return a flag a row; None where the session pushes nothing down, or knows the answer without a file."""
+        """Return one flag per row; None if the session pushes nothing down, or decides without a file."""
         found = self.reader.kept(self.rows.where(where), self.files)
         if found is None:
             return None
@@ -41,7 +41,7 @@ class ParquetJava:
 
 
 class DataFusion:
-    """DataFusion, given the predicate as the product lowered it; a file at a time, so that schemas may differ."""
+    """DataFusion with the lowered predicate, one file at a time, so that schemas may differ."""
 
     name = "DataFusion"
 
@@ -58,7 +58,7 @@ class DataFusion:
             self.columns.append(set(pq.read_schema(path).names))
 
     def keeps(self, where, predicate):
-        """Return a flag a row; None where the predicate cannot be put to it."""
+        """Return one flag per row; None if DataFusion cannot express the predicate."""
         asked = expression(predicate)
         if asked is None:
             return None
@@ -75,7 +75,7 @@ class DataFusion:
         return kept
 
     def _rows_read(self, name, asked):
-        """Return the numbers of the rows in the file that the scan gives, before any filter."""
+        """Return the row numbers in the file that the scan returns, before any filter."""
         table = self.context.table(name)
         plan = table.filter(asked).select(col(ROW)).execution_plan()
         while plan.children():
@@ -87,7 +87,7 @@ class DataFusion:
 
 
 def expression(predicate):
-    """Turn an owned predicate into one of DataFusion's, None where it has no such thing."""
+    """Convert a lowered predicate to a DataFusion expression; None if it is not supported."""
     match predicate:
         case And(children) | Or(children):
             parts = [expression(child) for child in children]

@@ -25,14 +25,14 @@ from prune_assets.tables.parquet.table import named_columns
 
 
 class Rows(NamedTuple):
-    """`ranges` and `matches` of a plan as flags, one a row of the table."""
+    """Rows of a plan that are kept (`ranges`) and proven (`matches`), one flag per row of the table."""
 
     ranges: np.ndarray
     matches: np.ndarray
 
 
 class Planner:
-    """Plans predicates on the files of a directory; rows count on from file to file, in the order of their paths."""
+    """Plans predicates on the files of a directory; row numbers continue from file to file, ordered by path."""
 
     def __init__(self, directory, semantics):
         self.index = read_dataset(directory)
@@ -46,7 +46,7 @@ class Planner:
         return lower(where, self.columns, semantics=self.semantics).predicate
 
     def weakened(self, sql):
-        """Return what is TRUE wherever a predicate is, without its parts that are refused."""
+        """Return a weaker predicate that is TRUE wherever `sql` is, without its unsupported parts."""
         tokens = tokenize(sql)
         return self._weakened(parse(sql, tokens), partial(text_of, sql=sql, tokens=tokens), "true")
 
@@ -55,7 +55,7 @@ class Planner:
             case nodes.Conjunction() | nodes.Disjunction():
                 word = " AND " if isinstance(node, nodes.Conjunction) else " OR "
                 return word.join(f"({self._weakened(part, text, instead)})" for part in (node.left, node.right))
-            # Not that of `x IS NOT NULL`, whose operand has no text of its own.
+            # The operand of `x IS NOT NULL` has no text of its own.
             case nodes.Negation(operand) if text(operand, brackets=False) != text(node, brackets=False):
                 return f"NOT ({self._weakened(operand, text, 'false' if instead == 'true' else 'true')})"
             case _:
@@ -69,12 +69,12 @@ class Planner:
         return Rows(self.flags(access.ranges), self.flags(access.matches))
 
     def row_groups(self):
-        """Yield the file of each row group, and a flag a row: whether it lies in that."""
+        """Yield for each row group its file, and one flag per row for the rows in it."""
         for group, file in enumerate(self.index.groups.file.tolist()):
             yield file, np.repeat(np.arange(len(self.index.groups.file)) == group, self.index.groups.row_count)
 
     def differs(self, path, number):
-        """Say how a file differs in a column from the file that the schema is taken from; empty when it does not."""
+        """Return how the column of a file differs from the file that defines the schema; "" if it does not."""
         whole = {leaf.path: leaf for leaf in self.index.groups.columns}.get(path)
         mine = {leaf.path: leaf for leaf in self.index.groups.kinds[int(self.index.groups.kind[number])].columns}.get(
             path
@@ -86,7 +86,7 @@ class Planner:
         return "" if _storage(mine) == _storage(whole) else "a file stores it as another type than the table's"
 
     def flags_of(self, made):
-        """Return what a plan keeps, which may have left files unopened: these count as one row each there."""
+        """Return the flags of the rows that a plan keeps; in its index, an unopened file counts as one row."""
         index = made.index
         base = np.cumsum(index.groups.row_count) - index.groups.row_count
         kept = np.zeros(int(index.groups.row_count.sum()), np.bool_)
@@ -97,7 +97,7 @@ class Planner:
         found = np.zeros(self.rows, np.bool_)
         opened = np.repeat(index.groups.opened[index.groups.file], index.groups.row_count)
         found[np.repeat(index.groups.opened[self.index.groups.file], self.index.groups.row_count)] = kept[opened]
-        # Kept unopened, all rows of a file would be.
+        # If a kept file is not opened, all its rows are kept.
         for file in np.unique(np.repeat(index.groups.file, index.groups.row_count)[kept & ~opened]):
             found[np.repeat(self.index.groups.file == file, self.index.groups.row_count)] = True
         return found
@@ -114,7 +114,7 @@ def _storage(leaf):
 
 
 def refused(predicate):
-    """Return the reasons for which parts of a predicate are not asked of any metadata."""
+    """Return the reasons for which parts of a predicate are unsupported."""
     return sorted({leaf.reason for leaf in leaves(predicate) if isinstance(leaf, Unsupported)})
 
 
@@ -128,7 +128,7 @@ def without_lookups():
 
 @contextmanager
 def without_unseen_nan():
-    """Plan as a reader does that takes bounds for all that there is: NaN is only where it is counted."""
+    """Plan like a reader that trusts bounds to include NaN: NaN exists only where it is counted."""
     presence_of = min_max.presence_of
 
     def seen(of):

@@ -1,4 +1,4 @@
-"""Predicates as trees, so that one that fails can be made smaller."""
+"""Predicates as trees, so that a failing predicate can be reduced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TRUTHS = ["IS TRUE", "IS FALSE", "IS UNKNOWN", "IS NOT TRUE", "IS NOT FALSE", "I
 
 @dataclass(frozen=True)
 class Node:
-    """`word` is AND, OR, NOT or what follows the one operand."""
+    """A node; `word` is AND, OR, NOT, or the text after the only operand."""
 
     word: str
     children: tuple
@@ -39,7 +39,7 @@ def random_predicate(draw, scope, depth=None):
 
 
 def smaller(predicate):
-    """Yield predicates with a part less, the smallest first."""
+    """Yield predicates with one part removed, the smallest first."""
     if isinstance(predicate, Leaf):
         return
     yield from predicate.children

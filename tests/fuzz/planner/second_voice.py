@@ -53,7 +53,7 @@ class SecondVoice:
         self.shared = re.compile(rf"{name} {_ABOUT}|{_ONE} {_COMPARISON} {name}|\({name} {_ABOUT}\) IS (?:NOT )?[A-Z]+")
 
     def answer(self, predicate):
-        """Return one of TRUE, FALSE, NULL a row; None for a predicate that it does not share or raises on."""
+        """Return TRUE, FALSE or NULL for each row; None for a predicate that DuckDB does not share or raises on."""
         if not self._shares(predicate):
             return None
         try:

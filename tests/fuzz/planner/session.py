@@ -12,9 +12,9 @@ from unittest.mock import patch
 
 @contextlib.contextmanager
 def own_session(*, spark=True):
-    """Start Spark in a directory of its own, and stop it; nothing that an earlier run kept is found.
+    """Start Spark in a directory of its own, and stop it afterwards; caches of earlier runs are not used.
 
-    Without Spark there is the directory alone, and the session is None.
+    If Spark is not installed, the session is None.
     """
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         settings = {"PRUNE_CACHE_DIR": f"{scratch}/cache", "TMPDIR": scratch}
@@ -52,7 +52,7 @@ def _started(scratch):
 
 @contextlib.contextmanager
 def _quietly():
-    """Predicates that Spark refuses are part of the work: it need not say so each time."""
+    """Suppress Spark's log messages about predicates that it refuses."""
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

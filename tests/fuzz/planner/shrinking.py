@@ -1,4 +1,4 @@
-"""Make a failing case smaller, as long as the same check fails."""
+"""Reduce a failing case while the same check fails."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def shrink(table, predicate, fails, *, seconds=60.0):
 
 
 def _candidates(table, predicate):
-    """Yield smaller cases, the greatest steps first."""
-    if not isinstance(predicate, tuple):  # a pair of spellings stays as it is
+    """Yield smaller cases, the largest reductions first."""
+    if not isinstance(predicate, tuple):  # a pair of spellings is not reduced
         for less in smaller(predicate):
             yield table, less
     for less in (*_without_columns(table), *_without_files(table), *_with_fewer_rows(table), *_plainer(table)):

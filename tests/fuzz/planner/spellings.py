@@ -1,7 +1,7 @@
-"""Pairs of predicates that mean the same: their plans must be the same, row by row.
+"""Pairs of equivalent predicates: their plans must be equal, row by row.
 
-A pair of `@spelling(finer=True)` may differ in what is proven: by bounds alone the first must keep
-no more than the second. What dictionaries and filters say of either can be less than of the other.
+A pair of `@spelling(finer=True)` may differ in proven matches: by bounds alone the first must keep no more than the
+second. Dictionaries and filters may exclude less for one spelling than for the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run came to, for people."""
+"""Print the results of a fuzz run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.table import Table
 
 
 def told(result, seed, number):
-    """Say in a line how far a run is."""
+    """Return the progress of a run as one line."""
     speed = result.tally.cases / max(result.seconds, 1)
     return (
         f"seed {seed}, table {number}: {result.tally.cases:,} predicates, {speed:.0f} a second, "
@@ -15,7 +15,7 @@ def told(result, seed, number):
 
 
 def show(result, seed, console):
-    """Print counts, what each level skipped out of what was possible, exceptions and findings."""
+    """Print counts, skipped and skippable data per level, exceptions and findings."""
     tally = result.tally
     title = f"{tally.cases:,} predicates on {result.tables:,} tables, seed {seed}, {result.seconds:.0f} s"
     for heading, counts in (

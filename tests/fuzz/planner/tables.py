@@ -1,6 +1,6 @@
-"""Random tables: columns of values, and how they lie in files.
+"""Random tables: values per column, and their distribution over files.
 
-A table is a value: what is drawn stands in it whole, so that it can be cut down and kept as JSON.
+A table is a plain value that contains everything that was drawn, so that it can be reduced and saved as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PARTITIONS = {
     "txt": ["a%2Fb", "a b", "\u00e9", "zz"],
     "odd": ["1", "1.5", "7"],
 }
-# What Spark reads as the wider of the two.
+# Types that Spark reads as a wider type.
 NARROWER = {"i32": ("i8", "i16"), "i64": ("i8", "i16", "i32"), "f64": ("f32",), "d15_2": ("d4_2",), "d20_4": ("d4_2",)}
 
 
@@ -58,7 +58,7 @@ class File:
 
 @dataclass(frozen=True)
 class Table:
-    """`holes`: by name of a struct the rows in which it is null; `zone`: that of the session that reads it."""
+    """A random table; `holes`: rows in which a struct is null, by name; `zone`: time zone of the reading session."""
 
     columns: tuple[Column, ...]
     holes: dict[str, tuple[int, ...]]
@@ -164,7 +164,7 @@ def fits(value, kind, narrow):
 
 
 def options_of(draw, writer, columns):
-    """Draw the options of a writer; names of columns are those of leaves."""
+    """Draw the options of a writer; column names are those of leaves."""
     leaves = [".".join(column.path) for column in columns]
     flags = {".".join(column.path) for column in columns if column.kind == "bool"}
     group, page = draw.choice([20, 50, 100, 400]), draw.choice([3, 10, 25, 1000])

@@ -14,7 +14,7 @@ from prune_assets.spark.spark_versions import to_arrow
 
 TRUE, FALSE, NULL = 1, 0, 2
 _NO = pa.scalar(value=False)
-# Interpreted: the rows are few, and compiling a hundred predicates takes longer than asking them.
+# Interpreted mode: the rows are few, and compiling a hundred predicates takes longer than evaluating them.
 SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -23,7 +23,7 @@ SETTINGS = {
 
 
 class Truth:
-    """Answers about a table: `of[i]` has one of TRUE, FALSE, NULL a row, or is the error that Spark raised."""
+    """Answers for a table: `of[i]` has TRUE, FALSE or NULL for each row, or is the error that Spark raised."""
 
     def __init__(self, spark, directory, predicates, planner):
         with settings(spark, SETTINGS):
@@ -37,7 +37,7 @@ class Truth:
                     self._ask([i], predicates)
 
     def _ask(self, chosen, predicates):
-        """Ask at once; halve where one of them raises."""
+        """Evaluate all predicates in one query; split the list in halves if one raises."""
         if not chosen:
             return
         columns = [f"({predicates[i].sql}) AS p{i}" for i in chosen]
@@ -62,7 +62,7 @@ class Truth:
 
 
 def _ranks(places, planner):
-    """Return the position in the table of every row that Spark gave, in its order."""
+    """Return the position in the table of every row that Spark returned, in Spark's order."""
     first, row = {}, 0
     counts = np.bincount(
         planner.index.groups.file, weights=planner.index.groups.row_count, minlength=len(planner.paths)
@@ -79,7 +79,7 @@ def _ranks(places, planner):
 
 @contextmanager
 def settings(spark, wanted):
-    """Set these of the session, and put back what was there."""
+    """Set session options, and restore the earlier values afterwards."""
     before = {key: spark.conf.get(key, None) for key in wanted}
     for key, value in wanted.items():
         spark.conf.set(key, value)

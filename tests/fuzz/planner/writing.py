@@ -1,4 +1,4 @@
-"""Write a table with the writers it names, each of which keeps bounds in ways of its own."""
+"""Write a table with the writers that it names; each writer stores bounds in its own way."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _by_spark(spark, rows, path, *, timestamps, parquet):
     spark.conf.set(key, timestamps)
     try:
         written = path.with_suffix(".written")
-        # By rows and not by Arrow: Spark's own reader brings them in as they are.
+        # Spark reads the rows from a Parquet file, not from Arrow, because its own reader leaves them unchanged.
         spark.read.parquet(str(source)).coalesce(1).write.options(**parquet).parquet(str(written))
     finally:
         spark.conf.unset(key)

@@ -37,5 +37,5 @@ def _of(counts, name):
 
 
 def _blunt(tally):
-    """Return the (release, type) whose many skippable row groups are all read, with their count."""
+    """Return (release, type) and count if all of the many skippable row groups are read."""
     return [(key, count) for key, count in tally.skippable.items() if count >= FEW and not tally.skipped[key]]

@@ -26,7 +26,8 @@ class Truth:
             self.groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             self.created_by = file.metadata.created_by
             table = file.read(use_threads=False)
-        # Plans skip nothing by these types, whoever wrote them: INT96 and nanoseconds, which are read alike, and bytes.
+        # Plans never prune by these types, whoever wrote them: INT96 and nanoseconds, which are read the same way, and
+        # bytes.
         self.unpruned = {field.name for field in table.schema if _is_unpruned(field.type)}
         self.table = _comparable(table.combine_chunks())
         self.columns = {}

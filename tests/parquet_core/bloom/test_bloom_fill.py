@@ -1,4 +1,4 @@
-"""Filters as full as any: every value is found, others as rarely as their fill tells."""
+"""Filters with any fill: every value is found, and false positives are as rare as the fill predicts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_folded_filter_loses_no_value_and_finds_as_few_others_as_it_says(hashe
     assert may_contain([half], hashes).all()
     assert len(whole) % len(half) == 0
     assert estimated_fpp(half) <= max(most_fpp, estimated_fpp(whole))
-    # Of few blocks it is the filter that the same values make.
+    # If it has few blocks, it equals the filter built from the same values.
     assert (half == build_filter(hashes, half.nbytes)).all()
 
 

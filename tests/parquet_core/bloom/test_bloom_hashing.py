@@ -1,4 +1,4 @@
-"""Hashes are those of the stored bytes, whatever the type; probing knows what compares equal to what."""
+"""Hashes are those of the stored bytes for every type; probes include all values that compare equal."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ SALTS = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B,
 
 
 def by_the_letter(blocks, number):
-    """One probe as the specification words it."""
+    """Probe a filter once, exactly as the specification describes it."""
     block = blocks[(number >> 32) * len(blocks) >> 32].tolist()
     key = number & 0xFFFFFFFF
     return all(word >> ((key * salt & 0xFFFFFFFF) >> 27) & 1 for word, salt in zip(block, SALTS, strict=True))

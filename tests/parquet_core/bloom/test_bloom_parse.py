@@ -1,4 +1,4 @@
-"""Filters as bytes: odd ones are refused, and a read that was too short or too long is put right."""
+"""Filters as bytes: invalid ones are refused, and reads of a wrong length are corrected."""
 
 from __future__ import annotations
 

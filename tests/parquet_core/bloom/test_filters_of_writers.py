@@ -1,4 +1,4 @@
-"""Filters made here equal, byte for byte, those that pyarrow and Spark write of the same values."""
+"""Bloom filters equal, byte for byte, those that pyarrow and Spark write for the same values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metadata kept decoded in memory: nothing is read twice, nothing outlives its files, and nobody changes another's."""
+"""Decoded metadata in memory: nothing is read twice or outlives its files, and readers cannot change shared data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write(directory, number, *, shift=0, at=LONG_AGO):
 
 
 def look(index):
-    """Return what every level says of the column, as Python has it."""
+    """Return the results of every level for the column as Python values."""
     (column,), everywhere = index.groups.columns, np.arange(len(index))
     return [
         index.footers.bounds(column).lower.to_pylist(),

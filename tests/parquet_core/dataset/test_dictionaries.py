@@ -1,4 +1,4 @@
-"""Dictionaries read through the index: complete ones hold every value, others are a reason."""
+"""Dictionaries read through the index: complete ones have every value, others give a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What page indexes cost: memory for 1,000,000 pages, and requests for any number of columns."""
+"""Costs of page indexes: memory for 1,000,000 pages, and requests for any number of columns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def column_index(count):
 
 
 def offset_index(count):
-    """Page i begins at row i; its number takes as many bytes as those of its neighbours."""
+    """Encode an offset index in which page i begins at row i; neighbours are encoded in as many bytes."""
     edges = [edge for edge in (0, 64, 8192, 1 << 20) if edge < count]
     parts = []
     for low, high in zip(edges, [*edges[1:], count], strict=True):
@@ -102,7 +102,7 @@ def write_pages(path, count):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_memory_for_a_million_pages(tmp_path):
-    """Peak resident memory of a process of its own: twice the index and 40 MB."""
+    """Peak resident memory of a separate process is at most twice the index and 40 MB."""
     small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
     write_pages(small, 10)
     stored = write_pages(large, PAGES)
@@ -118,7 +118,7 @@ def test_memory_for_a_million_pages(tmp_path):
 
 @pytest.mark.parametrize(("groups", "columns"), [(1, 1), (1, 20), (1, 150), (4, 1), (4, 20), (4, 150)])
 def test_footer_and_page_indexes_take_two_requests(web, tmp_path, columns, groups):
-    """Two ranges a file where the hint covers the footer, whatever the number of columns and row groups."""
+    """If the footer hint covers the footer, two ranges per file suffice for any number of columns and row groups."""
     table = pa.table({f"c{i}": np.arange(200) for i in range(columns)})
     options = {"write_page_index": True, "max_rows_per_page": 10, "write_batch_size": 10, "store_schema": False}
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=200 // groups, use_dictionary=False, **options)

@@ -1,4 +1,4 @@
-"""Bloom filters kept on disk: what the files' own deny, no file opened for it, and nothing of files that changed."""
+"""Bloom filters cached on disk exclude what the filters in files exclude; changed files invalidate them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES, ROWS = 20, 100
 
 @pytest.fixture
 def cache(tmp_path):
-    """One without memory: each look is that of a new process."""
+    """A cache without memory, so that each read is like that of a new process."""
     return MetadataCache(tmp_path / "cache")
 
 
@@ -39,7 +39,7 @@ def keys_of(number):
 
 def write(table, number, *, keys=None, at=LONG_AGO):
     path = table / f"{number:03}.parquet"
-    # Emptier than it need be, as Spark's are by default: 4 KiB for 100 values.
+    # Larger than needed, like Spark's default filters: 4 KiB for 100 values.
     options = {"n": {"ndv": ROWS, "fpp": 1e-12}}
     pq.write_table(pa.table({"n": keys or keys_of(number)}), path, bloom_filter_options=options)
     os.utime(path, (at, at))

@@ -1,4 +1,4 @@
-"""Metadata kept on disk: the same answers as from the files, whatever changed, broke or raced."""
+"""Cached metadata gives the same answers as the files, even if files change, break or are written concurrently."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write(directory, number, *, rows=300, shift=0, at=LONG_AGO):
 
 
 def look(index):
-    """Everything that an index says of its columns."""
+    """Return everything that an index returns for its columns."""
     positions = np.arange(len(index))
     found = []
     for column in index.groups.columns:
@@ -75,7 +75,7 @@ def same(left, right):
 
 
 def assert_as_from_files(table, cache):
-    """Look through the cache and without it; returns the requests of the look through the cache."""
+    """Read with and without the cache and compare; return the requests of the read with the cache."""
     index = read_dataset(table, cache=cache)
     expected = read_dataset(table)
     assert index.groups.columns == expected.groups.columns
@@ -164,7 +164,7 @@ def test_a_column_of_another_type_is_another_column(table, cache):
 
 
 def test_a_file_just_written_is_not_believed_next_time(table, cache):
-    """Within the same tick of the clock it may be written once more."""
+    """The file may be written again within the same tick of the clock."""
     path = write(table, 3, at=time.time())
     first = assert_as_from_files(table, cache)
     state = path.stat()
@@ -346,7 +346,7 @@ for _ in range(15):
 
 
 def test_readers_and_writers_at_once(table, on_disk):
-    """With so little room that each one removes what the others wrote."""
+    """The cache is so small that each process removes entries of the others."""
     command = [sys.executable, "-c", WORKER, str(table), str(on_disk.directory), "30000"]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     errors = [process.communicate(timeout=120)[1] for process in running]
@@ -380,7 +380,7 @@ def test_generations_tell_every_state_apart(table):
 
 
 def test_a_file_replaced_under_its_old_time_is_read_again(table, cache):
-    """As `cp -p`, `rsync -t`, and a link turned to another directory of files that all bear the same time do."""
+    """`cp -p`, `rsync -t`, or a link to another directory of files with equal times replace files like this."""
     first = assert_as_from_files(table, cache)
     path = table / "2.parquet"
     size = path.stat().st_size
@@ -390,7 +390,7 @@ def test_a_file_replaced_under_its_old_time_is_read_again(table, cache):
 
 
 def test_a_file_written_again_while_it_is_read_is_not_believed_next_time(table, cache, monkeypatch):
-    """Its time tells no more than that it was written shortly before it was listed, however long reading takes."""
+    """Its time only shows that it was written shortly before the listing, however long reading takes."""
     write(table, 3, at=time.time())
     read = opening.FooterSource.read
 
@@ -405,7 +405,7 @@ def test_a_file_written_again_while_it_is_read_is_not_believed_next_time(table, 
 
 @pytest.mark.parametrize(("told", "requests"), [({}, 1), ({"etag": "a"}, 0), ({"modified_ns": LONG_AGO * 10**9}, 0)])
 def test_a_file_of_which_neither_time_nor_etag_is_told_is_read_again(table, cache, monkeypatch, told, requests):
-    """As some web servers have it: one of the same size may be another file."""
+    """Some web servers report neither, so a file of the same size may be another file."""
     path = table / "1.parquet"
     file = DataFile(str(path), path.stat().st_size, 0)._replace(**told)
     monkeypatch.setattr(opening, "list_table", lambda _: PartitionListing([file]))

@@ -1,4 +1,4 @@
-"""Metadata held against the values: files made by several writers, their values read back by pyarrow."""
+"""Metadata compared with values: files of several writers, whose values are read by pyarrow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 3_000
 
 @cache
 def sample(seed=1):
-    """A table of every type that is pruned on, with nulls, extremes and odd strings."""
+    """Return a table with every supported type, with nulls, extremes and odd strings."""
     chance = random.Random(seed)
 
     def column(make, arrow_type):
@@ -79,7 +79,7 @@ def written_by_spark(spark, tmp_path):
 
 
 def assert_bounds_hold(path):
-    """Every bound encloses the values of its row group or page, every null count is the number of nulls."""
+    """Check that every bound encloses its values, and that every null count is correct."""
     index = read_dataset(path)
     claims = 0
     with pq.ParquetFile(path) as file:
@@ -101,7 +101,7 @@ def assert_bounds_hold(path):
 
 
 def holds(bounds, i, values):
-    """Check one container; returns how many of its three claims were made."""
+    """Check one container; return how many of its three claims exist."""
     plain = [value for value in values.to_pylist() if value is not None]
     plain = [value.encode() if isinstance(value, str) else value for value in plain]
     low, high, nulls = (array[i].as_py() for array in (bounds.lower, bounds.upper, bounds.null_count))
@@ -162,7 +162,7 @@ def test_filters_of_pyarrow_know_every_value(tmp_path, column, integers):
 
 
 def test_a_filter_that_may_be_of_another_column_of_its_file_is_not_asked(tmp_path):
-    """parquet-java keys filters by the dotted path; which columns share one differs from file to file."""
+    """parquet-java keys filters by the dotted path; the columns that share a path differ from file to file."""
     alone = pa.table({"a.b": [1, 2]})
     clashing = alone.append_column("a", pa.array([{"b": 7}, {"b": 8}]))
     for name, table in (("0", alone), ("1", clashing)):
@@ -226,7 +226,7 @@ def test_a_row_group_asked_for_twice_is_read_once(tmp_path):
 
 
 def test_an_offset_index_of_another_column_says_nothing(tmp_path):
-    """Its pages may be as many and hold other rows: whoever goes by them skips rows that are selected."""
+    """It may have as many pages, but with other rows; using it would skip selected rows."""
     by_pyarrow(sample(), tmp_path / "a.parquet")
     index = read_dataset(tmp_path)
     column, other, *_ = index.groups.columns

@@ -1,4 +1,4 @@
-"""Which types of a file Spark cannot read as the table's: told from footers, held against Spark itself."""
+"""File types that Spark cannot read as the table's type are detected from footers; compared with Spark itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES = {
     "list": pa.array([[1]], pa.list_(pa.int32())),
     "struct": pa.array([{"a": 1}], pa.struct([("a", pa.int32())])),
 }
-# Of these Spark says no, and we say nothing: what it reads of them depends on more than the kind of type.
+# Spark refuses these reads, but no reason is reported here, because refusal depends on more than the type.
 SILENT = {
     **{wanted: {"uint32"} for wanted in ("int8", "int16", "int32", "uint16", "date")},
     **{wanted: {"uint64"} for wanted in ("int64", "uint32")},
@@ -51,7 +51,7 @@ SILENT = {
 
 
 def put(place, wanted, stored, **options):
-    """A table of two files, the first of which has the table's type."""
+    """Write a table of two files; the first file has the table's type."""
     place.mkdir()
     for name, kind in (("0", wanted), ("1", stored)):
         pq.write_table(pa.table({"c": VALUES[kind], "d": [1]}), place / f"{name}.parquet", **options)

@@ -1,4 +1,4 @@
-"""What is claimed of the files of every writer at hand holds: its codecs, pages, nesting, filters, and odd sizes."""
+"""Metadata claims hold for files of every installed writer: codecs, pages, nesting, filters, and odd sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUP = 100
 
 
 def flat(rows=ROWS):
-    """Columns of few values, which are written in dictionaries, and of many."""
+    """Return a table of columns with few values, which are dictionary-encoded, and columns with many values."""
     chance = random.Random(rows)
 
     def column(make, kind):
@@ -42,7 +42,7 @@ def flat(rows=ROWS):
 
 
 def nested(rows=ROWS):
-    """Structs, lists and maps in one another, empty and null ones too."""
+    """Return a table of structs, lists and maps inside each other, including empty and null ones."""
     chance = random.Random(rows)
     inner = pa.struct({"a": pa.int64(), "b": pa.list_(pa.string())})
 
@@ -97,7 +97,7 @@ def by_fastparquet(table, path):
 
 
 WRITERS = [by_pyarrow, by_duckdb, by_polars, by_datafusion, by_fastparquet]
-# Columns without bounds that are believed: fastparquet does not say how it compares text.
+# Columns whose bounds are not trusted: fastparquet does not record how it compares strings.
 SILENT = {by_fastparquet: {"word", "text"}}
 
 
@@ -114,7 +114,7 @@ def test_flat_columns(write, tmp_path):
 
 @pytest.mark.parametrize("write", [writer for writer in WRITERS if writer is not by_fastparquet])
 def test_nested_columns(write, tmp_path):
-    table = nested().drop_columns(["map"]) if write is by_polars else nested()  # which has no maps
+    table = nested().drop_columns(["map"]) if write is by_polars else nested()  # polars has no maps
     write(table, tmp_path / "t.parquet")
     claims = assert_file_holds(tmp_path / "t.parquet")
     total = sum(claims.values(), Counter())
@@ -165,7 +165,7 @@ def test_one_page_and_very_many(tmp_path, rows, of_a_page):
 
 
 def test_two_columns_of_a_huge_footer(tmp_path):
-    """Of 2,000 columns in 50 row groups those that are asked for are decoded."""
+    """Only the requested columns are decoded, here 2 of 2,000 columns in 50 row groups."""
     rng = np.random.default_rng(1)
     path = tmp_path / "t.parquet"
     table = pa.table({f"c{i}": rng.integers(0, 1000, 100) for i in range(2000)})
@@ -181,7 +181,7 @@ def test_two_columns_of_a_huge_footer(tmp_path):
     assert index.groups.traffic.requests == 2
 
 
-# Filters: 5,000 distinct values and as many that are not there.
+# Bloom filters: 5,000 distinct values, and 5,000 absent values.
 
 NUMBERS = pa.array(np.random.default_rng(5).permutation(np.arange(0, 10**9, 10**5)), pa.int64())
 
@@ -221,7 +221,7 @@ def filters_by_spark(spark, tmp_path):
 
 
 def assert_filters_hold(path, fpp):
-    """Every value is found, and of those that are not there not many more than were asked for."""
+    """Every stored value is found, and the rate of absent values that are found is near the requested one."""
     index = read_dataset(path)
     for column in index.groups.columns:
         filters = index.bloom_filters.read(column, np.arange(len(index)))
@@ -250,7 +250,7 @@ def test_filters_of_spark(filters_by_spark, fpp, tmp_path):
     assert_filters_hold(tmp_path / "spark", fpp)
 
 
-# Spark: every codec that it has, both versions of pages, with dictionaries and without.
+# Spark: all its codecs, both page versions, with and without dictionaries.
 
 CODECS = {"uncompressed": 0, "snappy": 1, "gzip": 2, "brotli": 4, "lz4": 5, "zstd": 6, "lz4_raw": 7}
 
@@ -299,7 +299,7 @@ def test_codecs_and_pages_of_spark(spark, rows_for_spark, tmp_path, codec):
 
 
 def assert_dictionaries_hold(path, codec, dictionary):
-    """A dictionary that is complete holds the values of its chunk."""
+    """A complete dictionary contains exactly the values of its chunk."""
     index, data = read_dataset(path), path.read_bytes()
     read = 0
     with pq.ParquetFile(path) as file:
@@ -325,7 +325,7 @@ def assert_dictionaries_hold(path, codec, dictionary):
 
 
 def test_two_columns_of_one_path_are_refused(tmp_path):
-    """The second one would get the bounds of the first; Spark does not read such a file either."""
+    """The second column would get the bounds of the first; Spark does not read such a file either."""
     columns = [pa.array([1, 2]), pa.array([8, 9])]
     pq.write_table(pa.Table.from_arrays(columns, names=["a", "a"]), tmp_path / "t.parquet")
     with pytest.raises(PruneError, match=r"t\.parquet: schema: two columns are named 'a'"):

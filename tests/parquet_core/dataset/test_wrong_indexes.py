@@ -1,4 +1,4 @@
-"""Page indexes and counts that writers are known to write wrong: nothing is lost by them, and no file is damaged."""
+"""Wrong page indexes and counts of known writers lose no rows, and their files are not reported as damaged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def path(tmp_path, request):
 
 
 def changed(path, change):
-    """Let `change` edit the metadata of each chunk."""
+    """Apply `change` to the metadata of each chunk."""
     raw = RawMetadata(path.read_bytes())
     for group in range(len(raw.groups)):
         for column in range(raw.width):
@@ -51,7 +51,7 @@ def changed(path, change):
 
 
 def without_headers(raw, group, column):
-    """Have an offset index count no page headers, as xitongsys/parquet-go does (its pull request 623)."""
+    """Make offset indexes omit page headers from sizes, as xitongsys/parquet-go does (its pull request 623)."""
     for page in raw.pages(group, column):
         position = value_of(page, 1)
         header, stop = slow_thrift.parse(raw.body[position : position + 4096])
@@ -75,7 +75,7 @@ def without_any_pages(raw, group, column):
 
 
 def unknown_counts(raw, group, column):
-    """Say -1 for a null count that is not known, as arrow-go does (arrow-go#489)."""
+    """Set unknown null counts to -1, as arrow-go does (arrow-go#489)."""
     put(raw.statistics(group, column), NULL_COUNT, I64, -1)
 
 
@@ -112,7 +112,7 @@ def test_row_groups_are_still_skipped(path):
 
 
 def test_a_null_that_the_writer_left_out_of_its_count_is_found(path):
-    """xitongsys/parquet-go 1.6.2 counts no null that is the first value of a page."""
+    """xitongsys/parquet-go 1.6.2 omits a null from the count if it is the first value of a page."""
 
     def change(raw, group, column):
         put(raw.footer, CREATED_BY, slow_thrift.BINARY, b"parquet-go version latest")

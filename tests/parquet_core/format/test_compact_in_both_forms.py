@@ -1,4 +1,4 @@
-"""The hot loop gives the same answers compiled and as Python, on sound bytes and on damaged ones."""
+"""The compiled and the pure-Python hot loop give the same results, on intact and damaged bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCE = Path(__file__).parents[3] / "parquet_core/format/compact.py"
 
 @pytest.fixture(scope="module")
 def as_python():
-    """The source of the hot loop, run as Python whatever is installed."""
+    """Load the source of the hot loop as pure Python, even if a compiled build is installed."""
     spec = importlib.util.spec_from_file_location("compact_as_python", SOURCE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -31,7 +31,7 @@ def as_python():
 
 
 def answer(module, data, spec):
-    """Return what a form makes of the bytes: the values, or the message of its error."""
+    """Return the values that one build decodes from the bytes, or its error message."""
     try:
         return module.decode(data, spec)
     except MalformedFile as error:
@@ -99,7 +99,7 @@ def test_sound_bytes(structures, as_python):
 
 
 def rows_of_lists(form, data, starts, stops, of):
-    """The elements of lists as rows of numbers, by the Python form."""
+    """Return the elements of lists as rows of numbers, decoded by the Python build."""
     counts = form.count_lists(data, starts, stops, place=str)
     table, cell = array("q", [compact.MISSING]) * (of.width * sum(max(count, 0) for count in counts)), 0
     for start, stop, count in zip(starts, stops, counts, strict=True):

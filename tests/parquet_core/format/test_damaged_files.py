@@ -1,4 +1,4 @@
-"""Bytes that lie: one clear error or an honest "unknown", never a wrong skip, a crash or a hang."""
+"""Damaged bytes end in one clear error or in unknown values, never in a wrong skip, a crash or a hang."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_cut_or_foreign_is_named(file, make, message):
 )
 @pytest.mark.parametrize("rows", [1, 1000])
 def test_a_file_of_another_format_is_named_as_such(tmp_path, name, named, rows):
-    """Small files as well as large ones: what helps is not that a few bytes are missing."""
+    """This holds for files of any size: the error must not suggest that a few bytes are missing."""
     (tmp_path / name).write_bytes(b"1,a\n" * rows)
     message = rf"{re.escape(name)}: is not a Parquet file but {named}, by its name; "
     with pytest.raises(MalformedFile, match=message) as one:
@@ -79,7 +79,7 @@ def test_a_name_that_tells_no_format_leaves_it_open(tmp_path, name):
 
 
 def test_a_parquet_file_with_any_name_is_read(file):
-    """Spark does not look at names either."""
+    """Spark ignores file names too."""
     assert len(read_dataset(str(file.rename(file.with_name("good.csv"))))) == 2
 
 
@@ -90,7 +90,7 @@ def test_an_encrypted_footer_is_refused(file):
 
 
 def test_a_footer_of_gigabytes_is_refused_until_it_is_allowed(file, monkeypatch):
-    """The claim costs nothing to make: a sparse file of 4 GiB takes a block on the disk."""
+    """The claim is cheap to make: a sparse file of 4 GiB takes one disk block."""
     claimed = (1 << 32) - 100
     with file.open("r+b") as sparse:
         sparse.truncate(1 << 32)
@@ -153,7 +153,7 @@ def test_lengths_and_depths_are_bounded(data, message):
 
 @pytest.mark.parametrize("place", ["schema", "key-value metadata"])
 def test_structs_without_fields_are_no_schema_and_no_metadata(tmp_path, place):
-    """Each takes a byte of the file, and would take hundreds in memory."""
+    """Each takes one byte in the file, but would take hundreds of bytes in memory."""
     many = bytes.fromhex("fcc0843d") + bytes(1_000_000)
     one_column = bytes.fromhex("2c 480172 1502 00 1502 2500 180161 00")
     no_groups = bytes.fromhex("1600 190c")
@@ -179,7 +179,7 @@ def test_fields_that_nobody_asked_for_are_passed_over():
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("part", range(4))
 def test_mutated_files_end_in_an_error_or_keep_the_rows(file, part):
-    """Flip bytes of footer and indexes: what is still claimed must be a number that numpy can hold."""
+    """Flip bytes of footer and indexes: remaining claims must be numbers that numpy can hold."""
     good = file.read_bytes()
     length = int.from_bytes(good[-8:-4], "little")
     chance = random.Random(20261121 + part)
@@ -269,7 +269,7 @@ def test_filters_that_would_deny_values_are_refused():
 
 
 def test_chunks_that_are_not_the_columns_of_the_schema_are_refused(tmp_path):
-    """parquet-java goes by the path of a chunk, others by its position: a file where they differ has no meaning."""
+    """parquet-java finds a chunk by its path, other readers by its position; if these differ, the file is ambiguous."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1], "b": [2]}), path, store_schema=False)
     data = path.read_bytes()
@@ -334,7 +334,7 @@ def test_encrypted_columns_have_no_indexes(file):
     column = index.groups.columns[0]
     (footers,) = index.footers.source._kept
     chunks = [footers.encoded[i:j] for i, j in zip(footers.chunk_start[::2], footers.chunk_stop[::2], strict=True)]
-    # Field 8, crypto_metadata, behind the last field of each: the footer still says everything in plain.
+    # Appends field 8, crypto_metadata, to each chunk; the footer still has all metadata unencrypted.
     marked = [chunk[:-1] + bytes.fromhex("1c0000") for chunk in chunks]
     stops = np.cumsum([len(chunk) for chunk in marked])
     found, statistics = decode_column_chunks(

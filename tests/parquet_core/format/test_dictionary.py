@@ -1,4 +1,4 @@
-"""Dictionary pages: complete ones hold every value; what is odd is a reason and never an empty dictionary."""
+"""Dictionary pages: complete ones return every value; unusable ones return a reason and never an empty dictionary."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def first_page(data, chunk):
 
 
 def read(data, chunk, leaf, *, known=None):
-    """Read a chunk's dictionary as a reader would, in one request or two."""
+    """Read the dictionary of a chunk in one or two requests, as a reader would."""
     where = dictionary_range(chunk, known)
     if isinstance(where, str):
         return where
@@ -87,7 +87,7 @@ def dictionaries(path):
 
 
 def plain_values(found, leaf):
-    """Return the values of a dictionary as Python has them; a reason stays one."""
+    """Return the values of a dictionary as Python values; a reason is returned unchanged."""
     if isinstance(found, str):
         return found
     if leaf.physical in _NUMBERS:
@@ -105,7 +105,7 @@ def stored_values(path, leaf, position):
     if pa.types.is_date(values.type):
         values = values.view(pa.int32())
     if pa.types.is_floating(values.type):
-        # NaN equals nothing, itself neither.
+        # NaN is not equal to any value, including itself.
         values = values.filter(pc.invert(pc.is_nan(values)))
     if pa.types.is_string(values.type):
         values = values.cast(pa.binary())
@@ -164,7 +164,7 @@ def test_dictionaries_of_duckdb(tmp_path, codec):
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_dictionaries_of_spark(spark, tmp_path, codec, version):
     rows = tmp_path / "rows.parquet"
-    # Of fixed length Spark writes decimals alone, without dictionary in its first version.
+    # Spark writes fixed-length values only for decimals, in format version 1 without a dictionary.
     table = sample().drop_columns(["key"] if version == "v2" else ["key", "huge"])
     pq.write_table(table, rows)
     options = {"compression": codec, "parquet.writer.version": version, "parquet.page.row.count.limit": "500"}
@@ -390,7 +390,7 @@ def pages(request, tmp_path_factory):
 
 
 def test_a_changed_byte_changes_no_value(pages):
-    """What still decodes with the checksum in its place is what was written."""
+    """Pages that still decode with a valid checksum return the written values."""
     chance = random.Random(1)
     refused = 0
     for data, chunk, leaf, values in pages:
@@ -404,7 +404,7 @@ def test_a_changed_byte_changes_no_value(pages):
 
 
 def test_any_damage_ends_in_an_answer(pages):
-    """Without believing anything of the header: several bytes changed, cut or put before."""
+    """The header is not trusted: several bytes are changed, cut or inserted."""
     chance = random.Random(2)
     refused = 0
     for data, chunk, leaf, _ in pages:

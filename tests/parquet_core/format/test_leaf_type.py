@@ -1,4 +1,4 @@
-"""The type, the order and the gate of a leaf, by its annotations."""
+"""Type, order and comparability of a leaf, by its annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Footers of newer forms of the format: read where they may be, and named where not; never called damaged."""
+"""Footers in newer versions of the format are read or refused by name, and never reported as damaged."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def path(tmp_path):
 
 
 def facts(path):
-    """Return all that is decoded of every column: bounds of chunks and of pages."""
+    """Return all decoded facts of every column: bounds of chunks and pages."""
     index = read_dataset(str(path))
     groups = np.arange(len(index))
     found = {}

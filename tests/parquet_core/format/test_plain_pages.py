@@ -1,4 +1,4 @@
-"""Values of a page of PLAIN encoding: all of them and nothing else, or none."""
+"""Values of a PLAIN-encoded page: all values are decoded, or none."""
 
 from __future__ import annotations
 

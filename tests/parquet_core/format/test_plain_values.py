@@ -1,4 +1,4 @@
-"""Values where they lie are the values that were put there."""
+"""PLAIN-encoded values in a buffer are decoded correctly."""
 
 from __future__ import annotations
 

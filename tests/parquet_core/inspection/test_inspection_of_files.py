@@ -1,4 +1,4 @@
-"""What an inspection says of files, held against pyarrow's reading of them and against their values."""
+"""Inspections of files, compared with pyarrow's metadata and with the values."""
 
 from __future__ import annotations
 

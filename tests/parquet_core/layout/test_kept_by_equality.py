@@ -1,4 +1,4 @@
-"""What an equality keeps by bounds, against a count for each of the values of a row group."""
+"""Rows that an equality keeps by bounds, compared with a count over all values of a row group."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from parquet_core.layout.clustering import _VALUES, _average_cover, as_ordered, 
 from prune_assets.checks.health.health import check_files
 
 INT64, WIDTH = st.integers(-(2**63), 2**63 - 1), 2 * _VALUES
-# Each interval has as many values as are asked for, or a multiple: then all of them are asked alike.
+# Each interval has as many values as are sampled, or a multiple, so that all values are sampled equally.
 INTERVALS = st.tuples(st.integers(-40, 40), st.sampled_from([1, 2, 5])).map(
     lambda drawn: (drawn[0] * WIDTH, (drawn[0] + drawn[1]) * WIDTH)
 )

@@ -1,4 +1,4 @@
-"""Layouts proven and broken on purpose; each finding says where and why."""
+"""Intact and deliberately broken layouts; each finding has a location and a reason."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def test_nan_in_half_floats_and_beside_a_name_with_a_dot_is_no_error(table):
     halves = pa.table({"h": pa.array([math.nan], pa.float16())})
     pq.write_table(halves, table / "0.parquet", write_page_index=True)
     assert absent(table) == [("info", "a page holds NaN, so the writer gives no bounds (confirmed by the values)")]
-    # Arrow reads both columns when it is asked for one of them.
+    # Arrow reads both columns if one of them is requested.
     twice = pa.table({"a.b": ["x"], "a": [{"b": math.nan}]})
     pq.write_table(twice, table / "0.parquet", write_page_index=True)
     assert [severity for severity, _ in absent(table)] == ["info"]
@@ -432,7 +432,7 @@ def test_the_rest_of_a_key_is_still_judged(table):
 
 
 def test_a_file_beside_partition_folders_is_not_judged(table):
-    """Spark does not read it."""
+    """Spark does not read such a file."""
     partitioned(table, p_1=range(10))
     write(table / "0.parquet", range(10, 0, -1))
     assert errors(check(table, layout=LayoutSpec(sort_by=["p", "day"]))) == {}
@@ -489,7 +489,7 @@ def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
 
 @pytest.mark.spark
 def test_order_and_overlap_of_long_strings_are_told_from_their_pages(spark, table):
-    """Spark drops the statistics of a chunk whose bounds are long, and keeps the cut ones of its pages."""
+    """Spark omits chunk statistics with long bounds, but writes truncated bounds of pages."""
     rows = spark.range(400).selectExpr("concat(format_string('%04d', id), repeat('x', 3000)) AS word")
     options = {"parquet.block.row.count.limit": "100", "parquet.page.row.count.limit": "20"}
     rows.coalesce(1).write.mode("overwrite").options(**options).parquet(str(table))

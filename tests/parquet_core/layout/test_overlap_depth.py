@@ -1,4 +1,4 @@
-"""Overlap depth against a count at every point."""
+"""Overlap depth, compared with a count at every point."""
 
 import time
 
@@ -27,7 +27,7 @@ def depth(containers, partition=None):
 
 
 def covers(container, point):
-    """Tell whether a reader that looks for a value opens a container: without bounds always."""
+    """Return whether a reader that looks for a value opens a container; always without bounds."""
     return container is None or container[0] <= point <= container[1]
 
 
@@ -81,7 +81,7 @@ def test_any_ordered_type_has_a_depth(values):
 
 @pytest.mark.deep
 def test_a_million_containers_take_a_moment():
-    """A count of each against each would take hours; CPU time, whatever else the machine does."""
+    """A pairwise comparison would take hours; CPU time is measured, independent of other load."""
     low = np.random.default_rng(7).integers(0, 1 << 40, 1_000_000)
     bounds = Bounds(pa.array(low), pa.array(low + (1 << 30)), pa.nulls(len(low), pa.int64()), np.full(len(low), ROWS))
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""What is no option of a layout is answered with the one that is meant."""
+"""Errors for unknown layout options suggest the intended option."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_list_keeps_what_its_values_keep(tmp_path, bloom, dictionary, values, 
 
 def test_what_a_filter_lacks_of_a_list_keeps_no_page(tmp_path):
     path = table(tmp_path / "t.parquet", bloom=True, dictionary=False)
-    # 51 lies in the bounds of every page of the first row group, and 0 in one of them.
+    # 51 is within the bounds of every page of the first row group, and 0 within the bounds of one page.
     assert plan(path, where="a IN (0, 51)").report.kept.rows == plan(path, where="a = 0").report.kept.rows == 2
     assert plan(path, where="a IN (0, 51)").report.normalized == "a IN (0, 51)"
     assert [leaf.sql for leaf in plan(path, where="a IN (0, 51)").report.leaves] == ["a IN (0, 51)"]
@@ -72,8 +72,8 @@ def test_isnan_is_as_sharp_as_a_comparison(tmp_path, wrap, dictionary):
     for kind in ("ranges", "matches"):
         found, expected = (named_rows(index, getattr(it.access, kind)) for it in (called, compared))
         assert found == expected
-    # Only dictionaries tell that the first row group has nothing but NaN, and the second none. Where there are nulls
-    # none is read for NOT isnan(f), which they could not rule out.
+    # Only dictionaries show that the first row group has only NaN, and the second none. If there are nulls,
+    # dictionaries are not read for NOT isnan(f), because they cannot exclude nulls.
     proven = {2, 3} if wrap is Not else {0, 1}
     assert {row for _, row in named_rows(index, called.access.matches)} == (proven if dictionary else set())
 
@@ -92,7 +92,7 @@ def test_short_lists_are_split(tmp_path):
 def test_what_the_bounds_of_a_row_group_lack_of_a_list_keeps_no_page(spark, tmp_path):
     p, q = "p" * 64, "q" * 64
     rows = [(f"{p}b",)] * 200 + [(f"{q}b",)] * 200
-    # Bounds of pages are cut after 64 bytes, those of row groups are not.
+    # Page bounds are truncated to 64 bytes; row-group bounds are not.
     written = spark.createDataFrame(rows, "s string").coalesce(1).write
     limits = {"parquet.page.row.count.limit": 200, "parquet.enable.dictionary": False}
     written.options(**limits).parquet(str(tmp_path / "t"))

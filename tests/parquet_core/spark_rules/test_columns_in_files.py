@@ -1,4 +1,4 @@
-"""When a file that lacks a column holds nulls alone in it."""
+"""Conditions under which a file without a column has only nulls in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values in directory names: the types and values that Spark itself finds in the same trees."""
+"""Types and values of partition columns equal those that Spark infers from the same directories."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def write_tree(root, texts):
 
 
 def assert_as_spark(spark, root, *, infer_types=True):
-    """Return whether the values are certain; those that are must be Spark's, of Spark's type."""
+    """Check that certain partition values equal Spark's, with Spark's type; return whether they are certain."""
     index = read_dataset(root, infer_partition_types=infer_types)
     (column,) = index.groups.partitions
     if column.unsupported:
@@ -103,7 +103,7 @@ def test_without_inference_all_are_strings(spark, tmp_path):
 
 @pytest.mark.spark
 def test_an_empty_file_has_a_say_in_the_type(spark, tmp_path):
-    """Spark reads p as a string here, in which '10' is less than '9'."""
+    """Spark infers a string type for p here, in which '10' is less than '9'."""
     write_tree(tmp_path, ["10", "2"])
     (tmp_path / "p=abc").mkdir()
     (tmp_path / "p=abc/empty.parquet").touch()

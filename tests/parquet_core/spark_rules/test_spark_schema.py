@@ -1,4 +1,4 @@
-"""What Spark says of its columns decides which of them compare as their bytes do."""
+"""Spark's schema determines which columns compare like their bytes."""
 
 from __future__ import annotations
 

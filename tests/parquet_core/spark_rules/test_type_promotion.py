@@ -1,4 +1,4 @@
-"""Which types of a file are as good as the table's, and how values go from one to the other."""
+"""File types that can be read as the table's type, and the conversion of their values."""
 
 from __future__ import annotations
 

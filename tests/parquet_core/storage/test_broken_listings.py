@@ -1,4 +1,4 @@
-"""A listing whose answer breaks off is asked for again; what arrived of it is not taken for the whole."""
+"""A listing that breaks off is requested again, and its partial result is discarded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files get other names where they lie, on this machine and in stores."""
+"""Files are renamed in place, on local disks and in stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipes, sockets and devices are named and never waited for; patterns take no longer than their names are."""
+"""Pipes, sockets and devices are refused by name without waiting; patterns are matched in linear time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def irregular(request, tmp_path):
 
 
 def ask_for(path):
-    """What looks a path up: as a table, as a pattern, as a file that a log names, as a file of a log."""
+    """Return all functions that access a path: as a table, a pattern, a file in a log, and a log file."""
     return [
         lambda: list_data_files(path),
         lambda: list_data_files(f"{path.parent}/*.parquet"),

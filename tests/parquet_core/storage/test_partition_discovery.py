@@ -1,4 +1,4 @@
-"""Which files of a directory count, in every shape of it; Spark itself is asked in `test_same_files`."""
+"""Data files and partitions of directories of every shape; `test_same_files` compares with Spark itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_an_object_store_is_judged_by_the_same_rule(tmp_path, case, memory):
         with pytest.raises(PruneError):
             read_dataset(uris)
     else:
-        # As a pattern goes before an object of that very name here, none of them is refused.
+        # Here a pattern takes precedence over an object with the same name, so none of these names is refused.
         read = case.read or {"a[1]": ["a1"], "x[1]": ["x1/b"]}[case.named]
         assert (
             relative((file.path.removeprefix(memory) for file in read_dataset(uris).groups.files), tmp_path / "t")

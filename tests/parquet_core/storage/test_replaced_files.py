@@ -24,7 +24,7 @@ LISTED, OTHER = b"a" * 1000, b"b" * 1000
 
 
 def by_rename(path):
-    """Give the name to another file of the same size and the same time of change."""
+    """Replace the file by another one with the same size and modification time."""
     status = path.stat()
     other = path.with_name(".other")
     other.write_bytes(OTHER)
@@ -33,7 +33,7 @@ def by_rename(path):
 
 
 def in_place(path):
-    """Overwrite the bytes and restore the time of change, as `rsync --inplace --times` does."""
+    """Overwrite the bytes and restore the modification time, as `rsync --inplace --times` does."""
     status = path.stat()
     with path.open("r+b") as file:
         file.write(OTHER)
@@ -108,7 +108,7 @@ def test_a_file_beside_remote_ones_is_compared_too(tmp_path, files, memory, put)
 
 
 def test_bytes_that_arrive_early_are_of_listed_files(tmp_path, form, files):
-    """`gather` hands out no bytes of a replaced file, not even before it raises."""
+    """`gather` returns no bytes of a replaced file, not even before it raises."""
     by_rename(tmp_path / "1.parquet")
     ranges, told = Ranges(np.arange(3), np.zeros(3, np.int64), np.full(3, 5)), []
     with pytest.raises(StaleListing):

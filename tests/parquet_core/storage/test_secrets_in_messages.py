@@ -1,4 +1,4 @@
-"""No secret of an address is in any text that leaves: messages, remedies, logs, reports and names of jobs."""
+"""Secrets in URLs never appear in messages, remedies, logs, reports or job names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADDRESSES = [
     f"abfss:/lake:{SECRET}@account.dfs.core.windows.net/t.parquet",
     f"https:/host/t.parquet?X-Amz-Credential=a&X-Amz-Signature={SECRET}",
 ]
-# What the libraries of storage raise, and what of an address is in it.
+# Exceptions of storage libraries, with the parts of a URL that they contain.
 PROBLEMS = [
     FileNotFoundError("{}"),
     PermissionError("{}"),

@@ -1,4 +1,4 @@
-"""Endpoints that do not answer: an error within seconds that names them, and a line while a request waits."""
+"""Unresponsive endpoints: an error within seconds that names them, and a log line while a request waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDPOINTS = {"s3": "AWS_ENDPOINT_URL", "az": "AZURE_STORAGE_ENDPOINT", "gs": "GO
 
 @pytest.fixture
 def full():
-    """A port that takes no connection: its queue is full."""
+    """A port that accepts no connection, because its queue is full."""
     with ExitStack() as stack:
         server = stack.enter_context(socket.socket())
         server.bind(("127.0.0.1", 0))
@@ -37,7 +37,7 @@ def full():
 
 @pytest.fixture
 def silent():
-    """A port that takes connections and answers nothing."""
+    """A port that accepts connections but never responds."""
     with socket.create_server(("127.0.0.1", 0), backlog=50) as server:
         yield server.getsockname()[1]
 
@@ -85,7 +85,7 @@ def test_the_line_has_no_password(silent, setup, monkeypatch, caplog):
 
 
 def test_a_store_that_answered_is_waited_for(web, setup, impatient_stores):
-    """An answer of 503 at first contact is repeated as often as later on."""
+    """A response of 503 at the first contact is retried as often as later ones."""
     setup("s3", web.url.rpartition(":")[2])
     web.files = {"/b/t/a": b"x"}
     failures = iter([(503, b"later")] * 3)

@@ -1,4 +1,4 @@
-"""Local files: what is data, what is read together, what is counted, which error comes first."""
+"""Local files: which files are data, grouping of reads, counts of requests, and the first error."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_hidden_and_empty_files_are_no_data(tmp_path):
 def test_a_glob_passes_over_what_lies_beside_the_data(tmp_path):
     make(tmp_path, **TREE)
     assert names(f"{tmp_path}/*.parquet", tmp_path) == ["a.parquet", "b.parquet"]
-    # As Spark, which lists a matched directory whatever its own name.
+    # Like Spark, which lists a matched directory whatever its own name is.
     assert names(f"{tmp_path}/*", tmp_path) == ["_day=1/d.parquet", "_tmp/c.parquet", "a.parquet", "b.parquet"]
     assert names(f"{tmp_path}/_day=1/*", tmp_path) == ["_day=1/.hidden/d.parquet", "_day=1/d.parquet"]
     assert names(f"{tmp_path}/[^b].parquet", tmp_path) == ["a.parquet"]
@@ -173,7 +173,7 @@ def test_the_first_bad_file_is_named(tmp_path):
     ):
         with pytest.raises(kind, match=message):
             read_many([(good, tail), *bad], purpose="footer", traffic=traffic)
-    # What was fetched before the error was fetched.
+    # Requests before the error are counted.
     assert traffic.requests == 5
     assert traffic.bytes == {"footer": 500}
 

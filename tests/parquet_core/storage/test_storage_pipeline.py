@@ -1,4 +1,4 @@
-"""A table in a store is planned and checked as the same table on this machine."""
+"""A table in a store is planned and checked like the same local table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object stores, web servers and file systems of fsspec give what local files give, and say what is wrong."""
+"""Object stores, web servers and fsspec file systems return the same data as local files, and raise clear errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tree(tmp_path):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """A store that gives up at once."""
+    """Makes stores give up at once."""
     monkeypatch.setitem(objects.RETRIES, "max_retries", 1)
     monkeypatch.setitem(
         objects.RETRIES,
@@ -219,7 +219,7 @@ def test_a_changed_object_is_noticed(root, put):
 def test_a_vanished_object_is_noticed(root, put):
     put(f"{root}/t/a.parquet", DATA)
     file = list_data_files(f"{root}/t")[0]
-    # To Azurite an object that is not there is not the one that was listed either.
+    # Azurite does not distinguish a missing object from a changed one.
     gone = DataFile(file.path.replace("a.parquet", "b.parquet"), file.size, file.modified_ns, file.etag)
     with pytest.raises(
         StorageFailure, match=r"/b\.parquet: the object (was deleted after|changed since) it was listed"
@@ -239,7 +239,7 @@ def test_the_first_bad_one_is_named(root, put):
         read_many([(a, good), (c, beyond), (b, good)], purpose="x", traffic=Traffic())
 
 
-# A web server, which tells what it was asked.
+# A web server that records its requests.
 
 
 def test_requests_are_counted_as_the_server_sees_them(web):
@@ -274,7 +274,7 @@ def test_many_requests_are_in_flight(web):
 
     class Waiting(dict):
         def get(self, path, default=None):
-            meeting.wait()  # breaks unless all of them wait at once
+            meeting.wait()  # raises BrokenBarrierError unless all requests wait at once
             return super().get(path, default)
 
     web.files = Waiting(web.files)
@@ -389,12 +389,12 @@ def test_what_passes_is_tried_again(web, impatient):
     assert len(web.reads()) == 2
 
 
-# What S3 says, from a server that says it.
+# Error responses of S3, sent by a local server.
 
 
 @pytest.fixture
 def s3_that_answers(web, impatient, clean_environment):
-    """A function that makes the store answer everything with a status and an error code."""
+    """Function that makes the store answer every request with a status and an error code."""
     clean_environment.setenv("AWS_ENDPOINT_URL", web.url)
     clean_environment.setenv("AWS_ALLOW_HTTP", "true")
     clean_environment.setenv("AWS_METADATA_ENDPOINT", web.url)
@@ -431,7 +431,7 @@ def test_no_credentials(s3_that_answers, clean_environment):
 
 @pytest.fixture
 def profile(clean_environment, tmp_path):
-    """A function that names a profile; one stands in the files that the environment names, and no keys do."""
+    """Function that selects a profile: the environment names the credentials file and has no keys."""
 
     def name(profile):
         for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -513,7 +513,7 @@ def test_keys_that_are_not_read(bucket, put):
         list_data_files(f"{bucket}/t//x")
 
 
-# What Azure and Google's storage have of their own.
+# Differences of Azure and Google Cloud Storage.
 
 
 def test_spellings_of_a_container(azure, put):

@@ -1,6 +1,6 @@
-"""Addresses of access points, of Azure's other clouds and in other spellings: read, or refused with what to write.
+"""URLs of access points and of Azure's other clouds, in various spellings: read, or refused with a correction.
 
-The addresses are those of public issues of delta-rs, object_store, duckdb-azure, adlfs and s3fs.
+The URLs come from public issues of delta-rs, object_store, duckdb-azure, adlfs and s3fs.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def listed(web, clean_environment):
     return files
 
 
-# Each is set by a container of which no more than the name is known, as `AWS_ENDPOINT_URL=${AWS_ENDPOINT_URL:-}`.
+# Variables that a container sets to an empty string, as with `AWS_ENDPOINT_URL=${AWS_ENDPOINT_URL:-}`.
 BLANK = [
     "AWS_SESSION_TOKEN",
     "AWS_REGION",

@@ -1,4 +1,4 @@
-"""Directories are listed and files are read alike with the compiled calls and without them."""
+"""Listing directories and reading files gives the same results with and without the compiled calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def form(request, monkeypatch):
 
 
 def in_both_forms(do, monkeypatch):
-    """Return what is made with the compiled calls and without them: the values, or the error."""
+    """Return the results with the compiled calls and without them; an error counts as a result."""
     answers = []
     for calls in (local.system_calls, None):
         monkeypatch.setattr(local, "system_calls", calls)
@@ -255,7 +255,7 @@ def test_what_arrives_is_told_in_order_and_whole(tmp_path, monkeypatch, threads)
 
 
 def test_many_footers_are_decoded_alike_while_they_arrive(tmp_path, monkeypatch):
-    """Several row groups a file, longer footers among them, and so many files that they arrive in parts."""
+    """The files have several row groups and some longer footers, and arrive in several parts."""
     for i in range(300):
         columns = 60 if i in {150, 280} else 1 + i % 3
         table = pa.table({f"c{j}": range(4) for j in range(columns)})

@@ -1,4 +1,4 @@
-"""Small files are written whole or not at all, and what is there is never replaced unasked."""
+"""Small files are written completely or not at all, and existing files are not replaced unless requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds put together block by block are those made at once."""
+"""Bounds that are built block by block equal bounds that are built at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of chunks made of bounds of pages: what they enclose, what they count, and when they are unknown."""
+"""Chunk bounds computed from page bounds: their range, their counts, and unknown results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known faults of writers: which releases have them, and which single facts they take away."""
+"""Known bugs of writers: affected releases, and the claims that are not trusted."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_each_entry_names_its_source_and_takes_something_away():
 
 
 def judged(form, created_by, *, arrow=None, path=("x",), definition=1, traits=ALL_TRAITS):
-    """Return the trust in one column of a file, which may store its Arrow schema."""
+    """Return the trust in one column of a file, which may contain its Arrow schema."""
     values, physical, length = form
     column = LeafColumn(path, 0, physical, values, sort_order(values, physical), length, definition)
     stored = {} if arrow is None else {"ARROW:schema": base64.b64encode(arrow.serialize()).decode()}
@@ -86,7 +86,7 @@ def judged(form, created_by, *, arrow=None, path=("x",), definition=1, traits=AL
 
 
 def facts(form, created_by, entry, *, pages=False, **options):
-    """Return lower bound, upper bound and null count that are trusted in one container."""
+    """Return the trusted lower bound, upper bound and null count of one container."""
     column, of_file = judged(form, created_by, **options)
     bounds = trusted_bounds(column, written([{"rows": 10, **entry}], pages=pages), [of_file], np.zeros(1, np.int64))
     return tuple(getattr(bounds, name)[0].as_py() for name in ("lower", "upper", "null_count"))
@@ -212,7 +212,7 @@ def test_null_structs_were_not_counted_as_nulls_of_their_fields():
 
 
 def test_a_file_that_trusts_its_writer_has_all_facts():
-    """The trust that a reader has who does not know the faults."""
+    """The trust of a reader that does not know the bugs."""
     values, physical, _ = STRING
     column = LeafColumn(("x",), 0, physical, values, sort_order(values, physical), 0, 1)
     believed = trust(column, Provenance((column,), (1,), {}, "parquet-cpp-arrow version 8.0.0"), believing=True)

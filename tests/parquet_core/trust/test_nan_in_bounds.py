@@ -1,4 +1,4 @@
-"""Whose bounds prove that there is no NaN."""
+"""Writers whose bounds prove that there is no NaN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of every type by every writer at hand, held against the values that pyarrow reads."""
+"""Statistics of every type by every installed writer, compared with the values that pyarrow reads."""
 
 from __future__ import annotations
 

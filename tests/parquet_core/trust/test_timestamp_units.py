@@ -1,4 +1,4 @@
-"""Files of one table may count timestamps in milliseconds or in microseconds: bounds are microseconds."""
+"""Files of one table may store timestamps in milliseconds or microseconds; bounds are in microseconds."""
 
 from __future__ import annotations
 

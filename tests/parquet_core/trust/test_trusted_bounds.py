@@ -1,4 +1,4 @@
-"""What is believed of one container, rule by rule; the numbers are those of the known ways to be wrong."""
+"""Trust rules for one container each; the numbers are those of the known errors of writers."""
 
 from __future__ import annotations
 

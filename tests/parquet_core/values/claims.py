@@ -1,4 +1,4 @@
-"""Files of one column and one page whose header, chunk or schema claims something else than what is there."""
+"""Files with one column and one page whose header, chunk or schema contradicts the data."""
 
 from __future__ import annotations
 

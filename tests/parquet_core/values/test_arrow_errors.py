@@ -1,4 +1,4 @@
-"""What Arrow says against a file, in a line of ours."""
+"""Arrow's errors about a file are raised as one-line errors of prune-assets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the values of many small row groups takes a number of calls for each, however many there are."""
+"""Reading the values of many small row groups takes a constant number of calls for each."""
 
 from __future__ import annotations
 

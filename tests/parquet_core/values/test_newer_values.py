@@ -1,4 +1,4 @@
-"""Values of newer forms of the format: what Arrow can decode is decoded, what it cannot is named in one line."""
+"""Values in newer versions of the format: decoded if Arrow supports them, otherwise refused in one line."""
 
 from __future__ import annotations
 

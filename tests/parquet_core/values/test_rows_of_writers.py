@@ -1,5 +1,6 @@
-"""Tables of every writer at hand, drawn at random: `read_arrow` gives the rows that pyarrow reads and that are filtered
-here, with random predicates and columns.
+"""Random tables of every installed writer: `read_arrow` returns the rows that pyarrow reads.
+
+The expected rows are filtered in the test, with random predicates and columns.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def by_polars(table, path, chance):
 
 def by_fastparquet(table, path, chance):
     fastparquet = pytest.importorskip("fastparquet", reason="fastparquet is not installed: pip install fastparquet")
-    # What pandas has no type for is left out.
+    # Drops columns whose types pandas does not have.
     frame = table.drop_columns(["day", "at", "price", "tags", "spot"]).to_pandas(integer_object_nulls=True)
     frame = frame.astype({"flag": "boolean", "text": "string"})
     fastparquet.write(

@@ -1,4 +1,4 @@
-"""Values of files that claim what they do not hold, or hold what nobody compares."""
+"""Values of files with false claims, and values of types without comparison."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def pool():
-    """What Arrow is asked for while a test runs."""
+    """A memory pool that counts Arrow's allocations during a test."""
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(pool)
     yield pool

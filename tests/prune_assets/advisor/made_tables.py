@@ -61,7 +61,7 @@ def dated(rows, rng):
 
 
 def skewed(rows, rng):
-    """Texts of which few are frequent, with a common long beginning in one column."""
+    """Return strings, a few of which are frequent, with a long common prefix in one column."""
     rank = np.minimum(rng.zipf(1.3, rows), 50_000)
     city = np.array([f"city-{(i * 7919) % 50_021:05}" for i in range(50_001)], object)[rank]
     url = np.array(
@@ -133,9 +133,9 @@ def in_order(table, layout):
 
 
 def put(table, directory, layout, *, files=1, group_rows=None):
-    """Write rows as they lie into files of equal size, with the pages and row groups of a layout.
+    """Write rows in their order to files of equal size, with the pages and row groups of a layout.
 
-    Dictionaries are made where that of the first page is short, as parquet-java does.
+    A column gets a dictionary if the dictionary of its first page is short, as in parquet-java.
     """
     directory.mkdir(parents=True)
     edges = [len(table) * i // files for i in range(files + 1)]

@@ -1,4 +1,4 @@
-"""Predictions on tables of other people's shapes, held to what is planned of the layouts once they are written."""
+"""Predictions for tables modelled on public data sets, compared with plans of the written layouts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from prune_assets.tables.opening import open_table
 
 ROWS = 150_000
 SAMPLED = 50_000
-# Arrow, which writes here, cuts no bounds of texts.
+# Arrow writes the files here, and does not truncate string bounds.
 UNCUT = 1 << 20
 
 
@@ -55,7 +55,7 @@ def planned(source, wheres):
 
 @pytest.fixture(scope="module")
 def tickets(tmp_path_factory):
-    """A key in order, which each row group has a small dictionary of, beside a random one."""
+    """A sorted key with a small dictionary in each row group, and a random column."""
     rows = tickets_of(ROWS)
     return rows, source_of(rows, tmp_path_factory.mktemp("tickets") / "t")
 
@@ -153,7 +153,7 @@ def test_the_column_that_a_sampled_table_is_in_order_of_is_predicted_in_another_
 
 
 def test_seconds_that_repeat_among_neighbours_are_predicted_without_a_dictionary(tmp_path):
-    """The rows of a second are neighbours: sampled blocks of rows would tell of many more repetitions."""
+    """The rows of a second are adjacent, so a sample of blocks of rows would overestimate repetitions."""
     rng = np.random.default_rng(9)
     at = np.sort(rng.integers(0, ROWS * 1.2, ROWS)) * 1_000_000
     level = rng.choice(["INFO", "WARN"], ROWS, p=[0.9, 0.1])

@@ -1,4 +1,4 @@
-"""What is advised, of which tables, and what is said of those that nothing can be advised of."""
+"""Advised layouts, supported tables, and messages for tables without advice."""
 
 from __future__ import annotations
 

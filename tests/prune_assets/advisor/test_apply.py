@@ -13,7 +13,7 @@ from parquet_core.errors import WrongUse
 
 @pytest.fixture
 def orders(tmp_path):
-    """Orders in no order, of which queries ask for shops and for days: no single sort key serves both."""
+    """Unsorted orders whose queries select shops and days, so that no single sort key serves both."""
     rng = np.random.default_rng(2)
     (tmp_path / "orders").mkdir()
     for i in range(4):

@@ -1,4 +1,4 @@
-"""Advice that nobody asked for is followed only where it is sure, saves much, and fits; and not twice a month."""
+"""Automatic advice is applied only if it is certain, saves much and fits, and at most once a month."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts that `optimize` cannot give a table are marked; advice for a table as it is takes the best of the others."""
+"""Layouts that `optimize` cannot apply are marked; advice for in-place use takes the best of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parquet_core.errors import PruneError, WrongUse
 from prune_assets.advisor.apply import apply_advice
 
 ROWS = 100_000
-# Of one kind each, and within it by columns that have nothing to do with each other.
+# Each query selects one kind, and within a kind one of two unrelated columns.
 OF_A_KIND = [f"kind = {i} AND {name} = {9 * i}" for i in range(3) for name in ("shop", "item")]
 APART = ["shop = 7", "shop = 300", "item = 7", "item = 300"]
 

@@ -1,4 +1,4 @@
-"""What came of advice: runs of the same shapes later, what they read before, and what was promised."""
+"""Outcome of advice: later runs of the same shapes, their earlier reads, and the promised reads."""
 
 from __future__ import annotations
 

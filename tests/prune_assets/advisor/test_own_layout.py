@@ -1,4 +1,4 @@
-"""A layout of one's own beside the ranking: priced by the same simulation, and refused where it does not fit."""
+"""User-defined layouts in the ranking: evaluated by the same simulation, and refused if they do not fit."""
 
 from __future__ import annotations
 

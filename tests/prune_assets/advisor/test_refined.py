@@ -1,4 +1,4 @@
-"""What is added to an order of rows: finer pages and smaller row groups, and when they are left alone."""
+"""Refinements of a row order: smaller pages and row groups, and the cases in which they are not advised."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_pages_are_made_as_fine_as_it_pays(visits):
 
 
 def test_the_finest_pages_are_not_advised_where_finer_ones_were_not_worth_it(visits):
-    """They select 142,000 rows, of which coarse pages read 160,000, those of 5,000 rows 145,000, the finest 142,000."""
+    """Of 142,000 selected rows, coarse pages read 160,000, pages of 5,000 rows 145,000, the smallest pages 142,000."""
     best = refine(visits, ["day BETWEEN 1 AND 71"])
     assert best.candidate.layout.page_rows == USUAL.page_rows

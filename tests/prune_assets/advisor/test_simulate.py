@@ -1,4 +1,4 @@
-"""What is predicted of a layout against what is planned once the layout was really written, without Spark."""
+"""Predictions for layouts, compared with plans of tables that are written in these layouts without Spark."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def predicted(source, wheres, layouts, sample_rows):
 
 @pytest.mark.sampled(4)
 def test_predictions_are_exact_for_a_whole_table_and_within_five_points_for_a_sample(written):
-    """One test, because the tables of a kind take as long to write as all predictions."""
+    """One test, because writing the tables takes as long as all predictions."""
     bytes_of_a_table_that_is_sampled_whole_are_exact_to_two_points(written)
     for part, within_five_points in ((0.25, 0.95), (0.05, 0.8)):
         of_a_sample_most_predictions_are_within_five_points(written, part, within_five_points)

@@ -1,4 +1,4 @@
-"""The folder next to a table that `verify_advice` writes into: nothing of it remains, whatever ends the process."""
+"""The folder next to a table into which `verify_advice` writes is always removed, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def lake_of_killed(tmp_path_factory):
 
 @pytest.fixture
 def killed(lake_of_killed, tmp_path):
-    """A table beside which a killed process left a folder."""
+    """A table next to a folder that a killed process left."""
     return shutil.copytree(lake_of_killed, tmp_path / "lake") / "t"
 
 
@@ -158,7 +158,7 @@ def test_where_the_file_system_has_no_locks_it_is_verified_and_nothing_of_others
 
 
 def test_a_folder_that_another_process_removes_before_it_is_locked_is_made_again(shops, monkeypatch):
-    """Between the folder and its lock another process may hold it for abandoned."""
+    """Another process may take the folder for abandoned between its creation and its lock."""
 
     def late(folder, **options):
         monkeypatch.setattr(module, "write_lock", write_lock)

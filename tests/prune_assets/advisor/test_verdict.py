@@ -1,4 +1,4 @@
-"""The one line that says whether a layout is worth its rewrite: its figures are those of its claim."""
+"""The verdict line about a rewrite has the figures of its claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice held against layouts that are really written: what is compared, and that nothing is left behind."""
+"""Advice compared with layouts that are written to disk: compared figures, and no leftovers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_it_is_kept_in_every_form_of_the_advice(advice, on_all):
 
 @pytest.mark.parametrize(("group_rows", "codec"), [(ROWS, "zstd"), (30_000, "snappy")])
 def test_a_dictionary_that_does_not_pay_is_not_predicted(tmp_path, group_rows, codec):
-    """Arrow makes one of every column, Spark of none whose first page has nearly as many values as rows."""
+    """Arrow writes a dictionary for every column; Spark only if the first page has enough repeated values."""
     rows = pa.table({"id": np.arange(ROWS), "shop": np.random.default_rng(5).integers(0, 500, ROWS)})
     pq.write_table(rows, tmp_path / "t.parquet", write_page_index=True, row_group_size=group_rows, compression=codec)
     queries = ["id < 10000", "shop = 7"]
@@ -185,7 +185,7 @@ def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark
 
 
 def test_a_dictionary_that_was_full_is_known_by_the_values_beside_it(tmp_path):
-    """Its size does not tell: 131,072 numbers in order take as many bytes as some 30,000 others."""
+    """A full dictionary is not recognized by size: 131,072 ascending numbers take no more bytes than 30,000 others."""
     rows = pa.table({"ticket": np.arange(1_000_000) // 4})
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=len(rows), compression="zstd")
     index = open_table(str(tmp_path / "t.parquet"), semantics=semantics_for(None)).read_all()

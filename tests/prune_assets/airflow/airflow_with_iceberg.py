@@ -1,4 +1,4 @@
-"""What runs in the process of a Spark that has Iceberg: the operators, as a worker runs them."""
+"""Functions that run in a Spark process with Iceberg: the operators, as a worker runs them."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ collect_ignore = ["airflow_with_iceberg.py"]
 handlers, level = logging.root.handlers[:], logging.root.level
 with suppress(ImportError):
     import airflow.sdk  # noqa: F401 - each test module skips itself where this fails
-# Airflow takes all logging over when it is imported; the other tests of this process keep theirs.
+# Airflow replaces all logging when it is imported; the other tests of this process keep theirs.
 logging.root.handlers[:] = handlers
 logging.root.setLevel(level)
 
 
 class TaskInstance(SimpleNamespace):
-    """What an operator asks of its task instance: its name, and where to leave values."""
+    """The parts of a task instance that operators use: its name and XComs."""
 
     def __init__(self) -> None:
         super().__init__(dag_id="dag", run_id="manual__1", task_id="task", map_index=-1, xcoms={})
@@ -68,7 +68,7 @@ def broken(tmp_path):
 
 @pytest.fixture
 def logged():
-    """What was logged up to now, as pairs of level and line; Airflow's logging passes pytest's by."""
+    """Captures logs as pairs of level and line; Airflow's logging bypasses pytest's."""
     from structlog.testing import capture_logs
 
     with capture_logs() as entries:

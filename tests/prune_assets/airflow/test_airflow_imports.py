@@ -1,4 +1,4 @@
-"""What parsing a DAG imports, and what Airflow learns of the package."""
+"""Imports during DAG parsing, and the metadata of the Airflow provider."""
 
 from __future__ import annotations
 

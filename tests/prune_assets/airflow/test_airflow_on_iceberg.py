@@ -127,7 +127,7 @@ def test_an_asset_of_a_name_has_the_name_and_is_watched_by_it(lake, context):
 @pytest.mark.spark
 @pytest.mark.timeout(600)
 def test_operators_write_check_and_optimize_a_table_of_the_session_s_catalog(tmp_path, monkeypatch):
-    """In the process of a Spark with Iceberg; its catalog is the one that pyiceberg knows by this name."""
+    """The operators run in a Spark process with Iceberg; pyiceberg has its catalog under the same name."""
     spark_packages.package_for(spark_packages.ICEBERG)
     with iceberg_rest.rest_catalog(tmp_path) as address:
         for variable, value in iceberg_rest.environment("lake", address).items():

@@ -48,7 +48,7 @@ def append(table):
 
 
 def deferred(sensor, context):
-    """What a sensor leaves to the triggerer: the trigger as it is made again there, and what comes after."""
+    """Return the trigger that a sensor defers to, after serialization, and the deferral."""
     with pytest.raises(TaskDeferred) as raised:
         sensor.execute(context)
     path, arguments = raised.value.trigger.serialize()
@@ -57,7 +57,10 @@ def deferred(sensor, context):
 
 
 async def events_of(trigger, *, until=1, between=None, looks=None):
-    """The first events of a trigger; `between` is done after the first look, of which `looks` waits for more."""
+    """Return the first events of a trigger.
+
+    `between` runs after the first poll; `looks` is awaited for further polls.
+    """
     found = []
 
     async def collect():
@@ -76,7 +79,7 @@ async def events_of(trigger, *, until=1, between=None, looks=None):
 
 @pytest.fixture
 def looked(monkeypatch):
-    """Is set once a trigger has looked at its table."""
+    """Event that is set when a trigger has polled its table."""
     from prune_assets.airflow import trigger
 
     looks = asyncio.Event()
@@ -94,7 +97,7 @@ def looked(monkeypatch):
 
 
 class Store:
-    """What Airflow keeps for a trigger with the asset that it watches."""
+    """The store in which Airflow keeps values for a trigger of a watched asset."""
 
     def __init__(self):
         self.values = {}

@@ -1,4 +1,4 @@
-"""A day without rows: what the tasks do with it, and that the guide's DAG passes."""
+"""A day without rows: results of the tasks, and the guide's DAG succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every code that a finding can have is in the registry, and nothing else is."""
+"""The registry has exactly the codes that findings can have."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPORTED = [(check, code) for group in GROUPS for check in group.checks for code
 
 
 def patterns():
-    """What the codes look like that are written in the sources: a text, or one with holes, as a regular expression."""
+    """Yield regular expressions for the codes in the sources, from strings and f-strings."""
     for package in ("parquet_core", "deltalog", "prune_assets"):
         for path in sorted((ROOT / package).rglob("*.py")):
             source = path.read_text()
@@ -64,7 +64,7 @@ def test_what_a_finding_can_be_is_registered():
 
 
 def test_what_is_registered_can_be_found():
-    # A filter or dictionary that denies a value is told of by the name of either.
+    # Contradicting filters and dictionaries are reported under these names.
     made = [*map(of, FOUND), "bloom_filter", "dictionary"]
     unfound = {code for code in REGISTERED if not any(re.fullmatch(pattern, code) for pattern in made)}
     assert unfound == set(), "no source makes such a finding any more"

@@ -1,4 +1,4 @@
-"""The layout of a Delta table is that of the files that its log has."""
+"""Layout checks of a Delta table cover the files in its log."""
 
 from __future__ import annotations
 

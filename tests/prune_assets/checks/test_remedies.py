@@ -1,4 +1,4 @@
-"""A remedy in the words of a shell, of Dagster and of Airflow."""
+"""Remedies in the wording of the shell, of Dagster and of Airflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`prune advise`: what it prints and writes, and its exit codes."""
+"""`prune advise`: output, written files and exit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from prune_assets.cli import main
 
 @pytest.fixture
 def table(tmp_path):
-    """Numbers of shops in the order of `id`, so many that a sort by shop helps."""
+    """Shop numbers in the order of `id`, with enough rows that sorting by shop helps."""
     draw = random.Random(2)
     rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
     (tmp_path / "t").mkdir()

@@ -19,7 +19,7 @@ from prune_assets.errors import JavaFailure, WrongUse
 
 @pytest.fixture
 def prune(monkeypatch):
-    """Run `prune` with a command `fail` that raises what it is given."""
+    """Run `prune` with a command `fail` that raises the given exception."""
 
     def run(error: BaseException):
         @click.command()

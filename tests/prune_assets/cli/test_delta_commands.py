@@ -103,7 +103,7 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
 
 @pytest.fixture
 def demanding(tmp_path):
-    """A table that demands of its rows what a table can, clustered by a column of another physical name."""
+    """A table with all kinds of constraints, clustered by a column with another physical name."""
     mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "c1"}
     generated = {"delta.generationExpression": "x * 2"}
     fields = [

@@ -153,7 +153,7 @@ def test_a_spark_that_starts(machine, spark):
 
 @pytest.fixture
 def cut_off(tmp_path):
-    """A table of which a write was killed when it counted already and no file was moved yet, and one before that."""
+    """A table with leftovers of two killed writes: one killed between commit and moves, one before its commit."""
     journal = Journal(staging="_staging-" + 32 * "0", added=("b.parquet", "c.parquet"), removed=("a.parquet",))
     for name in ("a.parquet", f"{journal.staging}/b.parquet", f"{journal.staging}/c.parquet", f"_staging-{32 * '1'}/d"):
         (tmp_path / "t" / name).parent.mkdir(parents=True, exist_ok=True)

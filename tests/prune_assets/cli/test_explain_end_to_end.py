@@ -22,7 +22,7 @@ def in_own_process(*arguments):
 
 
 def prune(*arguments):
-    """Run the command in this process, which saves the start of another one."""
+    """Run the command in this process, which is faster than starting another one."""
     return CliRunner().invoke(main, [*arguments])
 
 
@@ -33,7 +33,7 @@ def lake(tmp_path, monkeypatch):
     (tmp_path / "t").mkdir()
     table = pa.table({"day": list(range(1000)), "Name": [f"n{i}" for i in range(1000)]})
     options = {"row_group_size": 100, "max_rows_per_page": 10, "write_batch_size": 1, "write_page_index": True}
-    # Without a dictionary nothing knows the values of `day`.
+    # Without a dictionary, the values of `day` are unknown.
     options |= {"use_dictionary": ["Name"]}
     pq.write_table(table, tmp_path / "t/0.parquet", **options)
     return tmp_path

@@ -1,4 +1,4 @@
-"""`prune head` and `prune count` on a table: what they print, and one line for what goes wrong."""
+"""`prune head` and `prune count` on a table: their output, and errors in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder whose files disagree about a column's type: each command says which file, and what mends it."""
+"""Files with different types for a column: each command names the file and a remedy."""
 
 from __future__ import annotations
 

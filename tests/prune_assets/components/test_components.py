@@ -24,7 +24,7 @@ SPARK = dg.Definitions(resources={"spark": 1})
 
 
 def load(name, attributes, *, beside=None, others=SPARK):
-    """The definitions of a component from its YAML; `beside`: the text of a file layout.yaml beside it."""
+    """Load the definitions of a component from YAML; `beside`: text of a layout.yaml in the same directory."""
     component = getattr(prune_assets.components, name)
     with create_defs_folder_sandbox() as sandbox:
         contents = {"type": f"prune_assets.components.{name}", "attributes": attributes}
@@ -46,7 +46,7 @@ def write(place, rows, **options):
 
 
 def said(error):
-    """All that an error and its causes say."""
+    """Return the messages of an error and its causes."""
     return "" if error is None else f"{error}\n{said(error.__cause__)}"
 
 
@@ -65,7 +65,7 @@ def test_every_component_has_an_example_and_describes_its_fields():
     for name in EXAMPLES:
         model = getattr(prune_assets.components, name).get_model_cls()
         fields = model.model_json_schema()["properties"]
-        # Of these two Dagster has descriptions of its own, below.
+        # Dagster itself describes these two fields; see below.
         told = {field for field, schema in fields.items() if schema.get("description")} | {"asset", "defs_state"}
         assert {*fields} <= told
 
@@ -112,7 +112,7 @@ def test_reports_are_an_asset_for_each_predicate():
 
 
 def advice_of_ids(tmp_path, *, of_table=(), beside=None, others=SPARK, **options):
-    """The component for a table in random order, of which a query asks for one value."""
+    """Build the component for a table in random order and a query that selects one value."""
     table = write(tmp_path / "ids", random.Random(1).choices(range(500), k=200_000), max_rows_per_page=20_000)
     (tmp_path / "queries.sql").write_text(f"SELECT * FROM parquet.`{table}` WHERE id = 7\n")
     attributes = {

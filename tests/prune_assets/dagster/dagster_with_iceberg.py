@@ -1,4 +1,4 @@
-"""What runs in the process of a Spark that has Iceberg: assets, checks and sensors of Dagster on a table."""
+"""Functions that run in a Spark process with Iceberg: Dagster assets, checks and sensors on a table."""
 # No `from __future__ import annotations` here: Dagster compares the annotation of `context` itself, not its text.
 
 import warnings
@@ -102,7 +102,7 @@ def checked(spark, table, layout):
 
 
 def checked_by_day(spark, table, layout, expr):
-    """The results of the layout checks of one day, and the days that the sensor asks for, before and after a write."""
+    """Return layout check results of one day, and the days that the sensor requests before and after a write."""
     with warnings.catch_warnings(action="ignore"):
         of_asset = {"partitions_def": DAYS, "partition_expr": expr}
         checks = build_layout_checks("events", table, pr.LayoutSpec(**layout), **of_asset)
@@ -128,7 +128,7 @@ def checked_by_day(spark, table, layout, expr):
 
 
 def new_snapshots(spark, table):
-    """What the sensor for changes says at first, again, and after a commit; and the data version that it observes."""
+    """Return what the change sensor requests at first, again, and after a commit; and the observed data version."""
     checks = build_layout_checks("events", table, pr.LayoutSpec())
     sensor = build_new_files_sensor("changes", tables={"events": table}, checks=[checks], observe=True)
     said, cursor = [], None

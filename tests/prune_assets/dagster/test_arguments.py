@@ -68,9 +68,9 @@ CALLS = {
     layout_check_specs: {"asset_key": "a"},
     pruned_asset: {"layout": LAYOUT},
 }
-# Of the others, these are no definitions, and the last is about dbt.
+# The other public names: most are not definitions, and build_dbt_checks is about dbt.
 OTHERS = {"Choice", "PrunedTableIOManager", "SparkSessionResource", "skip_metadata", "table_uri", "build_dbt_checks"}
-# Dagster says what it takes of these.
+# Dagster itself checks these arguments.
 NOT_OURS = {"kinds", "asset_options", "spec"}
 
 

@@ -96,7 +96,7 @@ def test_two_layouts_of_one_asset_have_checks_of_their_own(tmp_path):
 @pytest.mark.spark
 @pytest.mark.parametrize("own", [True, False])
 def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, tmp_path, spark):
-    # As that of dagster-pyspark has it, or the session itself.
+    # A resource in the form of dagster-pyspark's, or the session itself.
     resource = SimpleNamespace(spark_session=spark) if own else spark
     resources = {"spark": dg.ResourceDefinition.hardcoded_resource(resource)}
     first = build_table_asset("first", table=tmp_path / "a", layout=LAYOUT, source="SELECT id FROM range(9)")

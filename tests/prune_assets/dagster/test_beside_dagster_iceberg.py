@@ -1,6 +1,6 @@
-"""Tables that the IO manager of dagster-iceberg writes, and our checks and sensors on them.
+"""Our checks and sensors on tables that the IO manager of dagster-iceberg writes.
 
-It pins an older pyiceberg than the other tests use, so it is installed in an environment of its own.
+dagster-iceberg pins an older pyiceberg than the other tests use, so it is installed in an environment of its own.
 """
 # No `from __future__ import annotations` here: Dagster looks at the annotations of assets themselves.
 
@@ -65,7 +65,7 @@ def materialize(tmp_path, monkeypatch):
 
 def test_checks_run_on_what_it_writes(materialize):
     checks = build_layout_checks("events", TABLE, LAYOUT, partitions_def=DAYS, partition_expr="ts")
-    # pyiceberg writes no page index, which a layout asks for and proves orders by.
+    # pyiceberg writes no page index, which a layout requires and which proves the order of rows.
     without_index = {"column_index.absent", "order.pages"}
     assert materialize("2024-01-01", checks) == without_index
     assert materialize("2024-01-02", checks) == without_index

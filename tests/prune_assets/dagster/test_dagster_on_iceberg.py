@@ -1,4 +1,4 @@
-"""Dagster on tables of Iceberg: written by the session's catalog, looked at without Spark by the same name."""
+"""Dagster on Iceberg tables: written through the session's catalog, read without Spark by the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_DAY = {"partition_by": ["day"], "sort_by": ["id"], "files": 1}
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A Spark whose catalog `lake` is the one that pyiceberg knows by this name."""
+    """A Spark whose catalog `lake` has the same name in pyiceberg's configuration."""
     spark_packages.package_for(spark_packages.ICEBERG)
     place = tmp_path_factory.mktemp("rest")
     with iceberg_rest.rest_catalog(place) as address, pytest.MonkeyPatch.context() as patched:

@@ -1,4 +1,4 @@
-"""All tables on one page: ranked by what queries read without need, with the trend that an optimize makes."""
+"""The fleet page: all tables ranked by needless bytes of queries, and the trend after an optimize."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
 
 
 def ran(table, *, read, rows, selected):
-    """A workload whose queries read so many bytes and rows of a table and selected some of them."""
+    """Return a query shape with bytes read, rows read and rows selected on a table."""
     totals = ScanTotals(bytes_read=read, rows_read=rows, rows_selected=selected)
     return QueryShape(str(table), "id < ?", ("id",), 3.0, (RanPredicate("id < 10", 3.0),), totals)
 
 
 def test_what_real_queries_read_without_need_ranks_before_what_predicates_would(tmp_path):
-    """By its predicate the second table costs nothing; its queries selected a hundredth of what they read."""
+    """By its predicate the second table wastes nothing, but its queries selected a hundredth of the rows they read."""
     few = ran(tmp_path / "overlapping", read=1_000, rows=100, selected=90)
     many = ran(tmp_path / "sorted", read=1_000_000, rows=100, selected=1)
     workload = Workload((few, many))

@@ -66,7 +66,7 @@ def test_it_is_a_check_of_the_asset_with_its_severity(table):
 
 @pytest.fixture
 def deleted(tmp_path):
-    """A table of 20 rows, of which two are deleted."""
+    """A table with 20 rows, two of them deleted."""
     place, enabled = str(tmp_path / "deleted"), {"delta.enableDeletionVectors": "true"}
     for first in (0, 10):
         rows = pa.table({"id": range(first, first + 10)})

@@ -22,7 +22,7 @@ def test_processes_of_spark_are_counted_and_others_are_not(tmp_path):
 
 
 def test_processes_of_other_users_are_not_counted(tmp_path, monkeypatch):
-    """A backfill of this user does not start them, and none of the remedies can limit them."""
+    """Backfills of this user do not start them, and no remedy can limit them."""
     for number in ("10", "11"):
         (tmp_path / number).mkdir()
         (tmp_path / number / "cmdline").write_bytes(b"java\0org.apache.spark.deploy.SparkSubmit\0")

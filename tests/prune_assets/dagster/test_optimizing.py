@@ -80,7 +80,7 @@ def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path)
 
 
 def shops(place, **options):
-    """A table in the order of `id` whose queries ask for shops, with an automatic layout unless told otherwise."""
+    """Create a table sorted by `id` whose queries select shops, with an automatic layout by default."""
     rng = np.random.default_rng(3)
     rows = {"id": np.arange(200_000), "shop": rng.integers(0, 500, 200_000)}
     (place / "shops").mkdir()

@@ -250,7 +250,7 @@ def put_hours(table, zone, **ids):
 
 
 def failed_checks(sensor, defs):
-    """The checks that fail in the runs that a tick asks for, by partition."""
+    """Return the failed checks by partition, from the runs that a tick requests."""
     found = {}
     with dg.DagsterInstance.ephemeral() as instance:
         data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=defs))

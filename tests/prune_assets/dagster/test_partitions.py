@@ -116,7 +116,7 @@ CHANGES = [
     ("Asia/Kathmandu", "2024-10-27"),
     ("UTC", "2024-10-27"),
 ]
-# Dagster 1.13 raises when it looks for the key of some times there, or finds none of its own keys.
+# Dagster 1.13 raises for some times in these zones, or does not find its own partition keys.
 DAGSTER_FAILS = {"Australia/Lord_Howe", "America/St_Johns"}
 SCHEDULES = [
     *(("0 * * * *", change) for change in CHANGES),
@@ -130,7 +130,7 @@ SCHEDULES = [
 @pytest.mark.parametrize(("cron", "change"), SCHEDULES)
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_a_row_is_selected_by_its_partition_and_by_no_other_that_is_exact(cron, change, kind):
-    """Each quarter of an hour of a night is one row; the rows of a partition are those of its window."""
+    """Each quarter-hour of a night is one row; the rows of a partition are those in its time window."""
     zone, day = change
     start = datetime.fromisoformat(day) - timedelta(hours=3)
     of_zone = {"start": start, "end": start + timedelta(hours=35), "timezone": zone, "fmt": "%Y-%m-%d-%H:%M"}

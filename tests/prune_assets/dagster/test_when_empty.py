@@ -1,4 +1,4 @@
-"""What checks and assets do where there are no rows: the choice `when_empty`."""
+"""Checks and assets with no rows: the option `when_empty`."""
 
 import dagster as dg
 import deltalake
@@ -105,7 +105,7 @@ def test_of_a_partition_without_files(when_empty, outcome, days):
 
 
 class Rows:
-    """A DataFrame, as far as an asset asks for it."""
+    """A stand-in for a DataFrame, with only the methods that an asset calls."""
 
     def __init__(self, count):
         self.count = count

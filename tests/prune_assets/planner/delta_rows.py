@@ -121,7 +121,7 @@ def _partition_value(text, kind):
 
 
 def random_leaf(chance, columns, files):
-    """A comparison with values that are there, or lie beside them."""
+    """Draw a comparison with a value that exists, or is near an existing one."""
     column = chance.choice(columns)
     name, kind = column.leaf.path[0], column.leaf.type
     if chance.random() < 0.15:
@@ -177,7 +177,7 @@ def random_predicate(chance, columns, files, depth=2):
 
 
 class Outcome(NamedTuple):
-    """What came of a predicate: files of the table, opened, read; rows selected, read, proven."""
+    """Results of a predicate: files in total, opened and read; rows selected, read and proven."""
 
     files: int
     opened: int

@@ -1,4 +1,4 @@
-"""Which rows of which files a list of ranges names."""
+"""Convert row ranges to pairs of file and row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random tables and predicates with their truth, row by row."""
+"""Random tables and predicates with their expected results, row by row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ TYPES = {
     "wide": pa.decimal128(30, 4),
     "word": pa.string(),
     "small": pa.int16(),
-    # Few values in each part of the table, the least and the greatest among them: only dictionaries tell.
+    # Few values in each part of the table, including the smallest and the largest, so that only dictionaries exclude
+    # others.
     "code": pa.string(),
     "grade": pa.int32(),
     "flag": pa.bool_(),
@@ -66,13 +67,13 @@ TEXTS = ("word", "code", "blob")
 WILDCARDS = {Wildcard.ANY: ".*", Wildcard.ONE: "."}
 TRUTHS = {Outcomes.TRUE: True, Outcomes.FALSE: False, Outcomes.NULL: None}
 FLOATS = [name for name, arrow_type in TYPES.items() if pa.types.is_floating(arrow_type)]
-# Of flags nobody writes filters that say anything.
+# No writer writes useful bloom filters for booleans.
 BLOOMS = [name for name, arrow_type in TYPES.items() if not pa.types.is_boolean(arrow_type)]
 ODD_FLOATS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 5e-324, -5e-324, 1.7976931348623157e308, 0.1]
 ODD_REALS = [math.nan, math.nan, 0.0, -0.0, math.inf, -math.inf, 2.0**-149, -(2.0**-149), (2 - 2.0**-23) * 2.0**127]
 
 
-# Columns that compare with each other.
+# Columns of comparable types.
 ALIKE = [["key", "small", "grade", "point.x"], ["ratio", "real", "point.at.ratio"], ["word", "code"]]
 ALIKE += [["flag", "point.at.flag"], ["key", "small", "price", "wide", "ratio", "real"]]
 
@@ -152,7 +153,7 @@ def with_nulls(chance, values):
 
 
 def few_values(chance, name, rows):
-    """Draw from the ends and a few values between them, other ones for every 50 rows."""
+    """Draw values from the ends and a few values between them, with a new choice for every 50 rows."""
     values = []
     while len(values) < rows:
         drawn = chance.sample(FEW[name], chance.choice([0, 1, 3]))
@@ -305,7 +306,7 @@ def truth(predicate, row):  # noqa: PLR0912  # a branch per kind of node
 
 
 def holds(pattern, value):
-    """Tell whether bytes match."""
+    """Return whether bytes match."""
     match pattern:
         case StartsWith(_, text):
             return value.startswith(comparable(text.as_py()))

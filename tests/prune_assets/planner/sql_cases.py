@@ -93,7 +93,7 @@ def leaf(chance):
 
 
 def patterns(chance, name):
-    """Ask for parts of values; none of them holds a wildcard."""
+    """Draw LIKE patterns from parts of values, which contain no wildcards."""
     value = random_value(chance, name)
     first = chance.randrange(len(value) + 1)
     start, part = value[: chance.choice([1, 2, 60, 65])], value[first : first + chance.randint(0, 3)]

@@ -1,4 +1,4 @@
-"""A table that is overwritten while it is planned is planned again."""
+"""A table that is overwritten during planning is planned again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def put(directory, name, numbers):
 
 
 class Overwritten:
-    """A table that is overwritten each time behind its listing, `times` at most."""
+    """Overwrites a table after each listing, at most `times` times."""
 
     def __init__(self, table, times):
         self.table, self.times, self.listings = table, times, 0
@@ -55,7 +55,7 @@ def store_table(path, numbers):
 
 @pytest.fixture(params=["local", "memory"])
 def overwritten(request, tmp_path, monkeypatch):
-    """Makes a table that is overwritten so many times."""
+    """Creates a table that is overwritten `times` times during reads."""
 
     def make(times):
         if request.param == "local":

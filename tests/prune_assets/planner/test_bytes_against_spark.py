@@ -1,4 +1,4 @@
-"""The bytes that a report foretells, against those that Spark fetches for its pages."""
+"""Compare the predicted bytes of a report with the bytes that Spark fetches for pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fuzz.planner.truth import settings
 
 pytestmark = pytest.mark.spark
 
-# What a stream of Hadoop reads ahead at each seek.
+# Read-ahead of a Hadoop stream at each seek, in bytes.
 READ_AHEAD = 1 << 16
 OPTIONS = {"row_group_size": 50_000, "write_page_index": True, "data_page_size": 20_000}
 
@@ -33,7 +33,7 @@ def table(tmp_path_factory):
 
 
 def read_bytes(spark, table, where, *, vectored):
-    """Return what the tasks of a read counted."""
+    """Return the input bytes that the tasks of a read counted."""
     group = f"{where} {vectored}"
     context = spark.sparkContext
     with settings(spark, {"parquet.hadoop.vectored.io.enabled": vectored}):
@@ -43,7 +43,7 @@ def read_bytes(spark, table, where, *, vectored):
     tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
     stages = [stage for job in tracker.getJobIdsForGroup(group) for stage in tracker.getJobInfo(job).stageIds]
     before, now = -1, 0
-    while before != now or not now:  # the listener is told of tasks a little later
+    while before != now or not now:  # the listener receives task metrics with a delay
         time.sleep(0.3)
         before, now = now, sum(store.lastStageAttempt(stage).inputBytes() for stage in stages)
     return now
@@ -54,7 +54,7 @@ def read_bytes(spark, table, where, *, vectored):
     ("where", "streams"), [("y < 0.5", 0), ("x = 5", 1), ("x < 70000", 2), ("x BETWEEN 100000 AND 320000", 5)]
 )
 def test_a_report_foretells_the_bytes_of_pages(spark, table, where, streams):
-    """Spark does not count what it fetches by vectored reads: pages; only what filters need before is left then."""
+    """Spark does not count vectored reads of pages, so with vectored reads only the bytes for filters are counted."""
     if release(spark.version) < (4, 0):
         pytest.skip("Spark 3.5 has no vectored reads, which tell what filters fetch from what pages do")
     by_filters = read_bytes(spark, table, where, vectored="true")

@@ -15,7 +15,7 @@ def test_columns_that_are_no_list_of_names_are_refused_at_once(columns):
 
 
 def read(columns):
-    """No session: what is refused is refused before one is asked."""
+    """There is no session: wrong columns are refused before a session is needed."""
     return reader.read(None, "nowhere", where="id = 1", columns=columns)
 
 

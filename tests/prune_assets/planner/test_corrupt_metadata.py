@@ -1,4 +1,4 @@
-"""Files that contradict themselves lose no row, and no plan takes a row of theirs for selected that is not."""
+"""Plans of files with contradicting metadata lose no row, and prove no row that does not match."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_contradiction_loses_no_row(correct, truth, tmp_path, name, column):
 
 @pytest.mark.parametrize(("name", "corruption"), UNSEEN.items())
 def test_what_nothing_contradicts_is_believed(correct, truth, tmp_path, name, corruption):
-    """What no metadata that a plan reads gives away: the limits of what is promised."""
+    """Corruptions that contradict no metadata that a plan reads show the limits of the guarantee."""
     path = tmp_path / "t.parquet"
     planted(correct, path, corruption, "s" if name == "pages_cut_at_other_rows" else "n")
     assert judged(path, truth, [*PREDICATES, "s = 'g1-0038'"])

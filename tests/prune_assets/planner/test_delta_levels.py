@@ -1,4 +1,4 @@
-"""What a plan of a Delta table says and does beside skipping: levels, versions, names, deleted rows, storage."""
+"""Plans of Delta tables: levels, versions, names, deleted rows and storage."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_a_log_without_a_commit_is_no_plain_table(tmp_path):
 
 
 def test_a_column_that_gets_the_name_of_another_is_not_taken_for_it(table):
-    """What was kept of the files under a name must not serve for the column that has it now."""
+    """Cached metadata of a column name must not be used for the column that has this name now."""
     add = table.add("f.parquet", {"p1": list(range(20)), "p2": list(range(1000, 1020))})
     mode = {"delta.columnMapping.mode": "name"}
     before = table.metadata(mapped("a", "long", "p1", 1), mapped("b", "long", "p2", 2), **mode)
@@ -251,7 +251,7 @@ def test_a_dropped_column_of_a_file_is_not_taken_for_a_new_one_of_its_name(table
     add = table.add("f.parquet", {"a": list(range(20))})
     mode = {"delta.columnMapping.mode": "name"}
     table.commit({"protocol": MAPPED}, table.metadata(mapped("a", "long", "col-1", 2), **mode), add)
-    # To the table it is null throughout.
+    # In the table, the column is null in all rows.
     assert pr.plan(table.path, where="a = 9").report.kept.rows == 0
     assert pr.plan(table.path, where="a IS NULL").report.kept.rows == 20
 

@@ -36,7 +36,7 @@ def tables():
 
 @cache
 def readable(table):
-    """The rows of a table by file; a reason where it has none to compare with."""
+    """Return the rows of a table by file; a reason if there is nothing to compare with."""
     try:
         snapshot = open_snapshot(GOLDEN / table)
     except PruneError as error:

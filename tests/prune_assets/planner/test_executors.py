@@ -1,4 +1,4 @@
-"""Metadata that Spark's executors ask: what is kept of a table is what a plan keeps that asks by itself."""
+"""Metadata read by Spark's executors: the plan keeps the same data as a plan that reads metadata itself."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TRUTH = GOLDEN / "_expected" / "_skip_truth.json"
 
 @pytest.fixture
 def asked(spark, monkeypatch):
-    """A session whose executors are asked about every file, three files a task."""
+    """A session whose executors read the metadata of every file, three files per task."""
     monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
     monkeypatch.setattr(executors, "FILES_A_TASK", 3)
     with settings(spark, {SETTING: "1", "spark.sql.session.timeZone": "UTC"}):
@@ -222,7 +222,7 @@ def test_executors_in_processes_of_their_own_are_given_the_code(tmp_path):
     import pyspark
 
     table = flat(tmp_path / "t")
-    # The executors start elsewhere, and find neither this project nor what the driver imports it from.
+    # The executors start in another directory, and can import neither this project nor its dependencies.
     root = Path(executors.__file__).parents[2]
     program = tmp_path / "program.py"
     program.write_text(f"import sys; sys.path.insert(0, {str(root)!r})\n{PROGRAM}")

@@ -1,4 +1,4 @@
-"""Rows, pages and bytes that a plan keeps, held against the offset indexes."""
+"""Rows, pages and bytes that a plan keeps, compared with the offset indexes."""
 
 from __future__ import annotations
 

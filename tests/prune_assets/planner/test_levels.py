@@ -1,4 +1,4 @@
-"""The levels against the truth: no selected row is skipped, and proven rows are selected."""
+"""Levels compared with the rows: no selected row is skipped, and proven rows match."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_old_dates_of_files_without_a_spark_version_may_be_rebased(tmp_path):
 
 
 def test_a_directory_is_worth_more_than_footers_and_each_level_is_credited(tmp_path):
-    """Values of directories come first; a dictionary tells of what lies between the bounds; the totals add up."""
+    """Partition values are evaluated first; a dictionary excludes values between the bounds; the totals add up."""
     for day in ("2024-01-01", "2024-01-02", "__HIVE_DEFAULT_PARTITION__"):
         for i, middle in enumerate(("b", "x")):
             (tmp_path / f"day={day}").mkdir(exist_ok=True)
@@ -257,7 +257,7 @@ def test_a_directory_is_worth_more_than_footers_and_each_level_is_credited(tmp_p
             path = tmp_path / f"day={day}/{i}.parquet"
             pq.write_table(words, path, write_page_index=True)
             os.utime(path, (1_600_000_000, 1_600_000_000))
-    # Kept is what all files say, so that those which are ruled out count as they are.
+    # The total counts the rows of all files, including excluded files.
     assert plan(tmp_path, where="w >= 'a'").report.total.rows == 360
     report = plan(tmp_path, where="day >= '2024-01-02' AND w = 'b'").report
     left = {level.level: (level.status, level.kept.files) for level in report.levels}
@@ -339,7 +339,7 @@ def test_filters_that_are_not_asked_say_why(tmp_path, where, why):
 
 @pytest.fixture
 def sorted_floats(tmp_path):
-    """1,000 doubles sorted in 10 row groups, beside a flag, bytes, a field of a struct, and NaN at the very end."""
+    """Write 1,000 doubles in 10 sorted row groups, with a flag, bytes, a struct field, and NaN in the last row."""
     numbers = [i / 10 for i in range(999)] + [float("nan")]
     table = pa.table(
         {
@@ -399,7 +399,7 @@ def test_a_known_count_of_nan_lets_bounds_decide(tmp_path):
 
 
 def test_both_zeros_are_one_value(tmp_path):
-    """A filter holds the bits of the zero that was written, bounds of old writers too."""
+    """A filter has the bits of the zero that was written, and so do bounds of old writers."""
     for i, zero in enumerate((0.0, -0.0, 1.0)):
         table = pa.table({"x": [zero], "y": pa.array([zero], pa.float32())})
         filters = {"x": {"ndv": 9, "fpp": 1e-6}, "y": {"ndv": 9, "fpp": 1e-6}}
@@ -439,7 +439,7 @@ def test_every_level_has_a_title_and_reports_list_them_in_cost_order():
 
 
 def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
-    """Whatever plans, explains and shows goes through LEVELS."""
+    """Planning, explanations and reports use only the entries of LEVELS."""
 
     def evaluate_boxes(query, before):
         outcomes = before.by_leaf.copy()

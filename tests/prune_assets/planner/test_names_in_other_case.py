@@ -1,7 +1,7 @@
-"""Files that spell columns in another case than their table, held against Spark's own answers.
+"""Files that spell columns in another case than their table, compared with Spark's own answers.
 
-Delta's reader hands Spark's Parquet reader the schema of the table, as `spark.read.schema(..).parquet(..)` does; so
-that is what Delta tables are held against.
+Delta's reader passes the schema of the table to Spark's Parquet reader, as `spark.read.schema(..).parquet(..)` does, so
+Delta tables are compared with such reads.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def write(directory, spellings=SPELLINGS):
 
 
 def delta(directory, spellings=SPELLINGS, stats=None, columns=COLUMNS, **configuration):
-    """A Delta table of files that were not written for it; `stats` by file, as the log says them."""
+    """Create a Delta table of files that spell columns differently; `stats`: statistics per file, as in the log."""
     log = Log(directory)
     files = write(directory, spellings)
     said = [None] * len(files) if stats is None else stats
@@ -98,7 +98,7 @@ def case_sensitive(spark, value):
 
 
 def selected(spark, files, where):
-    """What Spark selects of files read with the schema of the table; nothing is pushed down."""
+    """Return the rows that Spark selects from files read with the table's schema, without pushdown."""
     column = f"coalesce(({where}), false) AS answer"
     frame = spark.read.schema(SCHEMA).parquet(*map(str, files))
     rows = frame.selectExpr("_metadata.file_path", "_metadata.row_index", column).collect()
@@ -242,7 +242,7 @@ def test_statistics_of_the_log_under_other_names_say_nothing(spark, tmp_path, se
 
 @pytest.mark.spark
 def test_renamed_columns_are_looked_for_under_their_names_in_files(spark, tmp_path):
-    """The table calls `id` what files call `c`, and `c` what they call `id`: each in a case of their own."""
+    """The table's `id` is stored as `c` and its `c` as `id`, and each file spells them in its own case."""
     tables = [pa.table({"c": [1, 2], "id": [101, 102]}), pa.table({"C": [3, 4], "ID": [103, 104]})]
     (tmp_path / "t").mkdir()
     for i, table in enumerate(tables):

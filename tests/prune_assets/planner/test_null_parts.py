@@ -1,4 +1,4 @@
-"""Parts that are not looked into are NULL where their columns are: there nothing is read for them."""
+"""Unsupported conditions are NULL where their columns are NULL; nothing is read for such containers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OTHERWISE = (
     "NOT (3 BETWEEN x % 5 AND 2)",
     "CASE WHEN x % 5 = 1 THEN true ELSE y = 3 END",
     "concat_ws('-', upper(s), 'a') = 'a'",
-    # Spark says TRUE of null, too.
+    # Spark returns TRUE for null, too.
     "x < 9223372036854775808",
     "x % 5 < 9223372036854775808",
     "x % 5 > -9223372036854775809.5",
@@ -53,7 +53,7 @@ OTHERWISE = (
 # Known of parts whose other values are not.
 KNOWN_OF_NULL = ("x % 5 <=> NULL", "isnull(x % 5)", "month(d) IS NULL")
 
-# What Spark's analyzer decides without the column, where the other side is a literal, and what it does not.
+# Comparisons that Spark's analyzer decides without the column, if the other side is a literal, and others.
 BEYOND_BIGINT = (
     *("x > 9223372036854775807.5", "x >= -9223372036854775808.5", "x > 9223372036854775807.0", "x < 1e20BD"),
     *("x BETWEEN 3 AND 99999999999999999999", "x NOT BETWEEN -99999999999999999999 AND 4", "x = 99999999999999999999"),

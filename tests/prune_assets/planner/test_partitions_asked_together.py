@@ -1,4 +1,4 @@
-"""Parts on several partition columns: asked of the values that directories, or a Delta log, give them together."""
+"""Conditions on several partition columns are evaluated on the combined values of directories or of a Delta log."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_parts_on_partition_columns_skip_as_spark_selects(spark, read_as, ansi):
             try:
                 expected = rows_of(spark, read_as, where)
             except PySparkException:
-                # It raises for a month, and what raises is never skipped.
+                # It raises for one month, and rows on which it raises are never skipped.
                 assert "month - 3" in where
                 assert {file for file, _ in kept} >= {
                     file.path for file in made.index.groups.files if "month=3" in file.path

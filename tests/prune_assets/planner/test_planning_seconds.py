@@ -1,4 +1,4 @@
-"""The seconds of a plan are those of planning."""
+"""The reported seconds of a plan include only planning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WAIT = 5.0
 
 
 def test_what_a_session_is_asked_once_is_not_among_them(tmp_path, monkeypatch):
-    """A session that has just started takes seconds to say what its time zone means."""
+    """A new session takes seconds to resolve its time zone; these seconds are not counted."""
     pq.write_table(pa.table({"id": range(10)}), tmp_path / "a.parquet")
     asked = plan_read.semantics_for
 

@@ -1,4 +1,4 @@
-"""What a report says of a predicate that depends on a time zone that it was not told."""
+"""Reports about predicates that depend on a time zone, if the time zone is unknown."""
 
 from __future__ import annotations
 

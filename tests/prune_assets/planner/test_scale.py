@@ -1,4 +1,4 @@
-"""What a plan does must not depend on how many containers there are: counted, not timed."""
+"""The work of a plan must not depend on the number of containers; calls are counted instead of timed."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_blocks_of_row_groups_change_no_answer(pages, sql, monkeypatch):
 @pytest.mark.parametrize("sql", ["a > 5000", "b < 30", "a >= 0 AND b <> 7"])
 def test_a_report_makes_a_few_calls_a_file_at_most(sql):
     made = {files: planned(files, sql) for files in (2_000, 6_000)}
-    planned(100, sql).report.to_html()  # what is imported and compiled once
+    planned(100, sql).report.to_html()  # the first plan imports and compiles everything that later plans reuse
     counted = {}
     for files, each in made.items():
         counted[files], texts = count_calls(

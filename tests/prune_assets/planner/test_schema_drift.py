@@ -1,4 +1,4 @@
-"""Files of one table that differ in their columns, held against Spark's own answers."""
+"""Files of one table with different columns, compared with Spark's own answers."""
 
 from __future__ import annotations
 

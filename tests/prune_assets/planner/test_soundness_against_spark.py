@@ -1,4 +1,4 @@
-"""Reads of tables as they stand: partitions, odd names, files that change; `tests/fuzz` plans any predicate."""
+"""Reads of tables with partitions, odd names and changing files; `tests/fuzz` covers arbitrary predicates."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def write_directories(chance, table, root):
 
 
 def predicate_on(chance, names):
-    """Mix conditions on directories with those on columns of the files."""
+    """Combine conditions on partition columns with conditions on columns of the files."""
     parts = []
     for _ in range(chance.randint(1, 3)):
         name = chance.choice(names)
@@ -140,7 +140,7 @@ def test_no_row_below_a_directory_that_spark_selects_is_skipped(spark, tmp_path,
 
 
 def test_reads_that_left_files_unopened_have_the_rows_and_schema_of_spark(spark, tmp_path, monkeypatch):
-    """The first file lacks a column and has one in another type; that of the others is not looked at."""
+    """The first file lacks a column and has another column in a different type; other footers are not read."""
     monkeypatch.setenv("PRUNE_CACHE_BYTES", "0")
     for day, kind, more in (
         (1, pa.int32(), {}),
@@ -202,7 +202,7 @@ def test_a_session_that_infers_no_types_compares_strings(spark, tmp_path):
 
 @needs_spark(4, 1, "the rows of a row group can be limited")
 def test_only_a_dictionary_knows_that_a_value_between_the_bounds_is_missing(spark, tmp_path):
-    """parquet-java writes no bloom filter beside a dictionary that holds all values, even where one is asked for."""
+    """parquet-java writes no bloom filter if the dictionary has all values, even if a bloom filter is requested."""
     rows = spark.range(4_000).selectExpr("id", "if(id % 2 = 0, 'AIR', if(id < 2000, 'SHIP', 'RAIL')) AS mode")
     options = {"parquet.bloom.filter.enabled#mode": "true", "parquet.bloom.filter.expected.ndv#mode": "4"}
     options |= {"parquet.block.row.count.limit": "1000", "parquet.page.size.row.check.min": "1"}
@@ -258,7 +258,7 @@ def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
 
 
 def same_rows(spark, table, where):
-    """Read both ways; returns the rows, sorted."""
+    """Read with and without the plan and compare; return the rows, sorted."""
     expected = spark.read.parquet(str(table)).where(where)
     found = pr.read(spark, table, where=where)
     assert found.schema == expected.schema
@@ -404,7 +404,7 @@ def test_partition_directories_keep_their_columns(spark, tmp_path):
 
 
 def check(spark, directory, predicates):
-    """Hold the plans of predicates against Spark's answer about every row; returns how many rows were skipped."""
+    """Compare plans with Spark's answer for every row; return the number of skipped rows."""
     truth, skipped = answers_of_spark(spark, directory, predicates), 0
     for i, where in enumerate(predicates):
         selected = {place for place, answers in truth.items() if answers[i] is True}

@@ -1,4 +1,4 @@
-"""Columns whose values are to Spark other ones than their bytes say: CHAR, collated texts, intervals."""
+"""Columns whose stored bytes mean something else to Spark: CHAR, collated strings, intervals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def texts(spark, tmp_path_factory):
     try:
         values = "id, if(id < 100, NULL, 'ab'), if(id >= 300, NULL, if(id % 2 = 0, 'abc', 'ABC'))"
         spark.sql(f"INSERT INTO texts SELECT /*+ COALESCE(1) */ {values} FROM range({ROWS})")
-        # What Spark writes from a CHAR column by name carries its type along.
+        # Spark stores the CHAR type in the file schema only if it writes from the column of a table.
         sorted_rows = spark.table("texts").coalesce(1).sortWithinPartitions("n")
         sorted_rows.write.option("parquet.block.row.count.limit", 50).parquet(f"{path}/named")
     finally:
@@ -74,7 +74,7 @@ def test_null_is_null_whatever_the_values_are(spark, intervals, texts):
     assert kept(spark, intervals, "st.dt IS NULL") == 200
     assert kept(spark, texts, "c IS NULL") == 100
     assert kept(spark, texts, "t IS NOT NULL") == 300
-    # What is not looked into is NULL where its column is.
+    # An unsupported condition is NULL where its column is NULL.
     assert kept(spark, intervals, "dt > INTERVAL '1' DAY") == 300
     assert kept(spark, texts, "t = 'abc'") == 300
     found = plan(intervals, where="dt > INTERVAL '1' DAY", session=spark).lowered.predicate
@@ -84,21 +84,21 @@ def test_null_is_null_whatever_the_values_are(spark, intervals, texts):
 
 
 def test_no_range_of_numbers_is_handed_over_for_an_interval(spark, intervals, tmp_path):
-    """What the rows left have in common is a range of each column; Spark would refuse one of numbers here."""
+    """The derived filter has one range per column; Spark would refuse a numeric range for an interval column."""
     rows = spark.read.parquet(intervals).selectExpr("dt", "if(dt < INTERVAL '200' HOUR, 8D, n % 2 * 9D) AS f")
     rows.coalesce(1).write.option("parquet.block.row.count.limit", 50).parquet(str(tmp_path / "t"))
-    # Only dictionaries tell that the other row groups have none.
+    # Only dictionaries show that the other row groups do not contain the value.
     assert kept(spark, tmp_path / "t", "f = 8D") == 100
     for where in ("f = 8D", "f + 1 = 9D", "dt IS NULL AND f = 9D"):
         assert same_rows(spark, tmp_path / "t", where)
 
 
 def test_what_spark_padded_is_compared_as_it_is_stored(spark, tmp_path):
-    """Files of a CHAR column do not say so: read by their path, their texts are those that were stored, blanks too."""
+    """Files of a CHAR column do not record the type: read by path, strings are compared with trailing blanks."""
     spark.sql(f"CREATE TABLE padded (c CHAR(4), v VARCHAR(4)) USING parquet LOCATION '{tmp_path}/t'")
     try:
         spark.sql("INSERT INTO padded VALUES ('ab', 'ab'), ('zz', 'zz')")
-        # What Spark writes from a CHAR column by name carries its type along.
+        # Spark stores the CHAR type in the file schema only if it writes from the column of a table.
         spark.table("padded").write.parquet(str(tmp_path / "named"))
     finally:
         spark.sql("DROP TABLE padded")

@@ -1,4 +1,4 @@
-"""Patterns from SQL to row ranges: brute force, and Spark's own answer about every row."""
+"""Patterns from SQL to row ranges: brute force, and Spark's own answer for every row."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_by_spark(spark, chance, table, directory):
 
 
 def check(spark, directory, predicates):
-    """Compare plans with Spark's answers; returns how many rows were skipped and how many proven to match."""
+    """Compare plans with Spark's answers; return the numbers of skipped and of proven rows."""
     truths, skipped, proven = answers_of_spark(spark, directory, predicates), 0, 0
     for i, where in enumerate(predicates):
         selected = {place for place, answers in truths.items() if answers[i] is True}

@@ -1,4 +1,4 @@
-"""Files of one table that store a column in several types, held against Spark's own answers."""
+"""Files of one table that store a column in different types, compared with Spark's own answers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def numbers_of(kind):
 
 
 WHERE = ("a = 7", "a <> 7", "a < 2", "a > 101", "a BETWEEN 8 AND 50", "a IN (3, 10, 101)", "a IS NULL", "NOT a >= 100")
-# What Spark reads as each; some of it with values cut off.
+# Types that Spark reads as each type; some reads truncate values.
 SMALL = ("int8", "int16", "int32", "uint8", "uint16")
 READ = {
     **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16"), SMALL),
@@ -137,7 +137,7 @@ EVERY_FILTER = {f"parquet.filter.{name}.enabled" for name in ("stats", "dictiona
 
 @pytest.mark.parametrize("where", ["a = 44", "a IN (44, 45)", "a BETWEEN 44 AND 50", "a < 100 AND a > 2"])
 def test_what_spark_cuts_off_is_read(spark, tmp_path, where):
-    # Spark reads 300 as 44, and looks for 44 in what the file says.
+    # Spark reads 300 as 44, and compares 44 with the bounds of the file.
     directory = write(tmp_path / "t", pa.array([1, 2], pa.int8()), pa.array([300, 301], pa.int16()))
     assert plan(directory, where=where).report.kept.rows == 2
     assert read_with_warnings(spark, directory, where) == ([1, 1] if "= " not in where else [1], EVERY_FILTER)
@@ -198,7 +198,7 @@ def test_larger_bytes_than_are_declared_are_kept(spark, tmp_path, where, diction
 def _declare_byte_without_sign(path):
     """Let a file of shorts say that it holds bytes without a sign, in both of its annotations."""
     data = path.read_bytes()
-    # ConvertedType INT_16 to UINT_8, and IntType(16, signed) to IntType(8, unsigned), as the compact protocol has them.
+    # ConvertedType INT_16 to UINT_8, and IntType(16, signed) to IntType(8, unsigned), encoded in the compact protocol.
     for before, after in ((b"\x25\x20", b"\x25\x16"), (b"\xac\x13\x10\x11", b"\xac\x13\x08\x12")):
         assert data.count(before) == 1, before
         data = data.replace(before, after)

@@ -1,4 +1,4 @@
-"""Plain tables of which directory names rule files out: their footers are not read, and nothing else changes."""
+"""Plain tables whose partition values exclude files: their footers are not read, and results stay the same."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def no_cache(monkeypatch):
 
 @pytest.fixture
 def cached(monkeypatch, tmp_path):
-    """Turn the cache on, an empty one."""
+    """Enable an empty cache."""
 
     def turn_on(name="cache"):
         monkeypatch.setenv("PRUNE_CACHE_DIR", str(tmp_path / name))
@@ -53,7 +53,7 @@ def write(path, first):
 
 @pytest.fixture
 def table(tmp_path):
-    """Five days and one without a name, of two files each; x counts through all of them."""
+    """Write five days and one null partition, two files each; x ascends over all files."""
     for day in range(DAYS + 1):
         for file in range(FILES):
             name = EMPTY_NAME if day == DAYS else f"2024-01-0{day + 1}"
@@ -62,7 +62,7 @@ def table(tmp_path):
 
 
 def opened(made):
-    """The opened files, by day and name."""
+    """Return the opened files, by day and name."""
     flags = (
         np.ones(len(made.index.groups.files), np.bool_)
         if made.index.groups.opened is None
@@ -121,7 +121,7 @@ WHERE = [
 
 
 def rows_of(made):
-    """What is read of every file that survives."""
+    """Return the row groups of every surviving file, by path."""
     return {
         file.path: [(g.index, g.row_count, g.verdict, g.ranges, g.matches) for g in file.row_groups]
         for file in made.files
@@ -291,7 +291,7 @@ def test_what_is_stored_of_some_files_outlives_a_change_of_others(table, cached)
 
 
 def test_what_is_stored_of_some_files_says_the_same_as_the_files(table, tmp_path):
-    """Whatever was read before of whichever files, the bounds of a column are theirs."""
+    """Cached bounds of a column equal the bounds in the files, whichever files were read before."""
     cache = MetadataCache(tmp_path / "own")
     chance = np.random.default_rng(1)
     expected = read_dataset(table)

@@ -1,4 +1,4 @@
-"""Parts that bounds do not answer, asked of known values: no row that Spark selects is skipped, and much is skipped."""
+"""Conditions that bounds cannot decide, evaluated on known values: no selected row is skipped, and much is skipped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def truth(spark, directory, predicates):
 
 
 def check(spark, directory, predicates, *, sessions):
-    """Hold the plans of predicates against Spark's answer about every row; returns the rows that each skips."""
+    """Compare plans with Spark's answer for every row; return the rows that each plan skips."""
     answers, skipped = truth(spark, directory, predicates), {}
     for i, where in enumerate(predicates):
         selected = {place for place, row in answers.items() if row[i] is True}

@@ -1,4 +1,4 @@
-"""Files that releases of other writers wrote with wrong metadata: no row is lost, and what is right still skips."""
+"""Files with wrong metadata from certain releases of other writers: no row is lost, correct metadata still prunes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_read_returns_the_rows_that_spark_loses(spark, name, where, rows, _optio
 
 @pytest.mark.spark
 def test_spark_alone_loses_rows(spark):
-    """The warning is true: Spark's reader trusts the file."""
+    """The warning is correct: Spark's reader trusts the file and loses rows."""
     assert spark.read.parquet(real(POLARS)).where("d < 0").count() == 0
 
 
@@ -137,7 +137,7 @@ def test_decimals_of_clickhouse_compared_as_unsigned(tmp_path):
 
 
 def test_an_old_writer_is_no_reason_to_distrust_another_column(tmp_path):
-    """The bounds of a dictionary column of pyarrow 8 are not trusted; those of a plain text column are."""
+    """The bounds of a dictionary column of pyarrow 8 are not trusted; bounds of a plain string column are."""
     table = pa.table({"plain": ["a", "b", "c", "d"], "coded": pa.array(["a", "b", "c", "d"]).dictionary_encode()})
     path = lying(tmp_path / "t.parquet", table, "parquet-cpp-arrow version 8.0.0", lambda *_: None, row_groups=2)
     assert pr.plan(path, where="plain = 'd'").report.kept.rows == 2
@@ -171,7 +171,7 @@ def test_counts_of_real_files_are_those_of_their_values():
 
 
 def test_a_length_of_integers_is_no_other_type(tmp_path):
-    """fastparquet writes a type_length of 64 for INT64 columns; beside files of other writers it means nothing."""
+    """fastparquet writes a type_length of 64 for INT64 columns, which has no meaning."""
     fastparquet.write(str(tmp_path / "b.parquet"), pd.DataFrame({"n": [5, 6], "f": [0.5, 1.5]}))
     pq.write_table(pa.table({"n": [1, 2], "f": [2.5, 3.5]}), tmp_path / "a.parquet")
     assert pr.count(tmp_path, where="n > 1 AND f > 0") == 3

@@ -1,4 +1,4 @@
-"""Tables of strings and bytes, and predicates on their text in Spark SQL, made of parts of what the tables hold."""
+"""Tables of strings and bytes, and Spark SQL predicates made of parts of their values."""
 
 from __future__ import annotations
 

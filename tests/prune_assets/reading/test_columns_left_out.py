@@ -39,7 +39,7 @@ def test_all_that_are_not_read_are_named_at_once(table):
 
 @pytest.mark.parametrize("given", [{}, {"where": "id > 5"}, {"where": "id = 2"}, {"order_by": "id DESC", "limit": 1}])
 def test_the_rest_is_read_on_request(given, table):
-    """The columns and what is said of the others are the same whichever rows are read."""
+    """The returned columns and the reasons for the others do not depend on the rows that are read."""
     found = pr.read_arrow(table, skip_unsupported=True, **given)
     assert found.schema.names == ["id", "nothing"]
     assert [*json.loads(found.schema.metadata[LEFT_OUT])] == ["c", "v"]

@@ -1,4 +1,4 @@
-"""Delta tables read by Spark without delta-spark: the rows and columns that other readers of Delta find."""
+"""Delta tables read by Spark without delta-spark: the same rows and columns as from other Delta readers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows_of(frame):
 
 
 def readable(reader, tables, where=None):
-    """The answers of a reader about tables, of those that it can read."""
+    """Return the rows that a reader returns, for each table that it can read."""
     answers = ask(reader, [{"table": str(table), "where": where} for table in tables])
     return {table: answer["rows"] for table, answer in zip(tables, answers, strict=True) if "rows" in answer}
 
@@ -89,7 +89,7 @@ def test_what_a_predicate_selects_of_golden_tables_is_what_it_selects_of_all_row
 
 
 def make(place, rows, *, partition_by=("part",), properties=None, name="{}/x y%41[{}].parquet"):
-    """A table of rows, a file for each value of its partition column; where the files lie tells nothing of it."""
+    """Create a table with one file per partition value, in paths that do not contain the values."""
     deltalog.create_table(place, rows.schema, partition_by=partition_by, properties=properties)
     snapshot = deltalog.open_snapshot(place)
     stored = rows.drop_columns(list(partition_by))
@@ -166,7 +166,7 @@ def delta_of(place, rows, **options):
 
 
 def test_no_row_is_lost_to_what_spark_skips_wrongly(in_utc, tmp_path):
-    """Its reader tells -0.0 from 0.0 in dictionaries and bloom filters, and bounds say nothing of NaN."""
+    """Spark's reader distinguishes -0.0 and 0.0 in dictionaries and bloom filters, and its bounds ignore NaN."""
     rows = pa.table({"id": range(6), "x": [-0.0, -0.0, -0.0, 7.0, 7.0, float("nan")]})
     delta_of(tmp_path, rows, row_group_size=3)
     for where, ids in {"x = 0.0": [0, 1, 2], "x IN (0.0, 1.0)": [0, 1, 2], "x > 8": [5], "x >= 7": [3, 4, 5]}.items():

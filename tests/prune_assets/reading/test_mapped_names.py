@@ -1,4 +1,4 @@
-"""Delta tables whose columns were renamed until one has the name that another has in the files."""
+"""Delta tables in which a renamed column has the name of another column in the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which timestamps of nanoseconds can be copied through Spark, by footers alone."""
+"""Nanosecond timestamps that can be copied through Spark are recognized from footers alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`read_arrow` of lists, maps and structs that a table declares: what other readers of its format return."""
+"""`read_arrow` returns lists, maps and structs as other readers of the table format do."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def mapped_table(path, *fields):
 
 
 def test_structs_in_lists_and_maps_are_read_under_physical_names(tmp_path):
-    # Of the physical names inside, one is another field's name, as after a rename and an addition.
+    # One of the physical names inside is the name of another field, as after a rename and an addition.
     def inner(first):
         fields = [mapped("old", "long", "a", first), mapped("a", "string", "col-new", first + 1)]
         return {"type": "struct", "fields": fields}

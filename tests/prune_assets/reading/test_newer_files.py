@@ -1,4 +1,4 @@
-"""Tables of newer forms of the format: plans go on, rows are right, and what is not read is one line."""
+"""Tables in newer versions of the format: plans work, rows are correct, and refusals are one line."""
 
 from __future__ import annotations
 

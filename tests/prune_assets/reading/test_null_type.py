@@ -1,4 +1,4 @@
-"""Columns of the null type: pyarrow writes it for a column without values, and other files have another type."""
+"""Columns of the null type, which pyarrow writes for columns without values; other files have another type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHERES = ("c IS NULL", "c IS NOT NULL", "c IS NULL AND id > 1", "NOT (c IS NULL)
 @pytest.mark.parametrize("other", [TEXTS, INTS, LONGS, pa.table({"id": [3, 4], "c": [b"\xff", None]})])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_null_tests_are_answered_in_both_orders(is_first, other, tmp_path):
-    """The rows are those of polars, file by file: it unites no files of different types."""
+    """The expected rows are read by polars file by file, because polars cannot combine files with different types."""
     table = written(tmp_path, NULLS, other) if is_first else written(tmp_path, other, NULLS)
     files = [pl.read_parquet(f"{table}/{number}.parquet") for number in range(2)]
     for where in WHERES:

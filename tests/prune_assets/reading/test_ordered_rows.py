@@ -1,4 +1,4 @@
-"""Sorted and limited reads: the rows that sorting all of them gives, out of few row groups."""
+"""Sorted and limited reads return the same rows as sorting everything, but read few row groups."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_rows_come_as_sorting_all_gives_them(table, rows, order, limit, where):
     found = pr.read_arrow(table, where=where, order_by=order, limit=limit)
     keys = [[_text(row[name]) for name in names] for row in found.to_pylist()]
     assert keys == [[_text(row[name]) for name in names] for row in wanted[:limit]]
-    # Rows are whole, and each comes once.
+    # Rows are complete, and each is returned once.
     by_id = {row["id"]: row for row in rows.to_pylist()}
     assert all(repr(row) == repr(by_id[row["id"]]) for row in found.to_pylist())
     assert len(set(found.column("id").to_pylist())) == len(found)

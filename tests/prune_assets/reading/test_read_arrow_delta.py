@@ -1,4 +1,4 @@
-"""`read_arrow` of Delta tables that others wrote: the rows that `read` returns through Spark."""
+"""`read_arrow` of Delta tables from other writers returns the same rows as `read` through Spark."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ PARTITIONS = {
 
 @pytest.mark.parametrize(("kind", "values", "selected"), PARTITIONS.values(), ids=PARTITIONS)
 def test_partition_values_that_are_numbers_or_bytes_are_read(tmp_path, kind, values, selected):
-    """As delta-rs reads them again; it writes bytes as a text of escapes, which no reader turns back."""
+    """The values are those that delta-rs reads itself; it writes bytes as escaped text, which readers do not undo."""
     table = str(tmp_path / "t")
     write_deltalake(table, pa.table({"p": pa.array(values, kind), "k": range(len(values))}), partition_by=["p"])
     theirs = DeltaTable(table).to_pyarrow_table().sort_by("k")
@@ -83,7 +83,7 @@ def test_partition_values_that_are_numbers_or_bytes_are_read(tmp_path, kind, val
 
 
 def test_partition_bytes_that_are_text_beyond_ascii_are_read(tmp_path):
-    """As Spark writes them: the bytes are those of the text in UTF-8."""
+    """Spark writes the bytes as text in UTF-8."""
     table = tmp_path / "t"
     write_deltalake(str(table), pa.table({"p": ["é", "b"], "k": [0, 1]}), partition_by=["p"])
     log = table / "_delta_log" / f"{0:020}.json"

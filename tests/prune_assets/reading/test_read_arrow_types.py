@@ -1,4 +1,4 @@
-"""`read_arrow` of every type: the rows that Spark's own reader gives, and what it does not read by name."""
+"""`read_arrow` of every type: the rows that Spark's reader returns, and refusals by name."""
 
 from __future__ import annotations
 

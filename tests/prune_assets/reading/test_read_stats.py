@@ -1,4 +1,4 @@
-"""`read_stats`: the bytes and requests of reads without Spark, beside what was expected of them."""
+"""`read_stats`: bytes and requests of reads without Spark, compared with the predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is replaced while a query is planned or read gives the rows of one version, or an error that says so."""
+"""If a file is replaced during planning or reading, the result has the rows of one version, or an error reports it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_count_is_of_the_file_that_was_planned(tmp_path, table, replaces):
 
 
 def test_a_file_that_was_cut_off_when_it_was_listed_is_listed_again(table, monkeypatch):
-    """A writer was half way when the table was listed, and has finished since."""
+    """The writer had written half of the file at the time of the listing, and has finished since."""
     whole = (table / "0.parquet").read_bytes()
     (table / "0.parquet").write_bytes(whole[:8])
     real = local.walk

@@ -1,4 +1,4 @@
-"""What `read_arrow` asks an object store for: which files, and how many requests one has to wait for after another."""
+"""Requests of `read_arrow` to an object store: the files read, and the number of sequential requests."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def asked(monkeypatch):
 
 
 def rounds(requests):
-    """Return how many requests had to wait for one another: looks into directories, and batches of reads."""
+    """Return the number of sequential rounds of requests: directory listings and batches of reads."""
     count, end = 0, 0.0
     for request in sorted(requests, key=lambda it: it.ended):
         if request.what != "read" and request.begun >= end:
@@ -113,7 +113,7 @@ def test_a_warm_lookup_opens_the_file_that_has_the_key_alone(lake, asked):
     assert len({request.name for request in asked if request.what == "read"}) == FILES
     asked.clear()
     new_process()
-    # Another key: what is kept is not an answer, but what answers.
+    # Another key shows that metadata is cached, not the answer.
     assert pr.read_arrow(lake, where="id = 4330", columns=["id", "x", "name"]).num_rows == 1
     assert {request.name for request in asked if request.what == "read"} == {"part-2.parquet"}
     asked.clear()

@@ -1,4 +1,4 @@
-"""What is unknown for some values alone is evaluated, and refused where a row has such a value."""
+"""Conditions that are undecided for some values are evaluated, and refused if a row has such a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions without a range, evaluated on rows: the rows are those of Spark, or a row that is unknown is named."""
+"""Conditions without ranges, evaluated on rows: the result equals Spark's, or an error names an undecidable row."""
 
 from __future__ import annotations
 

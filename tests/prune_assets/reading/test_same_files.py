@@ -1,4 +1,4 @@
-"""The same files as Spark, in every shape of directory: the cases hold for Spark itself, and `read` follows."""
+"""`read` uses the same files as Spark for every directory shape; the expected files are checked with Spark itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_as_spark(spark, tmp_path, case):
         return
     read = [unquote(urlsplit(row.file_path).path) for row in plain.select("_metadata.file_path").collect()]
     assert relative(read, tmp_path / "t") == case.read, "the case does not say what Spark does"
-    # Spark's own list has what it passes over too: empty files, and those beside partition folders.
+    # Spark's list also has files that Spark ignores: empty files, and files next to partition directories.
     named = {unquote(urlsplit(file).path) for file in plain.inputFiles()}
     assert {re.sub("/+", "/", file.path) for file in list_data_files(table)} - {*named} == set() or "/../" in table
     pruned = pr.read(spark, table, where="v >= 0")

@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium and says what became of them."""
+"""Open pages in headless Chromium and return the results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def executable():
-    """The browser of this machine, None where there is none."""
+    """Return the path of the installed browser; None if there is no browser."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
 class Opened(NamedTuple):
-    """What the document was once its scripts had run, what they complained of, and a picture of the window."""
+    """A document after its scripts ran, the console errors, and a screenshot."""
 
     dom: str
     complaints: list[str]
@@ -24,7 +24,7 @@ class Opened(NamedTuple):
 
 
 def open_page(page, directory, *, size=(1200, 1600), dark=False) -> Opened:
-    """Open a page, given as text; nothing but the file is there for it."""
+    """Open a page, given as text; it can access no other file."""
     file, picture = directory / "page.html", directory / "page.png"
     file.write_text(page, "utf-8")
     command = [

@@ -1,4 +1,4 @@
-"""Reports as a planner would give them: every total is the sum of what the row groups say."""
+"""Reports as a planner creates them: every total is the sum over the row groups."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def why(unit, left, kept) -> str:
 
 
 def extent(files, removed_by) -> Extent:
-    """What is left of the files after the levels in `removed_by`."""
+    """Return what remains of the files after the levels in `removed_by`."""
     groups = [(i, g) for i, file in enumerate(files) for g in file.row_groups]
     left = [(i, g) for i, g in groups if not (g.verdict == "skip" and g.level in removed_by)]
     rows = [rows_left(g, removed_by) for _, g in left]

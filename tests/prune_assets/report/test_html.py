@@ -32,7 +32,7 @@ HOSTILE = """</script><script>alert(1)</script>"><img src=x onerror=alert(2)>'{{
 
 
 class Page(HTMLParser):
-    """Keeps what stands where, and holds that every element is closed."""
+    """Collects tags, attributes and texts, and checks that every element is closed."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

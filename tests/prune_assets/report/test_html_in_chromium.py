@@ -1,4 +1,4 @@
-"""The page as a browser shows it: 1 file, 8 files, 10,000 files."""
+"""The HTML report in a browser: 1 file, 8 files, 10,000 files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of an inspection at every width: a number is printed whole, or its column is named as left out."""
+"""Inspection tables at every width: numbers are printed completely, or their column is named as omitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Spark with a plan skips clearly less than is possible, every form of the report says so."""
+"""Every form of the report shows if Spark with a plan skips clearly less than possible."""
 
 from __future__ import annotations
 

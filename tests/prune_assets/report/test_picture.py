@@ -11,7 +11,7 @@ from prune_assets.report.picture import to_data_uri, to_svg
 
 
 def lines_of(report):
-    """Each line of the picture: its title, the part of the bar that is in colour, what it says."""
+    """Return each line of the picture: title, coloured part of the bar, and text."""
     root = ET.fromstring(to_svg(report))
     said = [(node.text, node[0].text) for node in root.findall(".//{*}text")]
     bars, kept = (node.get("d") for node in root.findall(".//{*}path"))
@@ -98,6 +98,6 @@ def test_no_label_is_cut_off():
         width = int(root.get("width"))
         assert root.get("viewBox") == f"0 0 {width} {22 * 4}", "shrinks as a whole"
         for node in root.findall(".//{*}tspan"):
-            # 7.64 points has the widest digit of the fonts at hand, 3.8 a comma or a space.
+            # The widest digit in the installed fonts has 7.64 points; a comma or a space has 3.8.
             points = sum(3.9 if character in ",. " else 8 for character in node.text)
             assert int(node.get("x")) + points <= width, node.text

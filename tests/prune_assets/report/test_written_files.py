@@ -1,4 +1,4 @@
-"""Files that commands write: in place in one step, and named as the user did where that fails."""
+"""Files that commands write are replaced atomically; errors use the path that the user gave."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_folder_that_is_missing_is_named(tmp_path):
 
 
 def test_what_cannot_be_replaced_is_named_by_the_file(tmp_path):
-    """Not by the hidden one that is written first beside it, and is gone again."""
+    """The error does not name the hidden temporary file, which is removed."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     with pytest.raises(OSError, match="directory") as raised:
         write_whole(tmp_path / "a", "x")

@@ -1,4 +1,4 @@
-"""Rows drawn from bounds, and what becomes of them when they are sorted and cut."""
+"""Rows drawn from bounds, and their bounds after sorting and cutting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in the process of a Spark that has Delta's or Iceberg's extensions; each function returns what it found."""
+"""Functions that run in a Spark process with the extensions of Delta or Iceberg, and return their results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows_of(frame):
 
 
 def both(spark, table, theirs, predicates=PREDICATES):
-    """Return by predicate the rows that this package reads, and those that Spark selects of its own DataFrame."""
+    """Return, per predicate, the rows read by prune-assets and the rows that Spark selects from its own DataFrame."""
     theirs = theirs.cache()  # so that they are read once
     try:
         return [(rows_of(pr.read(spark, table, where=where)), rows_of(theirs.where(where))) for where in predicates]

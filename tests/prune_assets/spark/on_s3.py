@@ -1,4 +1,4 @@
-"""What a Spark with hadoop-aws is asked to do in a process of its own: functions of a session, with plain answers."""
+"""Functions that run in a separate Spark process with hadoop-aws; they take a session and return plain values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ids(spark, table, where="true", **options):
 
 
 def said_of(spark, function, *arguments):
-    """The kind and message of the error that a function of this module raises; None where it raises none."""
+    """Return kind and message of the error that a function of this module raises; None if it succeeds."""
     try:
         function(spark, *arguments)
     except PruneError as error:
@@ -78,7 +78,7 @@ def plan_and_read(spark, table, other):
 
 
 def ask_executors(spark, table):
-    """What is said of the executors that are asked, and the ids that are read then."""
+    """Return the report's explanations about executors, and the ids that are read with executors enabled."""
     spark.conf.set("spark.prune.executorFiles", "1")
     try:
         levels = pr.plan(table, where="id < 2 AND id <> 77", session=spark).report.levels
@@ -101,7 +101,7 @@ def settings(spark):
 
 
 def shown_by_spark(spark, table):
-    """All that Spark's own pages show of what it ran, a read of a table among it."""
+    """Return everything that Spark's UI shows about its queries, including a read of a table."""
     ids(spark, table, "id < 3")
     ran = spark._jsparkSession.sharedState().statusStore().executionsList()
     return "".join(ran.apply(i).physicalPlanDescription() for i in range(ran.size()))

@@ -1,4 +1,4 @@
-"""Whatever Spark accepts as a WHERE clause is planned: pruned on, or kept with a reason."""
+"""Every WHERE clause that Spark accepts can be planned: it prunes, or keeps data with a reason."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def is_analyzed(frame, sql):
 
 
 def errors_of(conditions, frame, table):
-    """Return those that Spark analyzes and the planner refuses, and how many Spark analyzes."""
+    """Return the conditions that Spark analyzes and the planner refuses, and the number that Spark analyzes."""
     columns = pr.plan(table, where="id = 1").table.columns
     analyzed = [sql for sql in conditions if is_analyzed(frame, sql)]
     found = []
@@ -118,7 +118,7 @@ def examples_of(infos):
 
 @pytest.fixture(scope="module")
 def infos(spark):
-    """What Spark says of each of its functions."""
+    """Return Spark's descriptions of its functions."""
     catalyst = spark._jvm.org.apache.spark.sql.catalyst
     functions = catalyst.analysis.FunctionRegistry.builtin()
     names = [row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect() if row[0].isidentifier()]

@@ -1,4 +1,4 @@
-"""A session with Delta's extension and catalog: all functions work in it, and each reads what the other wrote."""
+"""In a session with Delta's extension and catalog, all functions work, and both sides read each other's tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-    # VACUUM lists files in so many tasks: 10,000, if nobody says otherwise.
+    # The number of tasks with which VACUUM lists files; the default is 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
 CREATED = f"CREATE TABLE {{name}} ({there.COLUMNS}) USING {{format}} PARTITIONED BY (day)"

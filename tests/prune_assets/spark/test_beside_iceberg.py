@@ -1,4 +1,4 @@
-"""A session with Iceberg's extensions and catalogs: plain and Delta tables as ever, and Iceberg's own by their path."""
+"""In a session with Iceberg's extensions, plain and Delta tables work as usual, and Iceberg tables by path."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(place):
 @pytest.mark.parametrize("catalog", ["spark_catalog", "lake"])
 @pytest.mark.parametrize("table_format", ["parquet", "delta"])
 def test_all_functions_work_by_path(run, tmp_path, table_format, catalog):
-    """Whichever catalog is the current one."""
+    """This holds for every current catalog."""
     run(there.run_sql, f"USE {catalog}")
     try:
         check_all_functions(run(there.all_functions, str(tmp_path / "t"), table_format))
@@ -57,7 +57,7 @@ def test_all_functions_work_by_name(run):
 
 @pytest.mark.parametrize("name", ["lake.db.t", "default.of_session", "lake.one.two.t"])
 def test_a_table_of_iceberg_is_written_and_read_by_its_name(run, name):
-    """Whatever its catalog, and however deep its namespace."""
+    """This works for every catalog and every depth of the namespace."""
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
     before = [] if name != "lake.db.t" else [("3",)]
     assert run(there.rows_of_read, name) == before
@@ -78,7 +78,7 @@ def test_a_metadata_table_is_refused_by_its_name(run):
 
 
 def test_a_table_of_iceberg_is_read_by_its_path_and_not_written(run, place):
-    """Without the rows of versions that were replaced."""
+    """Rows of replaced versions are not returned."""
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
     table = place / "lake" / "db" / "t"
     before = sorted(table.rglob("*"))

@@ -1,4 +1,4 @@
-"""The driver of a store is missed before Spark starts, where it is certain that Spark will lack it."""
+"""A missing store driver is reported before Spark starts, if Spark will certainly lack it."""
 
 from __future__ import annotations
 

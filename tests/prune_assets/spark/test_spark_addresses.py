@@ -1,4 +1,4 @@
-"""Addresses in stores as Spark gets them."""
+"""Store URLs in the form that Spark needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures of Spark in public functions: one error of this project, in one line, with Spark's own as its cause."""
+"""Spark failures in public functions raise one PruneError of one line, with Spark's error as its cause."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_write_into_a_folder_with_a_csv(spark, tmp_path):
 
 
 def test_an_optimize_of_a_file_whose_pages_are_damaged(spark, tmp_path):
-    """The footer is whole, so that only Spark meets the damage."""
+    """The footer is intact, so only Spark encounters the damage."""
     for name in ("a", "b"):
         pq.write_table(pa.table({"id": range(10_000)}), tmp_path / f"{name}.parquet", compression="zstd")
     damaged = tmp_path / "a.parquet"
@@ -56,7 +56,7 @@ def test_a_read_whose_column_spark_cannot_resolve(spark, tmp_path):
 
 
 def test_what_a_frame_fails_with_later_is_spark_s_own(spark, tmp_path):
-    """The rows of a DataFrame are computed where the user asks for them."""
+    """Rows of a DataFrame are computed by the user's action, outside of prune-assets."""
     from pyspark.errors import PySparkException
 
     pq.write_table(pa.table({"id": range(10)}), tmp_path / "a.parquet")
@@ -66,7 +66,7 @@ def test_what_a_frame_fails_with_later_is_spark_s_own(spark, tmp_path):
 
 
 def test_sessions_and_frames_of_spark_are_accepted(spark, tmp_path):
-    """Where a table is missing, the session is not what the error is about."""
+    """For a missing table, the error is not about the session."""
     for call in (
         lambda: pr.read(spark, tmp_path, where="x"),
         lambda: pr.count(tmp_path, where="x", session=spark),

@@ -1,4 +1,4 @@
-"""What a version of Spark lacks is refused by name, and nothing skips by a rule that another version has."""
+"""Features that a Spark version lacks are refused by name, and no rule of another version prunes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from prune_assets.sql.semantics import SparkSemantics
 
 
 def installed(monkeypatch, version):
-    # Both are imported above: a module imported between the two would keep the version of the test.
+    # Both modules are imported above, because a later import would keep the patched version.
     for module in (spark_versions, lower_predicate):
         monkeypatch.setattr(module, "installed_version", lambda: version)
 

@@ -1,4 +1,4 @@
-"""Tables in S3 through a Spark that has hadoop-aws, and what is said where it, a bucket or a right is missing."""
+"""Tables in S3 read by a Spark with hadoop-aws, and errors for missing jars, buckets and permissions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.deep, pytest.mark.spark, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def with_driver():
-    """A Spark that can read S3 and was told of no store."""
+    """A Spark that can read S3, without settings for a store."""
     found = hadoop_aws.jars()
     if not found:
         pytest.skip(hadoop_aws.MISSING)
@@ -38,7 +38,7 @@ def with_driver():
 
 @pytest.fixture
 def run(with_driver, moto_url):
-    """As a user whose environment names the store."""
+    """Runs functions with environment variables that configure the store."""
     return lambda function, *arguments: with_driver(function, *arguments, environment=s3_settings(moto_url))
 
 
@@ -60,7 +60,7 @@ def test_a_plan_of_one_spelling_is_read_by_another(run, s3):
 
 
 def put(path, root, where):
-    """Copy a directory into a bucket."""
+    """Copy a directory into a bucket and return its URL."""
     client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
     for file in path.rglob("*"):
         if file.is_file():
@@ -118,10 +118,10 @@ def test_what_the_session_has_reaches_the_planner(moto_url, s3):
     with hadoop_aws.spark_process(found, **{f"spark.hadoop.fs.s3a.{name}": text for name, text in has.items()}) as run:
         assert run(on_s3.write, f"{s3}/t", 0, 10) == 0
         assert run(on_s3.ids, f"{s3}/t", "id < 2") == [0, 1]
-        # Tasks know of the store what the driver was told.
+        # Tasks use the store settings of the driver.
         (why,), found = run(on_s3.ask_executors, f"{s3}/t")
         assert ("1 file read in 1 task" in why, "left their files" in why, found) == (True, False, [0, 1])
-        # Of its own bucket before that of all.
+        # The setting of one bucket overrides the setting of all buckets.
         run(on_s3.configure, {f"fs.s3a.bucket.{s3[5:]}.endpoint": "http://127.0.0.1:9"})
         kind, said = run(on_s3.said_of, on_s3.ids, f"{s3}/t")
         assert (kind, "cannot be reached" in said) == ("StorageFailure", True)
@@ -144,7 +144,7 @@ def list_objects(root):
 
 @pytest.fixture
 def user(moto_url, s3):
-    """A function that makes a user of some rights and lets nobody else in: the environment with which it is that."""
+    """Function that creates a user with some permissions, denies everybody else, and returns the user's environment."""
     iam = boto3.client("iam", endpoint_url=moto_url, region_name="us-east-1")
 
     def make(*actions):
@@ -163,7 +163,7 @@ def user(moto_url, s3):
 
 
 def check_rights(url, free_requests):
-    """Let a server answer so many requests before it asks who may do what."""
+    """Let a server answer `free_requests` requests before it checks permissions."""
     text = {"Content-Type": "text/plain"}
     with urlopen(
         Request(f"{url}/moto-api/reset-auth", method="POST", data=free_requests.encode(), headers=text), timeout=30
@@ -176,7 +176,7 @@ def test_who_may_only_read_is_told_so(s3, user):
         pytest.skip(hadoop_aws.MISSING)
     table = f"{s3}/t"
     deltalog.create_table(table, pa.schema({"id": pa.int64()}))
-    # Hadoop keeps the client of a bucket for as long as Java runs.
+    # Hadoop caches the client of a bucket for the life of the JVM.
     with hadoop_aws.spark_process(found) as run:
         reader = user("List*", "Get*")
         kind, said = run(on_s3.said_of, on_s3.write, table, 0, 10, environment=reader)
@@ -207,7 +207,7 @@ def test_what_a_failed_write_leaves_is_named_and_removed_by_vacuum(s3, user, mot
     assert not deltalog.vacuum(table).files
     in_60_days = time.time_ns() // 1_000_000 + 60 * 86_400_000
     assert not deltalog.vacuum(table, dry_run=False, now=in_60_days).failed
-    # What marks a directory is no file.
+    # Directory markers are not files.
     left = [name for name in list_objects(s3) if not name.endswith("/")]
     assert left == ["t/_delta_log/00000000000000000000.json"]
 

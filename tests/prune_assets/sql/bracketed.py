@@ -1,4 +1,4 @@
-"""A parsed predicate as SQL in which every operand stands in brackets: shows where the parser cut."""
+"""Write a parsed predicate as SQL with every operand in parentheses, to show the structure."""
 
 from __future__ import annotations
 

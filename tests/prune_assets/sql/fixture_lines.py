@@ -22,7 +22,7 @@ def fixture_lines(name: str) -> list[FixtureLine]:
 
 
 def braced(predicate: Predicate) -> Predicate:
-    """Show what is not lowered as {sql}, so that a fixture tells it from what is."""
+    """Wrap unsupported conditions in braces, so that fixtures distinguish them from lowered ones."""
     match predicate:
         case Unsupported(sql, reason, remedy):
             return Unsupported(f"{{{sql}}}", reason, remedy)

@@ -1,4 +1,4 @@
-"""What an owned predicate comes to for one row: the plainest evaluation there is."""
+"""Evaluate a lowered predicate for one row, in the simplest possible way."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RANKS = {False: 0, None: 1, True: 2}
 
 
 def outcomes_of(predicate: Predicate, row: dict[str, object]) -> set[bool | None]:
-    """Return what the predicate may come to for a row of Python values by column: one outcome unless it may raise."""
+    """Return the possible outcomes of the predicate for a row of Python values; one outcome unless it may raise."""
     match predicate:
         case Constant(outcomes):
             return {value for outcome, value in CONSTANTS.items() if outcome in outcomes}
@@ -65,7 +65,7 @@ def outcomes_of(predicate: Predicate, row: dict[str, object]) -> set[bool | None
 
 
 def may_raise(predicate: Predicate, row: dict[str, object]) -> bool:
-    """Tell whether a part of the predicate raises for the row, or is not looked into; Spark may not get to it."""
+    """True if a part of the predicate raises for the row or is unsupported; Spark may not evaluate that part."""
     match predicate:
         case Constant(Outcomes.UNKNOWN) | Unsupported():
             return True
@@ -78,7 +78,7 @@ def may_raise(predicate: Predicate, row: dict[str, object]) -> bool:
 
 
 def interpret(predicate: Predicate, row: dict[str, object]) -> bool | None:
-    """Return TRUE, FALSE or NULL (None) that a leaf comes to for a row."""
+    """Return the result of a leaf for a row: True, False, or None for NULL."""
     match predicate:
         case IsNull(column):
             return value_of(column, row) is None

@@ -59,7 +59,7 @@ def random_comparison_of_two(draw: random.Random) -> str:
 
 
 def random_remainder_condition(draw: random.Random) -> str:
-    """Return a condition on what is left by a division."""
+    """Return a condition on the remainder of a division."""
     inner, number = expression(draw, draw.choice(COLUMNS), draw.randint(0, 1)), constant(draw)
     rest = draw.choice([f"({inner} % {number})", f"mod({inner}, {number})"])
     term = draw.choice([rest, rest, f"({rest} + 1)", f"abs({rest})", f"({rest} * 2)", f"({rest} % 3)", f"-{rest}"])

@@ -1,4 +1,4 @@
-"""Conditions that say what a column is, beside parts that are not looked into but for that; none of them raises."""
+"""Conditions that fix a column to one value, next to conditions that only this makes evaluable; none of them raises."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 
 from tests.prune_assets.sql.random_expressions import random_expression_condition
 
-# One in so many conditions is on an expression: Spark looks at all of a predicate, here a part may be refused.
+# Share of conditions on expressions: Spark analyzes the whole predicate, but here a part may be refused.
 EXPRESSIONS = 0.1
 OPERATORS = ["=", "<>", "!=", "<", "<=", ">", ">=", "==", "!<", "!>"]
 NUMBERS = {
@@ -76,7 +76,7 @@ LITERALS = (
 )
 
 
-# Columns that compare with each other as they are.
+# Columns that can be compared without a cast.
 ALIKE = [["x", "i8", "i64", "st.a"], ["f", "g", "st.in.f"], ["b", "st.`in`.b"]]
 
 

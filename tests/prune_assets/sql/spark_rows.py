@@ -1,4 +1,4 @@
-"""Rows of the table of the SQL fixtures, odd values among them, and what Spark says of predicates on them."""
+"""Rows for the columns of the SQL fixtures, including edge cases, and Spark's answers for predicates on them."""
 
 from __future__ import annotations
 
@@ -128,7 +128,10 @@ def ansi(spark, on):
 
 
 def lowered_completely(texts, semantics, *, but=()):
-    """Return the predicates of which no part is Unsupported, or for a reason that begins with `but` alone, by text."""
+    """Return the lowered predicates by text, without those that have Unsupported parts.
+
+    Unsupported parts whose reason begins with `but` are allowed.
+    """
     found = {sql: lower(sql, FIXTURE_COLUMNS, semantics=semantics).predicate for sql in dict.fromkeys(texts)}
     return {
         sql: predicate

@@ -1,4 +1,4 @@
-"""The table that the SQL fixtures are about: what Spark calls a column and what its file says."""
+"""The table of the SQL fixtures: Spark types and file types of its columns."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SCHEMA = ", ".join(
     + [f"{name} {kind}" for name, (kind, _) in INTEGERS.items()]
 )
 ROWS = 48
-# Where Spark rounds: behind so many digits.
+# Numbers of fractional digits to which Spark rounds.
 SCALES = (0, 6, 8, 10, 17, 18, 28, 29, 35, 37)
 INTEGER_LITERALS = ["0", "1", "-1", "5", "5Y", "1L", "-7S", "12345", "2147483647", "9223372036854775807", "0L"]
 DECIMAL_LITERALS = [
@@ -79,7 +79,7 @@ def fitting(number, digits, scale):
 
 
 def odd_value(draw, digits, scale):
-    """Return a value beside a border: half a unit behind some digit away from a literal, or a unit more or less."""
+    """Return a value at a rounding border: half a unit of some digit away from a literal, or one unit more or less."""
     near = Decimal(draw.choice([0, 1, -1, 5, -7, 12345, 10**20, 10**28])) + Decimal(draw.choice(["0", "0.5", "4.4"]))
     half = Decimal(draw.choice([-5, 0, 5])).scaleb(-draw.choice(SCALES) - 1)
     step = Decimal(draw.choice([-1, 0, 1])).scaleb(-scale)
@@ -126,7 +126,7 @@ def test_decimals_are_rounded_as_spark_does(spark, table, rows, chosen):
     texts = list(dict.fromkeys(random_condition(draw) for _ in range(300)))
     with settings(spark, chosen) as semantics:
         trees = {sql: lower(sql, COLUMNS, semantics=semantics).predicate for sql in texts}
-        # Of a text that may raise, each row is asked about of which it is known that it does not.
+        # Texts that may raise are evaluated only on rows for which they certainly do not raise.
         certain = {
             sql: [number for number, row in enumerate(rows) if not may_raise(tree, row)] for sql, tree in trees.items()
         }

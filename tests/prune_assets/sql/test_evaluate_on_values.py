@@ -1,4 +1,4 @@
-"""A part of a predicate is lowered for all values at once, or refused after a bounded number of them."""
+"""A condition is lowered for all values at once, or refused after a limited number of values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table(tmp_path):
 
 @pytest.fixture
 def lowered(monkeypatch):
-    """The parts that are lowered with constants, and those that are lowered as they are."""
+    """Records the conditions that are lowered with constants, and those that are lowered unchanged."""
     lowered, whole, with_constants = [], Conditions.lower_tree, Conditions.lower_with_constants
 
     def lower_tree(self, root):

@@ -62,7 +62,7 @@ def asked(*, ansi: bool = True) -> BindingContext:
 
 
 def term(sql, *, on=True):
-    """Return the term of an expression, None where it is not looked into."""
+    """Return the bound operand of an expression; None if it is unsupported."""
     try:
         tree = bind_names(parse_predicate(sql), FIXTURE_COLUMNS, SparkSemantics(ansi=on)).tree
         return Binder(asked(ansi=on)).operand(tree)

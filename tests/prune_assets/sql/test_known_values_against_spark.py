@@ -1,4 +1,4 @@
-"""Constants, values that are known of columns, and nulls: what is computed of them, compared with Spark's own."""
+"""Results computed from constants, known column values and nulls, compared with Spark's results."""
 
 from __future__ import annotations
 

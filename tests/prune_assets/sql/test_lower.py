@@ -66,7 +66,7 @@ def rendered(found: LoweredPredicate) -> str:
 
 
 def test_an_end_of_a_range_that_is_refused_leaves_the_other_end():
-    """Without ANSI a string beside a number is not looked into; the number is."""
+    """Without ANSI, comparing a number with a string is unsupported; the bound that is a number still prunes."""
     found = lowered("x BETWEEN 5 AND '9.5'", ansi=False).predicate
     assert isinstance(found, And)
     known, unknown = found.children
@@ -91,7 +91,7 @@ def test_an_end_of_a_range_that_is_refused_leaves_the_other_end():
     ],
 )
 def test_the_text_of_a_number_is_that_number_without_ansi_too(sql, expected):
-    """Where it fits: another text may come to NULL, and lists are compared as texts."""
+    """Only if the text fits the type: other texts may be NULL, and IN lists are compared as strings."""
     found = lowered(sql, ansi=False).predicate
     if expected is None:
         assert isinstance(found, Unsupported)
@@ -489,7 +489,7 @@ def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkey
     "where", ["day = DATE '2024-01-01' AND x IN (1, 2)", "day = current_date()", "day < now()::date"]
 )
 def test_a_text_is_parsed_and_bound_once(monkeypatch, where):
-    """From the text to the filters of Spark and the tests on rows."""
+    """From the text to Spark's filters and the tests on rows, there is one parse and one binding."""
     parsed, bound = [], []
     monkeypatch.setattr(
         "prune_assets.sql.lower.parse_predicate", lambda sql: parsed.append(sql) or parse_predicate(sql)

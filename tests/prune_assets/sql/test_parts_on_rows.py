@@ -1,4 +1,4 @@
-"""Parts of a predicate that no bounds answer, asked of every row without a session: Spark's rows, or a refusal."""
+"""Conditions that bounds cannot decide, evaluated on every row without a session: Spark's rows, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own parser and its own answers, compared with what is made of the same text here."""
+"""Compare Spark's parser and Spark's answers with the results for the same text in prune-assets."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_another_reading_would_be_noticed(parse, sql, other):
 def test_literals_and_sums_have_spark_s_value(spark, on):
     literals = sorted({literal for values in LITERALS.values() for literal in values} | set(NASTY_LITERALS))
     found = {literal: described(fold_constants(grammar.parse(literal, tokenize(literal)))) for literal in literals}
-    # Which instants are meant is held to Spark by itself.
+    # Instants are compared with Spark in a test of their own.
     found = {literal: value for literal, value in found.items() if not isinstance(value[1], Moment)}
     literals = list(found)
     with ansi(spark, on):
@@ -129,7 +129,7 @@ def test_literals_and_sums_have_spark_s_value(spark, on):
 
 
 def comparable(answer):
-    """NaN is not itself, and bytes come in several kinds."""
+    """Return a comparable value: NaN becomes equal to itself, and byte types become one."""
     return repr(answer) if isinstance(answer, float) else bytes(answer) if isinstance(answer, bytearray) else answer
 
 
@@ -185,7 +185,10 @@ def spark_kind(kind):
 
 
 def described(node):
-    """Return type and value as Spark reports them; digits beside Spark's for sums are checked by value alone."""
+    """Return type and value as Spark reports them.
+
+    Values with more digits than Spark's result of a sum are compared by value only.
+    """
     assert isinstance(node, nodes.Literal)
     value = node.value
     match value.kind:
@@ -250,7 +253,7 @@ def test_conditions_on_expressions_mean_the_same_on_every_row(spark, table, rows
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_without_ansi_what_is_known_of_a_row_is_so(spark, table, rows, seed):
-    """What overflows, which Spark wraps around or makes NULL, is left open, and nothing else is."""
+    """Expressions that overflow, which Spark wraps around or makes NULL, are undecided; all others are decided."""
     draw = random.Random(f"not ansi {seed}")
     with ansi(spark, on=False) as semantics:
         texts = [random_expression_condition(draw) for _ in range(500)]

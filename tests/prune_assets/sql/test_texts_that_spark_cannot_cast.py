@@ -1,4 +1,4 @@
-"""Where Spark ends in an error for a text that it cannot cast, the report says so before Spark runs."""
+"""If Spark will fail to cast a string, the report states this before Spark runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What timestamps, their literals and their intervals mean to Spark, zone by zone."""
+"""Timestamps, timestamp literals and intervals in Spark, per time zone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ZONES = [
     *("Asia/Beirut", "Pacific/Apia", "Atlantic/Azores", "Antarctica/Troll", "America/St_Johns", "Australia/Lord_Howe"),
     *("Europe/Paris", "Asia/Kathmandu", "Pacific/Kwajalein", "America/Scoresbysund"),
 ]
-# Clocks change here in one of the zones, some at midnight, once by a whole day.
+# Days on which clocks change in one of the zones, sometimes at midnight, once by a whole day.
 CHANGES = [
     *("2017-10-15", "2018-02-18", "2012-04-01", "2023-04-28", "2023-10-27", "2024-03-31", "2024-10-27", "2011-12-30"),
     *("2011-12-29", "2011-12-31", "2024-03-10", "2024-11-03", "2006-10-29", "2011-11-06", "1993-08-21", "1999-11-07"),
@@ -84,7 +84,7 @@ def session(spark, zone, *, ansi=True):
 
 
 def micros_of(spark, expressions):
-    """Ask Spark for timestamps as microseconds; None where there is none."""
+    """Return timestamps as microseconds, evaluated by Spark; None for NULL."""
     query = ", ".join(f"unix_micros({text}) AS c{i}" for i, text in enumerate(expressions))
     return list(spark.sql(f"SELECT {query}").collect()[0])
 
@@ -173,7 +173,7 @@ CHANGES_OF = {
 }
 
 
-# What is drawn for {t} in these is a literal near a change of clocks, for {n} a small number.
+# {t} is replaced by a random literal near a clock change, {n} by a small number.
 FORMS = [
     *(
         "to_date({c}) {op} {d}",
@@ -331,7 +331,7 @@ COLUMNS = (
 
 
 def surprises(table, rows, predicates):
-    """Return the answers of Spark that are none of those which are possible here."""
+    """Return Spark's answers that are not among the possible outcomes of the predicate."""
     certain = {sql: [i for i, row in enumerate(rows) if not may_raise(found, row)] for sql, found in predicates.items()}
     queries = [f"{asked(sql, numbers, rows)} AS p{i}" for i, (sql, numbers) in enumerate(certain.items())]
     answers = table.selectExpr(*queries).collect()
@@ -363,5 +363,5 @@ def test_predicates_mean_the_same_on_every_row(spark, zone, ansi):
             }
             known = {sql: p for sql, p in found.items() if not isinstance(p, Unsupported)}
             assert surprises(table, rows, known) == []
-        # Nothing is known near a day that was skipped, nor without ansi.enabled of timestamps beside texts.
+        # Near a skipped day no outcome is known; without ANSI, neither is one of timestamps compared with strings.
         assert len(known) > (0.6 if ansi else 0.5) * len(found) or zone in {"Pacific/Apia", "Pacific/Kwajalein"}

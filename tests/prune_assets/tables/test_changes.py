@@ -1,4 +1,4 @@
-"""What is remembered of a table between two looks, with its version as a value."""
+"""The state of a table that is stored between two polls, with its version as a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types that a table declares, compared with those that Spark gives to Arrow."""
+"""Arrow types of declared table types, compared with Spark's conversion to Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats that the command line and the components offer are those that are written."""
+"""The formats that the command line and the components offer are the formats that can be written."""
 
 from __future__ import annotations
 

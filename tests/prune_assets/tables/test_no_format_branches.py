@@ -1,4 +1,4 @@
-"""What is special to a format is in its package below `tables/`: others never ask which format a table has."""
+"""Code for a single table format is in its package below `tables/`; other modules never test the format of a table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PACKAGES = {f"prune_assets.tables.{path.parent.name}" for path in (PRODUCT / "ta
 # How directories without a log list their files to Spark is a rule of Spark's, which levels and predictions follow.
 OF_SPARK = {"answers_of_directories"}
 NAMES = {"parquet", "delta", "iceberg"}
-# The names that may be written, which imports no format; catalogs, one of which is called iceberg; suffixes of paths;
-# and the names that Spark and Hive have for what they read.
+# Allowed: names of writable formats, which import no format; catalogs, one of which is called iceberg; path suffixes;
+# and the names that Spark and Hive use for formats that they read.
 NAMING = {
     "tables/writes/format_names.py",
     "tables/catalogs/glue.py",
@@ -27,7 +27,7 @@ FILES = [path for path in sorted(PRODUCT.rglob("*.py")) if path.relative_to(PROD
 
 
 def branches(tree):
-    """Every place where a source asks for a format, or reaches into one."""
+    """Yield every place where a source tests a format or imports a module of one."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr="is_plain" | "snapshot") | ast.Name(id="has_log" | "delta_table"):
@@ -41,7 +41,7 @@ def branches(tree):
 
 
 def named_formats(tree):
-    """Every place where a source compares with the name of a format, chooses by it, or lists the names."""
+    """Yield every place where a source compares with a format name, selects by it, or lists the names."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=left, comparators=others):

@@ -1,4 +1,4 @@
-"""A third format is planned, checked, read, written, inspected and reported, by `toy_format.py` and an entry alone."""
+"""A third format can be planned, checked, read, written and reported with `toy_format.py` and one registry entry."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from prune_assets.tables.lake import tables_below
 ROWS, ROW_GROUP = 100, 25
 DAYS = ("mon", "mon", "tue", "wed")
 DELETED = ([], [0, 7, 99], [], [50])
-# What is asked, and the files that may hold such rows: by bounds, by the day, by neither.
+# Predicates, and the files that may contain matches: by bounds, by the day, by neither.
 WHERES = {
     "id < 30": [0],
     "id BETWEEN 90 AND 110": [0, 1],
@@ -50,7 +50,7 @@ def a_third_entry(monkeypatch):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The table, with a file that is none of it, and its live rows as plain files without any layout."""
+    """Write the table, with a file that does not belong to it, and the live rows as plain files without a layout."""
     table, live = tmp_path_factory.mktemp("toy"), tmp_path_factory.mktemp("live")
     files, left = [], []
     for number, (day, deleted) in enumerate(zip(DAYS, DELETED, strict=True)):
@@ -76,7 +76,7 @@ def prune(*arguments):
 
 
 def changed(table, tmp_path, **of_first):
-    """A copy of the table whose manifest says something else of the first file."""
+    """Return a copy of the table whose manifest has other claims about the first file."""
     manifest = json.loads((table / MANIFEST).read_text())
     for file in manifest["files"]:
         (tmp_path / file["path"]).write_bytes((table / file["path"]).read_bytes())
@@ -185,7 +185,7 @@ def test_a_change_is_seen_by_the_manifest_and_by_its_partitions(table, tmp_path)
 
 @pytest.mark.spark
 def test_rows_are_written_and_files_rewritten(spark, table, tmp_path):
-    """By `write` and `optimize`, which know nothing of it; the rows stay, and deleted ones do not come back."""
+    """`write` and `optimize` have no code for the format; rows stay the same, and deleted rows stay deleted."""
     copy = changed(table, tmp_path)
     layout = pr.LayoutSpec(sort_by=["id"], partition_by=["day"], files=1)
     more = spark.sql("SELECT id + 50 AS id, 'new' AS name, 'mon' AS day FROM range(10)")

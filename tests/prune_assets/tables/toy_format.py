@@ -276,7 +276,7 @@ def _partition_files(table, columns):
 
 
 def _publish(table, manifest, days):
-    """Add files, each with its day, to a manifest; their directories are no business of the table's."""
+    """Add files, each with its day, to a manifest; the directories of the files have no meaning for the table."""
     added, files = {}, []
     for path, day in days.items():
         new = Path(table, f"{uuid4().hex}.parquet")

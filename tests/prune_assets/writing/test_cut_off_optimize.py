@@ -1,4 +1,4 @@
-"""An optimize that is killed at any step it takes in the file system: the rows stay, and it can be done again."""
+"""An optimize that is killed at any file system operation keeps the rows, and can be repeated."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plain(table):
 
 
 def delta(table):
-    """The same as a Delta table."""
+    """Create the plain table and convert it to Delta."""
     plain(table)
     deltalog.create_table(table, pa.schema({"x": pa.int64(), "day": pa.int32()}), partition_by=["day"])
     snapshot = deltalog.open_snapshot(table)

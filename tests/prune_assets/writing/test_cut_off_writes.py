@@ -1,4 +1,4 @@
-"""Writes that are killed, or that fail, at every step they take in the file system."""
+"""Writes that are killed, or that fail, at every file system operation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from prune_assets.tables.parquet.writing import write_files
 from prune_assets.tables.table import Opening
 from prune_assets.tables.writes.commit import leftovers, recover
 
-# What Python tells of before it does it: changes of a file system, and what may fail besides.
+# Audit events that Python raises before file system changes, and before other operations that can fail.
 CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}
 STEPS = {*CHANGES, "os.listdir", "os.scandir", "open"}
 FIRST, SECOND = (0, 1, 2, 3), (10, 11, 12)
@@ -83,13 +83,13 @@ every_case = pytest.mark.parametrize(("make", "mode"), CASES.values(), ids=CASES
 
 
 def after(old, mode):
-    """The rows when all is written."""
+    """Return the rows after a complete write."""
     kept = {"append": old, "replace_partitions": FIRST[2:], "overwrite": (), "error": ()}[mode.split()[0]]
     return tuple(sorted((*kept, *SECOND)))
 
 
 class Stage:
-    """New files, made once: a process that was forked copies them."""
+    """New files, created once; forked processes copy them."""
 
     def __init__(self, place, values=SECOND, name="new"):
         self.place, self.values = place, values
@@ -124,13 +124,14 @@ def is_rename(event, _):
 
 
 def in_process(work, at=None, act=None, counts=is_step, *, on=False):
-    """Do something in a process of its own; before step `at`, `act`. Returns how many steps it took and what it said.
+    """Run a function in a forked process and call `act` before step `at`; return the step count and the output.
 
-    None if it was killed. `counts`: which events are steps; `on`: act before every later one too.
+    None if the process was killed. `counts`: predicate for events that are steps; `on`: call `act` before all later
+    steps too.
     """
     read, write = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # forked beside threads of Spark and pyarrow
+        warnings.simplefilter("ignore", DeprecationWarning)  # forked while threads of Spark and pyarrow run
         pid = os.fork()
     if not pid:
         steps = 0
@@ -174,7 +175,7 @@ def snapshot(table):
 
 
 def seen(table):
-    """The rows that a plan has, read from its files one by one."""
+    """Return the rows of a plan, read file by file."""
     try:
         files = pr.plan(str(table), where="x >= 0").files
     except TableNotFound:
@@ -183,7 +184,7 @@ def seen(table):
 
 
 def states(table, make, work):
-    """Have a process killed at every step, and give every state of the directory that this can leave, once."""
+    """Kill a process at every step, and yield each distinct state of the directory that this leaves."""
     known = set()
     at = 0
     while True:
@@ -210,7 +211,7 @@ def by_check(table):
     layout = table.parent / "layout.yaml"
     layout.write_text("sort_by: [x]")
     result = CliRunner().invoke(main, ["check", str(table), "--layout", str(layout)])
-    # These files have no column index; where no file counts yet, there is no table.
+    # These files have no column index; before the first commit there is no table.
     assert result.exit_code == (1 if seen(table) else 2), result.output
     return ()
 
@@ -221,7 +222,7 @@ def by_write(table):
 
 
 def not_settled(table):
-    """What is left of writes, checksums of files that are gone included."""
+    """Return leftovers of writes, including checksum files of removed files."""
     if not table.exists():
         return []
     hidden = [path for path in table.rglob(".*.crc") if not (path.parent / path.name[1:-4]).exists()]
@@ -240,7 +241,7 @@ def test_a_killed_write_is_seen_as_a_whole_or_not_at_all_and_finished(tmp_path, 
         before = seen(table)
         assert before in {old, whole}, at
         if mend is by_write and make is partitions and (before == old or " in " in mode):
-            continue  # what lies beside partitions is not put there
+            continue  # files outside of partitions are not written in this mode
         added = mend(table)
         assert seen(table) == tuple(sorted((*before, *added))), at
         assert not_settled(table) == [], at
@@ -430,7 +431,7 @@ def test_appending_leaves_summaries_but_those_of_a_table_without_data(tmp_path, 
 
 @pytest.mark.parametrize("kills", [0, 4])
 def test_writers_in_a_crowd_lose_and_double_nothing(tmp_path, kills):
-    """Five processes append what nobody else does, one after the other; some are killed somewhere."""
+    """Five processes append distinct rows one after another; some are killed at a random step."""
     table = tmp_path / "t"
     stages = [Stage(tmp_path / f"new{i}", (i,), f"of{i}") for i in range(5)]
 

@@ -1,4 +1,4 @@
-"""Delta tables written through Spark: their rows to other readers, what is replaced, what is refused before a job."""
+"""Delta tables written through Spark: rows as other readers see them, replaced files, and refusals before any job."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows_by_delta_rs(table):
 
 
 def never(spark, columns="id, k, label, price, at, st"):
-    """Rows that no job may ask for."""
+    """Return a frame that raises an error if a job reads its rows."""
     return (
         spark.range(3)
         .selectExpr("CAST(raise_error('a job ran') AS BIGINT) AS id", "id AS k", "'x' AS label")

@@ -209,11 +209,11 @@ def test_what_is_no_layout_is_refused_in_one_line(layout_file, monkeypatch, give
 
 
 def parts(definition):
-    """What Dagster shows of a layout."""
+    """Return the layout that Dagster shows."""
     return definition.metadata_by_key[definition.key]["prune/layout"].data
 
 
-# Each makes a layout of what it is given, and returns it as a mapping or as it is.
+# Each function creates a layout from its argument, and returns it as a mapping or as a LayoutSpec.
 TAKERS = {
     "table": lambda given: parts(dagster.build_table_asset("t", table="t", layout=given, source="SELECT 1")),
     "pruned": lambda given: parts(dagster.pruned_asset(layout=given, name="t")(lambda: None)),

@@ -1,4 +1,4 @@
-"""What is measured of files and predicted for them, from files of many kinds; no Spark."""
+"""Measured and predicted figures for files of many kinds; without Spark."""
 
 from __future__ import annotations
 

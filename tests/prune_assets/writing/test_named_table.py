@@ -1,4 +1,4 @@
-"""Tables written by their names: the catalog reads what was written, and ordinary folders stay folders."""
+"""Tables written by name: the catalog reads the written rows, and plain folders stay plain folders."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_partitions_are_registered(spark, schema, here):
 def test_a_delta_table_is_written_where_its_catalog_has_it(spark, schema, here, monkeypatch):
     place = schema / "delta_of_catalog"
     pr.write(spark.range(10), place, layout=LAYOUT, format="delta")
-    # As a session with delta-spark describes it, which there is none of here.
+    # Simulates the description of a session with delta-spark, which is not installed here.
     said = {"Type": "EXTERNAL", "Provider": "delta", "Location": f"file:{place}"}
     monkeypatch.setattr(resolve, "described", lambda name, _: said if name == "sales.delta" else None)
     assert pr.write(spark.range(5), "sales.delta", layout=LAYOUT).version == 1

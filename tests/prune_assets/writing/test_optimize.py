@@ -1,4 +1,4 @@
-"""Tables optimized through Spark: what is picked is rewritten, the rows stay, and then there is nothing to do."""
+"""Tables optimized through Spark: selected files are rewritten, rows stay the same, and a second run does nothing."""
 
 from __future__ import annotations
 
@@ -400,7 +400,7 @@ def test_golden_tables_have_the_same_rows_after_it(spark, tmp_path, name):
 
 @pytest.mark.parametrize("table_format", ["parquet", "delta"])
 def test_rows_that_bounds_call_in_order_are_read_and_sorted(spark, tmp_path, table_format):
-    """By the second key, in one page: a dry run and a run pick the same files, for the same reasons, and once."""
+    """Files in order by bounds but unsorted by the second key are rewritten once; a dry run selects the same files."""
     of_one_key = pr.LayoutSpec(sort_by=["a"], files=1, page_rows=100)
     layout = replace(of_one_key, sort_by=["a", "b"])
     for start in (0, 100):

@@ -1,4 +1,4 @@
-"""Which files are picked, from numbers alone."""
+"""Selection of files to rewrite, from numbers alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DAY = 60
 
 
 def numbers(files, **faults):
-    """Files as (low, high, bytes), or with a partition and a share of deleted rows behind."""
+    """Return file numbers from (low, high, bytes) tuples, or with partition and deleted share appended."""
     whole = [(*file, *(0, 0.0)[len(file) - 3 :]) for file in files]
     low, high, size, partition, deleted = (np.array(column) for column in zip(*whole, strict=True))
     flags = {RewriteReason[name]: np.isin(np.arange(len(files)), at) for name, at in faults.items()}
@@ -124,7 +124,7 @@ def test_a_late_day_takes_the_one_that_it_falls_into_along():
 
 
 def test_small_days_are_rewritten_as_often_as_they_can_double():
-    """Of days that make 1/64 of a file each: the table is written anew a few times, not once a day."""
+    """If each day makes 1/64 of a file, each row is rewritten a few times, not once a day."""
     files, written, target = [], 0, 64
     for day in range(1000):
         files.append((day, day, 1))
@@ -173,7 +173,7 @@ def test_a_rewrite_leaves_nothing_to_do(drawn):
     assert not any(
         RewriteReason.OVERLAP in reasons or RewriteReason.DELETED in reasons for reasons in again.reasons.values()
     )
-    # Sizes are rounded: merged files may come out a byte off, and two that are alike to a byte double once more.
+    # Sizes are rounded: merged files may be off by a byte, and two files that were equal may double once more.
     for _ in range(3):
         after = rewritten(after, again.groups)
         again = pick(numbers(after), target=TARGET * 16)

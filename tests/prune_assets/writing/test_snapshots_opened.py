@@ -1,4 +1,4 @@
-"""A Delta table is opened once a version: what is decided, refused, written and removed comes from one snapshot."""
+"""A Delta table is opened once per version: planning, checks, writes and removals use one snapshot."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def opened(monkeypatch):
 )
 def test_a_write_opens_one_snapshot(rows, tmp_path, opened, change, removed):
     first = pr.write(rows, tmp_path, layout=LAYOUT, format="delta")
-    assert opened == []  # there was none yet
+    assert opened == []  # the table did not exist yet
     done = pr.write(rows.where(TOP), tmp_path, layout=LAYOUT, **change)
     assert opened == [None]
     assert len(done.removed) == removed
@@ -55,7 +55,7 @@ def test_a_new_table_that_a_condition_is_for_is_opened_once(rows, tmp_path, open
 
 
 def test_an_optimize_opens_each_version_once(spark, rows, tmp_path, opened):
-    """The one that it looks at, and the one that it made, whatever predicates are compared on them."""
+    """The versions before and after the rewrite are opened once each, regardless of the number of predicates."""
     for _ in range(2):
         pr.write(rows, tmp_path, layout=LAYOUT, format="delta")
     opened.clear()

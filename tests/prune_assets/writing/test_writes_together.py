@@ -1,4 +1,4 @@
-"""Runs that begin together where there is no table, as the first backfill of a partitioned asset does."""
+"""Runs that start together on a table that does not exist, as in the first backfill of a partitioned asset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def day(spark, number, rows=ROWS):
 
 @pytest.fixture
 def together(monkeypatch):
-    """Hold each writer after it has looked for a table until all of them have."""
+    """Block each writer after it has looked for the table, until all of them have looked."""
 
     def begin(writers):
         barrier = Barrier(writers, timeout=120)
@@ -63,7 +63,7 @@ def write_days(spark, place, numbers, **options):
 
 
 def check_days(spark, place, writers):
-    """Hold a table to exactly the rows of the first days, and its files to timestamps with statistics."""
+    """Check that a table has exactly the rows of the first days, and timestamps with statistics."""
     found = pr.read(spark, place, where="true").groupBy("day").count().collect()
     assert sorted(row["count"] for row in found) == [ROWS] * writers
     for file in place.rglob("part-*.parquet"):
@@ -124,7 +124,7 @@ def test_whoever_wants_the_new_table_alone_gives_way(spark, tmp_path, together, 
     assert isinstance(lost, error)
     assert "\n" not in str(lost)
     check_days(spark, tmp_path, 1)
-    assert len(list(tmp_path.rglob("*.parquet"))) == 1  # what was written for nothing is gone
+    assert len(list(tmp_path.rglob("*.parquet"))) == 1  # files of the failed write are removed
 
 
 def test_rows_of_another_shape_give_way(spark, tmp_path, monkeypatch):

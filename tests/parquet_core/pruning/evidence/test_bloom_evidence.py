@@ -1,4 +1,4 @@
-"""Many leaves are asked of filters as each of them is."""
+"""Probing filters for many leaves together gives the same results as for each leaf alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dictionaries as evidence against every row they could stand for."""
+"""Outcomes from dictionaries, compared with every row that they may contain."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def leaves_on(kind, values, chance):
 
 @pytest.mark.parametrize("kind", SORTED, ids=str)
 def test_the_outcomes_are_those_of_the_entries_and_null(kind):
-    """Exact, not only sound: a dictionary is known to the last entry."""
+    """Outcomes are exact, not only sound, because all entries of a dictionary are known."""
     chance = random.Random(str(kind))
     for _ in range(60):
         entries = [chance.sample(SORTED[kind], chance.randint(1, 3)) for _ in range(4)]

@@ -1,4 +1,4 @@
-"""Parts that bounds do not answer, asked of the only value there is."""
+"""Conditions that bounds cannot decide, evaluated on the only value of a container."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T, F, N, ANY = int(Outcomes.TRUE), int(Outcomes.FALSE), int(Outcomes.NULL), int(
 
 
 class Listed:
-    """Says TRUE of some values, FALSE of the others, and of null what it is told."""
+    """A test that is TRUE for listed values, FALSE for others, and `null` for null."""
 
     limits = ""
 

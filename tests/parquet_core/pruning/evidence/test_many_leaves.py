@@ -1,4 +1,4 @@
-"""Many leaves at once must say what each says alone."""
+"""Evaluating many leaves together gives the same outcomes as evaluating each alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bounds say must cover what the rows are: for every type, operator, null and missing bound."""
+"""Outcomes from bounds must include the outcomes of the rows: for every type, operator, null and missing bound."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ FIVE, NAN = pa.scalar(5.0), pa.scalar(math.nan)
     ids=str,
 )
 def test_nan_stands_above_the_bounds_unless_there_is_none(leaf, unknown, none, nothing_else):
-    """Bounds [1, 2] beside an unknown count of NaN, beside none, and eight NaN beside two nulls."""
+    """Bounds [1, 2] with an unknown NaN count, with no NaN, and a container of eight NaN and two nulls."""
     asked = [outcomes_from_bounds(leaf, bounds).tolist() for bounds in (NUMBERS, WITHOUT_NAN, ONLY_NAN)]
     assert asked == [[unknown], [none], [nothing_else]]
 

@@ -1,4 +1,4 @@
-"""Patterns against bounds, cut ones too, and against single values: brute force over short byte strings."""
+"""Patterns compared with bounds, also truncated ones, and with single values: brute force over short byte strings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PATTERNS = st.one_of(
 
 
 def matches(leaf, value):
-    """Tell whether bytes match, None for what is no UTF-8 and has to match characters."""
+    """Return whether bytes match; None for invalid UTF-8 in patterns that match characters."""
     match leaf:
         case StartsWith(_, text):
             return value.startswith(raw(text.as_py()))
@@ -61,7 +61,7 @@ def raw(value):
 
 
 def cut(low, high, length):
-    """Cut bounds as writers do: the greatest is counted up, or kept whole where nothing is above it."""
+    """Truncate bounds as writers do: the upper bound is incremented, or kept whole if that is impossible."""
     above = successor(high[:length])
     return low[:length], high if len(high) <= length or above is None else above
 

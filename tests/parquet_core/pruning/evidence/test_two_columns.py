@@ -1,4 +1,4 @@
-"""What the bounds of two columns say of their comparison must cover what the rows are."""
+"""Outcomes of comparing two columns by their bounds must include the outcomes of the rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_row_alone_is_decided_exactly(case):
     assume(not (any(map(pa.types.is_decimal, kinds)) and any(map(pa.types.is_floating, kinds))))
     plain = [(values, [(None, None)] * len(values), [0] * len(values), kind) for values, _, _, kind in sides]
     answers = outcomes_from_two_bounds(op, *(make_bounds(*side) for side in plain))
-    # Which of two columns is null where both have a null is not known, but that the outcome is NULL is.
+    # It is unknown which of two columns is null where both have a null, but the outcome is certainly NULL.
     expected = [int(outcome(op, *rows[0])) if rows else 0 for rows in containers]
     assert answers.tolist() == expected
 

@@ -78,7 +78,7 @@ def run_queries(directory: Path) -> Path:
 
 
 def relocated(line: str, directory: Path) -> str | None:
-    """An event without what the machine adds; None for one that is left out."""
+    """Return an event without machine-specific data; None if the event is dropped."""
     event = json.loads(line.replace(str(directory), "/tables"))
     kind = event["Event"]
     if _DROPPED.search(kind):

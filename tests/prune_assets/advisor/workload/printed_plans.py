@@ -1,4 +1,4 @@
-"""Plans as Spark prints them, and a table of awkward values to ask for."""
+"""Plans as Spark prints them, and a table with awkward values for predicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that are printed as Spark prints them: hostile texts never crash, and never narrow what is selected."""
+"""Conditions in Spark's printed form: hostile strings never crash the parser and never narrow the selection."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ WIDE = {
         ("((c2#3 = 5) AND c33#34 IN (a,b))", "[EqualTo(c2,5), In(c33, [a,b])]", "c2 = 5 AND c33 IN ('a', 'b')"),
         ("(isnotnull(c-33#34) AND (c-33#34 = x y))", "[IsNotNull(c-33), EqualTo(c-33,x y)]", "`c-33` = 'x y'"),
         ("(c33#34 = a (b))", "[EqualTo(c33,a (b))]", "c33 = 'a (b)'"),
-        # What is not pushed down.
+        # Conditions that are not pushed down.
         ("((upper(c33#34) = X) OR (c34#35 = 3))", None, "(upper(c33) = 'X' OR c34 = '3')"),
         ("NOT c33#34 IN (1,2)", None, "c33 NOT IN ('1', '2')"),
         ("c33#34 LIKE a_b", None, "c33 LIKE 'a_b'"),
@@ -340,12 +340,12 @@ def test_any_plan_is_read_or_refused(text):
     assert "\n\n\n" in text
 
 
-# Predicates as trees: what Spark prints of them, and what they are for a row.
+# Predicates as trees, with the text that Spark prints for them and their result for a row.
 @st.composite
 def comparisons(draw):
     text = draw(st.sampled_from(TEXTS) | LETTERS)
     number = draw(st.integers(0, 3))
-    # Spark prints a list of `a,b` as it does a list of `a` and `b`; only a blank beside a comma tells it.
+    # Spark prints the list of `a,b` like the list of `a` and `b`, unless a blank follows the comma.
     listed = text if "," not in text or ", " in text else "b"
     return draw(
         st.sampled_from(

@@ -1,4 +1,4 @@
-"""Conditions that were printed and read back, held against the predicates that were asked for."""
+"""Conditions printed by Spark and parsed again, compared with the original predicates."""
 
 from __future__ import annotations
 

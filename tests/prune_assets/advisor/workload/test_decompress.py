@@ -30,7 +30,7 @@ def zstd():
 
 
 def lz4():
-    """As net.jpountz's LZ4BlockOutputStream, a block that does not shrink as it is."""
+    """Compress like net.jpountz's LZ4BlockOutputStream, which stores incompressible blocks unchanged."""
     made = []
     for index, part in enumerate(parts(1 << 15)):
         data = pa.Codec("lz4_raw").compress(part, asbytes=True) if index else part

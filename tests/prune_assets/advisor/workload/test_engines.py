@@ -149,7 +149,7 @@ ENGINES = {
         SPARK_METRICS,
         "VeloxColumnarToRow",
     ),
-    # Reads the same sections under a name that is known to nobody.
+    # An unknown engine with the same sections.
     "another engine": Plan(
         "WaggleScan parquet ", SECTIONS, ("WaggleFilter", f"Condition : {CONDITION}"), SPARK_METRICS, "WaggleProject"
     ),

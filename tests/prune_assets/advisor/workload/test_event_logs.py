@@ -1,4 +1,4 @@
-"""Logs that Spark wrote, and such that end in the middle, are damaged, or are none."""
+"""Event logs written by Spark, and logs that are truncated, damaged, or no event logs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _REST = [
     ("orders", "price IS NOT NULL", "id,price", "", 2, 2000, 1021),
     ("orders", "k = 3", "k,price", "", 2, 2000, 40),
 ]
-# The last ones without adaptive execution.
+# The last queries run without adaptive execution.
 EXPECTED = [*_PLAIN, *_JOIN, *_REST, *_JOIN]
 LEFT_OUT = {"ambiguous text": 1, "a function in Python": 1, "a subquery": 1}
 
@@ -127,7 +127,7 @@ def test_a_log_that_ends_in_the_middle_is_read_to_there(tmp_path, version, share
     found, reader = scans(written(tmp_path, cut, name="cut.zstd"))
     assert [scan.where for scan in found] == expected[: len(found)]
     assert reader.problems == [f"{tmp_path}/cut.zstd: ends in the middle; what is there was read"]
-    # As it is while Spark writes it.
+    # The log while Spark is still writing it.
     assert not scans(written(tmp_path, cut, name="cut.zstd.inprogress"))[1].problems
 
 
@@ -195,7 +195,8 @@ def test_a_plan_without_text_and_nodes_is_counted(tmp_path):
         ("PreparedDeltaFileIndex [file:/lake/t]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/part-0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1, ... 3 entries]", "/lake/t", None),
-        # A path of its own, be it a file or a directory with that name; but not what a writer of directories calls it.
+        # A path of its own, whether a file or a directory with such a name, unless a writer of directories uses the
+        # name.
         ("InMemoryFileIndex [file:/lake/ships.parquet]", "/lake/ships.parquet", None),
         ("InMemoryFileIndex [file:/lake/t/0.parquet, ... 3 entries]", "/lake/t", None),
         ("InMemoryFileIndex [file:/lake/t/day=1/0.parquet]", "/lake/t", None),

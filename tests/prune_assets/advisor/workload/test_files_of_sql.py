@@ -1,4 +1,4 @@
-"""Files of SQL: which lines are a statement, what each reads of its table, and what is counted as not understood."""
+"""SQL files: statement boundaries, the reads of each statement, and counts of statements that are not understood."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_constants_that_are_kept_are_an_even_sample_with_their_own_counts():
     assert {one.runs for one in shape.predicates} == {2.0}
     assert shape.runs == 10_000
     assert 2000 < sum(numbers) / len(numbers) < 3000
-    # Whatever their order.
+    # The result does not depend on their order.
     assert gathered(*reversed(scans)).workload().shapes == (shape,)
 
 

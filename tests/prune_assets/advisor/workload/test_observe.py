@@ -111,7 +111,7 @@ def test_queries_of_prune_assets_itself_are_counted_apart(tmp_path, tags):
     (tmp_path / "app-1").write_bytes(log)
     found = pr.workload(tmp_path)
     assert [(shape.shape, shape.runs) for shape in found.shapes] == [("k = ?", 1.0)]
-    # What is not understood of them does not matter either.
+    # Unreadable parts of own queries are not counted either.
     assert (found.own_queries, found.not_understood) == (1, {})
     assert importlib.import_module("prune_assets.advisor.workload.load").merged([found, found]).own_queries == 2
 

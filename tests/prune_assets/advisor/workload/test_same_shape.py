@@ -1,4 +1,4 @@
-"""Shapes that mean the same are one, and others are not."""
+"""Equivalent query shapes are merged, and others are not."""
 
 from __future__ import annotations
 

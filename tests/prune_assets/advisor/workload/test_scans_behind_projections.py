@@ -1,4 +1,4 @@
-"""Scans whose filter follows a projection, as those of `pr.read`."""
+"""Scans whose filter follows a projection, as in `pr.read`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_predicates_select_what_the_scans_selected(tmp_path, codec):
 
 
 def maintain(spark, table):
-    """What prune-assets does by itself, and one query of a user before and after."""
+    """Run maintenance by prune-assets, and one user query before and after."""
     where = "id < 100"
     spark.read.parquet(str(table)).where(where).collect()
     pr.optimize(spark, str(table), layout=pr.LayoutSpec(sort_by=["k"]), full=True)

@@ -1,4 +1,4 @@
-"""Logs in zips: as Spark's history server gives them, as people pack them, and damaged."""
+"""Zipped logs: from Spark's history server, packed by users, and damaged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parquet_core.storage import put
 
 
 class _Unseekable(io.RawIOBase):
-    """So a zip is written by Java's ZipOutputStream: sizes follow the data."""
+    """Java's ZipOutputStream writes zips like this: sizes follow the data."""
 
     def __init__(self):
         self.data = b""

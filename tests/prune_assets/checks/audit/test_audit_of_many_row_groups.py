@@ -27,7 +27,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """How often evidence is read."""
+    """Count the reads of evidence."""
     counts = Counter()
 
     def count(owner, name):

@@ -1,4 +1,4 @@
-"""What a Delta log claims of files, held against their rows."""
+"""Compare the claims of a Delta log about files with their rows."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_time_that_is_cut_to_milliseconds_is_true(table):
 
 @pytest.mark.parametrize("tight", [True, False])
 def test_deleted_rows_count_for_the_file_and_not_for_the_log(table, tight):
-    """Bounds may stay as wide as the file, or be made as tight as what is left."""
+    """Bounds may stay those of the whole file, or be tightened to the remaining rows."""
     delete_rows(table, {deltalog.open_snapshot(table).paths()[0]: [0, 9]})
     assert not found(table)
     log = table / "_delta_log" / f"{1:020}.json"
@@ -137,7 +137,7 @@ def test_a_live_row_outside_of_the_log_is_found_beside_deleted_ones(table):
 
 
 def test_a_sample_of_row_groups_finds_what_it_can(tmp_path):
-    """Of a part of a file no count is known, but a null where there is none is one."""
+    """A sample does not know the row counts of a file, but a null where the log claims none is a contradiction."""
     write_table(str(tmp_path / "t"), pa.table({"n": [None, *range(1, ROWS)]}))
     edit(tmp_path / "t", lambda stats, _: stats["nullCount"].update(n=0))
     assert "log_null_count" in found(tmp_path / "t", sample=0.01)

@@ -17,9 +17,10 @@ from tests.corrupt_metadata.corruptions import CONTRADICTIONS, UNSEEN, Place, bo
 from tests.corrupt_metadata.raw_metadata import RawMetadata
 from tests.numbered_cases.cases import put, value_of
 
-# Nothing skips by these, and so nobody is asked to believe them.
+# Nothing prunes by these claims, so they are not checked.
 NO_CLAIMS = {"distinct_values_that_cannot_be", "one_distinct_value", "sorted_the_other_way"}
-# No corruption of this file: the row groups have the same rows, `s` has no nulls, the first page of `n` has no others.
+# These do not corrupt this file: row groups have equal row counts, `s` has no nulls, the first page of `n` has no
+# others.
 TRUE = {
     ("rows_of_two_row_groups_exchanged", "n"),
     ("rows_of_two_row_groups_exchanged", "s"),
@@ -89,7 +90,7 @@ def test_what_loses_rows_is_an_error(correct, corrupt, name, column, code):
 
 
 def page_bounds_too_tight(raw, at):
-    """The third page, whose bounds are not those of the chunk: its least value is no longer between them."""
+    """Tighten the bounds of the third page, which differ from those of the chunk, to exclude its minimum."""
     index = raw.column_index(at.group, at.column)
     lows = list(value_of(index, 2)[1])
     lows[2] = value_of(index, 3)[1][2]
@@ -131,7 +132,7 @@ def test_a_value_that_its_bloom_filter_lacks_is_found(correct, corrupt, column):
     blocks = parse_filter(data[offset : offset + length], place="t")
     assert not isinstance(blocks, str)
     bits = data.index(bytes(blocks.reshape(-1).view("u1")), offset)
-    # A third of the blocks says that it holds nothing: of 98 values between the bounds some lie there.
+    # A third of the filter's blocks is empty, so some of the 98 values between the bounds are missing.
     cleared = bytearray(data)
     cleared[bits + blocks.nbytes // 3 : bits + 2 * blocks.nbytes // 3] = bytes(
         2 * blocks.nbytes // 3 - blocks.nbytes // 3

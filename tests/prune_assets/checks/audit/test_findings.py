@@ -1,4 +1,4 @@
-"""The location of a finding is made of its parts, not cut out of a text."""
+"""The location of a finding is built from its parts, not extracted from text."""
 
 from __future__ import annotations
 

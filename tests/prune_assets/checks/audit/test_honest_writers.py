@@ -1,4 +1,4 @@
-"""No false alarm about what honest writers wrote; what is wrong in the wild is named, or not relied on."""
+"""Files of correct writers cause no false alarms; known wrong metadata is reported, or not used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "deltalog"))
 
 from golden import GOLDEN, MISSING, REFUSED, tables  # noqa: E402 - beside the tests of the log
 
-# Whose files are not there, for their logs alone are tested.
+# Tables without data files, because only their logs are tested.
 WITHOUT_FILES = {"checkpoint", "delete-re-add-same-file-different-transactions", "table_a"}
 WRONG = {
     "fixed_length_decimal.parquet": "it is wrong: min 2.00, row 0 holds 1.00",

@@ -1,4 +1,4 @@
-"""Delete debt of Delta tables and of Iceberg's manifests: shares, thresholds, and what is read for them."""
+"""Deleted rows of Delta tables and Iceberg manifests: shares, thresholds, and the metadata that is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENABLED = {"delta.enableDeletionVectors": "true"}
 
 
 def delta(place, deleted, rows=100):
-    """A table of one file an entry, each with so many of its rows deleted by a deletion vector."""
+    """Create a table with one file per entry of `deleted`, with that many rows deleted by a deletion vector."""
     for i in range(len(deleted)):
         ids = pa.table({"id": range(i * rows, (i + 1) * rows)})
         write_table(place, ids, mode="append", properties=None if i else ENABLED)

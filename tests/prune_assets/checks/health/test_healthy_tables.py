@@ -1,4 +1,4 @@
-"""Healthy tables, by every writer at hand: no check may find more in them than figures."""
+"""Healthy tables from every installed writer: checks must report only informational findings."""
 
 from __future__ import annotations
 
@@ -156,12 +156,12 @@ BY_SPARK = {
 }
 
 
-# What is true of a writer: fastparquet does not say how the bounds of texts and booleans compare.
+# True findings about a writer: fastparquet does not record how bounds of strings and booleans are ordered.
 TRUE = {"plain fastparquet": {("statistics.untrusted", ("flag", "name", "kind"))}}
 
 
 def said(table):
-    """What checks of health and of the metadata find in a table, beside figures."""
+    """Return the findings of health and metadata checks in a table, except informational ones."""
     alone = [*check_files(table), *(check_log(table) if has_log(table) else [])]
     found = [*alone, *pr.check(table), *pr.audit(table).findings]
     return {(each.code, each.columns) for each in found if each.severity is not pr.Severity.INFO}

@@ -1,4 +1,4 @@
-"""What is newer than the readers of today is named, with who cannot read it or skips nothing by it."""
+"""Features that are newer than common readers are reported, with the readers that fail or prune nothing."""
 
 from __future__ import annotations
 

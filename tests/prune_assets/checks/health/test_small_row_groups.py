@@ -1,4 +1,4 @@
-"""Small row groups are a warning where larger ones would be fewer by many."""
+"""Small row groups cause a warning if larger ones would reduce their number considerably."""
 
 import numpy as np
 import pyarrow as pa

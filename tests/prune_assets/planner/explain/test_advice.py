@@ -1,4 +1,4 @@
-"""Where little is skipped, the report says why and what would help; the figures are held against tables laid out so."""
+"""If little is skipped, the report has reasons and remedies; predicted savings are compared with rewritten tables."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def hint_and_truth(tmp_path, table, where, key, **options):
 
 @pytest.mark.parametrize("where", ["v = 7", "v IN (3, 40, 77)", "v BETWEEN 20 AND 25", "v < 3"])
 def test_the_figure_of_a_hint_is_near_what_sorting_brings(tmp_path, where):
-    """Also of row groups with many pages, of which a range reads a few."""
+    """The prediction also holds for row groups with many pages, of which a range reads only a few."""
     table = pa.table({"v": random.Random(1).choices(range(100), k=400_000)})
     pages = {"row_group_size": 50_000, "write_page_index": True, "max_rows_per_page": 20_000}
     hint, truth = hint_and_truth(tmp_path, table, where, "v", **pages)
@@ -169,7 +169,7 @@ def test_what_to_write_instead_of_a_refused_part_is_its_remedy(tmp_path, data):
 
 
 def test_a_bound_that_holds_for_some_values_alone_is_no_trouble(tmp_path, data):
-    """Of dates long before those of the calendar it is not known what Spark computes: a constant beside the bound."""
+    """For dates long before 1582 Spark's results are unknown, so the condition has a constant besides the bound."""
     times = data.append_column("at", data["day"].cast(pa.timestamp("ms")))
     table = written(tmp_path / "t", times)
     where = "(id <> 1) AND (date_trunc('month', at) <= TIMESTAMP_NTZ '2020-12-31 23:53:47')"

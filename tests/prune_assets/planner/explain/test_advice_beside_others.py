@@ -1,4 +1,4 @@
-"""Advice on a column that skips little of what the other conditions keep, and on columns of few values."""
+"""Advice on a column that skips little of the data that other conditions keep, and on columns with few values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from prune_assets.planner.explain.plan import plan
 from prune_assets.report.console import to_text
 from prune_assets.tables.small_files import SMALL_BYTES
 
-DAYS, PARTS, ROWS = 10, 8, 4_000  # of a row group, of which a day has 8
+DAYS, PARTS, ROWS = 10, 8, 4_000  # ROWS of one row group; each day has 8 row groups
 OF_A_DAY = PARTS * ROWS
 DAY = "day = DATE '2024-01-05'"
 FEW = 8
 
 
 def events(order):
-    """Return rows of ten days, in each day by `order`: about 190 KiB a row group of what no predicate names."""
+    """Return rows of ten days, sorted by `order` within each day.
+
+    Columns that no predicate names have about 190 KiB per row group.
+    """
     draw = np.random.default_rng(3)
     count = DAYS * OF_A_DAY
     first = np.datetime64("2024-01-01")

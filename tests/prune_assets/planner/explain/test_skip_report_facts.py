@@ -1,4 +1,4 @@
-"""What the report says of levels, leaves and row groups, against the table it is about."""
+"""Report entries about levels, leaves and row groups, compared with the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a part of the predicate that Spark keeps to itself implies for plain columns is handed to its reader."""
+"""Conditions that Spark does not push down imply filters on plain columns, which are passed to Spark's reader."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ DATES = [
 @pytest.mark.spark
 @pytest.mark.parametrize("files", [1, 4])
 def test_functions_of_columns_are_read_as_spark_reads_them(spark, tmp_path, files):
-    """Many of these come to ranges at the ends of a type, where no row is and no literal can be written."""
+    """Many of these functions imply ranges at the ends of a type, where there are no rows and no literals."""
     rows = spark.range(2_000).selectExpr(
         "cast(id AS int) AS x",
         "date_add(DATE '1993-12-01', cast(id / 4 AS int)) AS d",
@@ -154,7 +154,7 @@ CORNERS = [
 @pytest.mark.spark
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_nan_both_zeros_and_milliseconds_stay(spark, tmp_path, ansi):
-    """Spark's reader loses rows of each by its own filters, so the measure is what it answers without any."""
+    """Spark's reader loses such rows with its own filters, so the expected rows come from a read without filters."""
     numbers = range(400)
     rows = {
         "ts": pa.array(numbers, pa.timestamp("ms", tz="UTC")),

@@ -87,7 +87,7 @@ def test_the_profile_names_the_rows_that_parquet_java_keeps(spark, tmp_path, see
         found = predicted(made.spark.filters, made)
         df = whole.where(where)
         kept = {file.path: filtered_record_count(spark, file.path, df).ranges for file in made.index.groups.files}
-        # What is not looked into here, Spark's optimizer may still make something of.
+        # Spark's optimizer may still use conditions that are unsupported here.
         assert rows_in(kept) <= rows_in(found), where
         if is_transparent(made.spark.filters):
             assert found == kept, where
@@ -126,7 +126,7 @@ ROUNDED = [
 
 
 def test_columns_that_spark_rounds_are_not_pushed_down(spark, tmp_path):
-    """What needs a literal alone to be rounded, Spark's reader is asked; a column that is cast it is not."""
+    """Filters are pushed down if only their literal has to be rounded, but not if the column is cast."""
     numbers = [Decimal(number) for number in range(10)]
     columns = {
         "wide": (numbers, pa.decimal128(38, 30)),
@@ -182,7 +182,10 @@ def test_directories_that_spark_prunes_by_itself_are_no_gain_of_the_plan(spark, 
 
 
 def test_what_was_not_read_makes_an_estimate_and_is_named(tmp_path):
-    """Of an OR the plan needs no dictionary: bounds deny one arm, the filter the other. Spark asks each as a whole."""
+    """The plan needs no dictionary: bounds exclude one arm of the OR, the bloom filter the other.
+
+    Spark evaluates the OR as a whole.
+    """
     numbers = np.arange(2_000)
     table = pa.table({"a": numbers, "b": [f"x{i % 5 * 2}" for i in numbers]})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=500, bloom_filter_options={"b": {"ndv": 64}})

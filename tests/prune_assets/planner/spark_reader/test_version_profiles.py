@@ -1,4 +1,4 @@
-"""What is foretold differs by the version of Spark, and an older reader is kept from what it loses rows by."""
+"""Predictions depend on the Spark version, and filters by which an older reader loses rows are not passed to it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def test_versions_push_down_otherwise(table, where, rows):
 
 @pytest.mark.parametrize("version", EVERY)
 def test_a_list_of_strings_casts_the_column_without_ansi(table, version):
-    """Not that of a comparison, whose string is cast, nor where the column is one of strings."""
+    """Spark casts the column for IN lists of strings, but casts the string of a comparison.
+
+    String columns are not cast.
+    """
     for where, rows in (
         ("day IN ('2024-04-01', '2024-04-02')", 100),
         ("number IN ('7', '8')", 100),

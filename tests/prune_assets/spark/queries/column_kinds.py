@@ -7,7 +7,7 @@ from decimal import Decimal
 
 
 def kinds(fn):
-    """Columns, the rows of 1,000 that may be kept for each, and the same as text."""
+    """Return Columns, the number of the 1,000 rows that may be kept for each, and the conditions as text."""
     return [
         (fn.col("x") > 905, 100, "x > 905"),
         (fn.col("i64") == 5, 100, "i64 = 5"),
@@ -34,7 +34,10 @@ def kinds(fn):
 
 
 def clock_kinds(fn):
-    """Columns that ask the clock, TRUE for no day of the table, which ends in 2002, and the same as text."""
+    """Return Columns that depend on the current time, and their text.
+
+    They match no day of the table, which ends in 2002.
+    """
     return [
         (fn.col("day") > fn.current_date() - 7, "day > current_date() - 7"),
         (fn.col("day") >= fn.date_sub(fn.current_date(), 7), "day >= date_sub(current_date(), 7)"),

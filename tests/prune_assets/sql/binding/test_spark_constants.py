@@ -1,4 +1,4 @@
-"""Constants that only Spark computes are literals to the plan, and to what Spark is asked."""
+"""Constants that only Spark computes become literals in the plan and in the filters for Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of values found by bisection, compared with what the functions make of each value."""
+"""Sets of values found by bisection, compared with the results of the functions for each value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ASKED = BindingContext(
 
 
 def fate_of(chain, at):
-    """Return the result of a chain for an ordinal, or what else becomes of it."""
+    """Return the result of a chain for an ordinal, or "raises", "nulls" or "uncertain"."""
     for function in chain.functions:
         for name in ("raises", "nulls", "uncertain"):
             if at in getattr(function, name):

@@ -21,7 +21,7 @@ from prune_assets.sql.types.spark_values import ValueKind
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
 SQL = Path(prune_assets.sql.__file__).parent
-# The grammar has functions that are written with words of its own, and what is rendered has to be written somehow.
+# The grammar has functions with keyword syntax, and rendering has to write these functions.
 MAY_NAME = {"syntax/grammar.py", "render.py"}
 
 
@@ -34,7 +34,7 @@ def test_each_name_of_a_function_stands_in_one_module():
     for path in SQL.rglob("*.py"):
         if path.relative_to(SQL).as_posix() not in MAY_NAME:
             found.update(name for name in literals_of(path) if name in REGISTRY)
-    # Types have names too, which are those of the casts to them.
+    # Type names are also the names of casts.
     types = {str(kind) for kind in ValueKind} | {str(to) for to in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)}
     assert {name: times for name, times in found.items() if times > 1 and name not in types} == {}
     assert REGISTRY.keys() - found.keys() <= types
@@ -50,7 +50,7 @@ def lowered(sql):
 
 
 def test_a_function_is_one_entry(monkeypatch):
-    """What is evaluated, refused, NULL and safe of a function comes from its entry alone."""
+    """Evaluation, refusal, NULL and safety of a function are defined only by its registry entry."""
     monkeypatch.setattr(
         registry, "REGISTRY", {**REGISTRY, "chomp": _entry("chomp", compute=str.rstrip, refusal=("no", "do"))}
     )

@@ -1,4 +1,4 @@
-"""Names that are taken for Spark's own are all those that Spark has."""
+"""The list of Spark's own function names equals the list of the installed Spark."""
 
 import re
 

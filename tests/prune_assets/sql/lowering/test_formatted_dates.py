@@ -12,7 +12,7 @@ from parquet_core.pruning.access_plan import Verdict
 
 IN_UTC = pr.SparkSemantics(time_zone="UTC")
 DAY = 86_400_000_000
-# Before Christ, of the old calendar, beside its end, of today, and of five digits.
+# Years before Christ, in the Julian calendar, around its end, today, and with five digits.
 YEARS = (-800, -1, 0, 1, 900, 1_500, 1_582, 1_583, 1_969, 2_024, 9_999, 10_000, 12_024, 99_999)
 CONDITIONS = [
     "date_format({c}, 'yyyy-MM-dd') = '2024-03-05'",

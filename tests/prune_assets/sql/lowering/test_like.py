@@ -1,4 +1,4 @@
-"""Comparisons of first characters against every short string, among them what is no UTF-8."""
+"""Prefix comparisons with every short string, including invalid UTF-8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long list of IN is one token: it means what the same list means that is read value by value, in far less time."""
+"""A long IN list is one token; it has the same meaning as a list that is parsed value by value, but is much faster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def both_ways(column: str, values: list[object], negation: str = "") -> tuple[st
 
 
 def outcome(sql: str, semantics: SparkSemantics) -> object:
-    """Return what a predicate is lowered to and how Spark's sources are asked it, or why it is refused."""
+    """Return the lowered predicate and the pushed-down filters of Spark, or the reason for refusal."""
     try:
         lowered = lower(sql, FIXTURE_COLUMNS, semantics=semantics)
     except PredicateTypeError as refusal:
@@ -58,7 +58,7 @@ def outcome(sql: str, semantics: SparkSemantics) -> object:
 
 
 def as_plain(part: object) -> object:
-    """Return a tree as tuples and lists of Python's values; the order of texts is not that of the list."""
+    """Return a tree as tuples and lists of Python values; string lists are sorted, because their order may differ."""
     match part:
         case pa.Array():
             return str(part.type), sorted(part.to_pylist()) if pa.types.is_string(part.type) else part.to_pylist()
@@ -162,7 +162,7 @@ def test_row_groups_without_a_listed_value_are_skipped(table):
 
 
 def test_no_step_is_taken_for_each_value(table, monkeypatch):
-    """From the text to the whole report: neither a token nor a node is made for a value of a plain list."""
+    """From the text to the report, no token and no node is created for a value of a plain list."""
     monkeypatch.setattr("prune_assets.sql.syntax.nodes.ListTest.listed", lambda _: pytest.fail("a node for each value"))
     for where in (f"k IN ({NEAR})", f"s NOT IN ({TEXTS})", f"k IN ({NEAR}) AND x > 0", f"x = 1 OR s IN ({TEXTS})"):
         assert len(tokenize(where)) < 12

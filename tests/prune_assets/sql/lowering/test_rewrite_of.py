@@ -1,4 +1,4 @@
-"""Rewrites that are shown beside a remedy: what they are, and that those called exact are."""
+"""Rewrites shown with remedies, and proof that the exact ones are exact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from prune_assets.sql.lower import lower
 from prune_assets.sql.semantics import SparkSemantics
 from tests.prune_assets.sql.table_columns import FIXTURE_COLUMNS
 
-# A rewrite is asked for only where lowering gave up: these are asked of the sources themselves as well.
+# Rewrites are needed only if lowering fails; these are tested on all predicates.
 EXACT = [
     ("CAST(x AS STRING) = '5'", "x = 5"),
     ("cast( i64 as string ) <> '-9223372036854775808'", "i64 <> -9223372036854775808"),

@@ -1,4 +1,4 @@
-"""Without a time zone a predicate may be whatever it is in any zone."""
+"""Without a time zone, a predicate has the possible outcomes of all zones."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def random_predicate(draw, middle):
 
 
 def outcomes(sql, semantics, row):
-    """Return what a predicate may be for a row, given as microseconds and days."""
+    """Return the possible outcomes of a predicate for a row in microseconds and days."""
     predicate = lower(sql, COLUMNS, semantics=semantics, now=NOW).predicate
     known = {column.path: pa.array([row[column.name]], column.type) for column in COLUMNS}
     answers = []
@@ -122,7 +122,7 @@ def test_what_is_so_in_a_zone_may_be_so_without_one(day):
 
 
 def test_no_zone_of_the_database_is_further_off_than_is_said():
-    """Sampled every 20 days, which tells each offset that was kept for longer."""
+    """Offsets are sampled every 20 days, so longer periods are covered."""
     for name in available_timezones():
         zone = ZoneInfo(name)
         early = [datetime(year, 1, 1, tzinfo=zone).utcoffset() for year in range(1800, 2012, 4)]

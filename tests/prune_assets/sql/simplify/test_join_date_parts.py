@@ -14,7 +14,7 @@ def normalized(sql, *, replaced=""):
 
 @pytest.mark.parametrize("replaced", ["year", "month"])
 def test_a_function_of_the_session_is_no_part_of_a_date(replaced):
-    """Of a `year` of the session's own, rows of any year may have 2024."""
+    """If the session replaces `year`, any row may have the year 2024."""
     assert "2024-03" not in normalized("year(day) = 2024 and month(day) = 3", replaced=replaced)
 
 

@@ -15,7 +15,7 @@ PIECES = [
 
 
 def one_by_one(sql):
-    """The tokens by the rules alone, without the short cut for what is usual."""
+    """Return the tokens without the fast path for common text."""
     tokens, position = [], 0
     while position < len(sql):
         after = _skip(sql, position)

@@ -14,7 +14,7 @@ PREDICATES = [
     "year(day) = 2024 and x > 5 and s like 'a%'",
     "x in (1, 2, 3) or (s = 'b' and day < date '2024-02-01')",
     "x between 2 and 9 and ms < timestamp '2024-01-01 00:00:01Z'",
-    # Parts that are asked of values, and one with a proposed rewrite.
+    # Conditions that are evaluated on values, and one with a suggested rewrite.
     "x % 3 = 1 and day > date '2024-01-05'",
     "not (x % 3 = 1) and month(day) = 1",
     "x = 1 and (x % 2 = 1) is true",

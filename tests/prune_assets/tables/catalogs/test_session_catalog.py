@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def schema(spark, tmp_path_factory):
-    # Of this schema alone: managed tables lie below its place.
+    # The location of this schema only; managed tables are stored below it.
     place = tmp_path_factory.mktemp("warehouse")
     spark.sql(f"CREATE DATABASE named LOCATION '{place}/a b'")
     yield place

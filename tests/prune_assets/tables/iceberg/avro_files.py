@@ -40,7 +40,7 @@ class AvroFile:
 
 
 def without_null(kind):
-    """A type, or the one beside null."""
+    """Return a type, or the non-null type of a union with null."""
     return next(one for one in kind if one != "null") if isinstance(kind, list) else kind
 
 
@@ -143,7 +143,7 @@ def _bytes(schema, value):
 
 
 def _once(schema, named):
-    """Put names in place of types that were spelled out before."""
+    """Replace repeated type definitions by their names."""
     if isinstance(schema, list):
         return [_once(one, named) for one in schema]
     if isinstance(schema, str):

@@ -1,4 +1,4 @@
-"""Tables of Iceberg that pyiceberg writes, random predicates, and what its own planner and reader make of them."""
+"""Iceberg tables written by pyiceberg, random predicates, and the plans and reads of pyiceberg."""
 
 from __future__ import annotations
 
@@ -82,23 +82,23 @@ TEXTS = ["", "a", "ab", "abc", "abcd", "b", "zz", "é", "éa", "日本", "日本
 
 
 def catalog_in(place):
-    """A catalog on SQLite with a warehouse beside it."""
+    """Return a SQLite catalog with a warehouse in the same directory."""
     catalog = SqlCatalog("tests", uri=f"sqlite:///{place}/catalog.db", warehouse=f"file://{place}/warehouse")
     catalog.create_namespace_if_not_exists("db")
     return catalog
 
 
 def configure(monkeypatch, name, place):
-    """Let pyiceberg know the catalog in a directory by a name."""
-    # As the catalog calls itself in its database.
+    """Register the catalog of a directory with pyiceberg under a name."""
+    # The catalog has this name in its database.
     monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__URI", f"sqlite:///{place}/catalog.db")
     monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__TYPE", "sql")
-    # It reads them once, when it is imported.
+    # pyiceberg reads the variables only once, at import.
     monkeypatch.setattr(pyiceberg_catalog, "_ENV_CONFIG", Config())
 
 
 def folder(table):
-    """Where a table lies, as a path."""
+    """Return the directory of a table as a path."""
     return table.location().removeprefix("file://")
 
 
@@ -108,7 +108,7 @@ def files_in(table):
 
 
 def restore(table, files):
-    """Undo changes to the files of a table: a table that pyiceberg writes takes half a second."""
+    """Undo changes to the files of a table; writing a new table with pyiceberg takes half a second."""
     now = files_in(table)
     for path in now.keys() - files.keys():
         path.unlink()
@@ -118,7 +118,7 @@ def restore(table, files):
 
 
 def append_changed(table, rows, changes, summary=None):
-    """Append rows; the manifest has other values of some fields, by name."""
+    """Append rows with some fields of their manifest entries replaced, by name."""
     names = [field.name for field in DATA_FILE_TYPE[2].fields]
     with table.transaction() as transaction, transaction.update_snapshot(summary or {}).fast_append() as append:
         for file in _dataframe_to_data_files(transaction.table_metadata, rows, table.io):
@@ -128,7 +128,7 @@ def append_changed(table, rows, changes, summary=None):
 
 
 def value(rng, name, *, since=1950):
-    """A random value of a column, of few different ones, so that predicates meet it."""
+    """Return a random value for a column from a small set, so that predicates match it."""
     moment = dt.datetime(  # noqa: DTZ001 - of a column without a zone
         rng.choice([since, since + 19, 1970, 2023, 2024]), rng.choice([1, 2, 12]), rng.choice([1, 31 - 3])
     )
@@ -157,7 +157,7 @@ def value(rng, name, *, since=1950):
 
 
 def rows(rng, first, count, *, since=1950, nulls=0.15):
-    """Rows with keys of their own from `first` on, which keep together what is alike."""
+    """Return rows with consecutive keys from `first`, with similar values in adjacent rows."""
     columns = {"k": range(first, first + count)}
     for field in list(ARROW)[1:]:
         names = ["st.a", "st.t"] if field.name == "st" else [field.name]
@@ -172,14 +172,14 @@ def rows(rng, first, count, *, since=1950, nulls=0.15):
 
 
 class Tried(NamedTuple):
-    """A predicate as SQL and as an expression of pyiceberg, None where it has none."""
+    """A predicate as SQL and as a pyiceberg expression; None if pyiceberg cannot express it."""
 
     sql: str
     expression: object
 
 
 def literal(name, of):
-    """A value as SQL has it."""
+    """Return a value as a SQL literal."""
     match of:
         case dt.datetime(tzinfo=None):
             return f"timestamp_ntz '{of.isoformat(sep=' ')}'"
@@ -209,7 +209,7 @@ _OPERATORS = {
 
 
 def held_by(everything):
-    """The values that rows have, by column, parts of structs among them."""
+    """Return the non-null values per column, including fields of structs."""
     rows = everything.to_pylist()
     columns = {name: [row[name] for row in rows] for name in everything.column_names if name != "st"}
     for part in rows[0].get("st") or () if rows else ():
@@ -218,7 +218,7 @@ def held_by(everything):
 
 
 def leaf(rng, names, held):
-    """A condition on one column, mostly on a value that some row has."""
+    """Return a condition on one column, usually with a value that some row has."""
     name = rng.choice(names)
 
     def draw():
@@ -239,7 +239,7 @@ def leaf(rng, names, held):
 
 
 def predicate(rng, names, held):
-    """A random predicate on columns; `held`: the values that rows have."""
+    """Return a random predicate; `held`: values of the rows per column."""
     first = leaf(rng, names, held)
     match rng.choice(["leaf", "leaf", "leaf", "and", "or", "not"]):
         case "and":
@@ -254,7 +254,7 @@ def predicate(rng, names, held):
 
 
 def copied(table, place, **scan):
-    """All rows as pyiceberg reads them, in one plain file."""
+    """Write all rows as pyiceberg reads them to one plain Parquet file."""
     everything = table.scan(**scan).to_arrow()
     columns = {
         name: column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
@@ -269,7 +269,7 @@ def copied(table, place, **scan):
 
 
 def planned_by_pyiceberg(table, expression):
-    """The paths of the files that pyiceberg would read; None where it fails on partitions of null."""
+    """Return the paths of the files that pyiceberg would read; None if it fails on null partition values."""
     try:
         tasks = list(table.scan(row_filter=expression).plan_files())
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""What runs in the process of a Spark that has Iceberg: it writes tables with this package, and says what is there."""
+"""Functions that run in a Spark process with Iceberg: they write tables with prune-assets and return their state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def events(spark, first, last, where="true"):
 
 
 def write(spark, name, layout, options=None):
-    """Write rows; return what the write says, or the error."""
+    """Write rows; return the result of the write, or the error."""
     options = options or {}
     rows = options.pop("rows", (0, 10_000, "true"))
     try:
@@ -28,7 +28,7 @@ def write(spark, name, layout, options=None):
 
 
 def facts(spark, name):
-    """What Iceberg says of a table by its own tables of metadata."""
+    """Return facts about a table from Iceberg's metadata tables."""
     files = spark.sql(f"SELECT file_path, record_count, sort_order_id FROM {name}.files").collect()
     return {
         "snapshots": [row[0] for row in spark.sql(f"SELECT snapshot_id FROM {name}.snapshots").collect()],
@@ -59,7 +59,7 @@ def run_sql(spark, *statements):
 
 
 def fail_while_writing(spark, name, layout):
-    """Write rows of which one raises an error."""
+    """Write rows, one of which raises an error; return the message."""
     broken = fn.when(fn.col("id") < 9_999, fn.col("u")).otherwise(fn.raise_error(fn.lit("no")).cast("bigint"))
     try:
         pr.write(events(spark, 0, 10_000).withColumn("u", broken), name, layout=layout, format="iceberg")
@@ -69,7 +69,7 @@ def fail_while_writing(spark, name, layout):
 
 
 def append_between(spark, name, layout, other):
-    """Overwrite a table while another writer appends, after this write has looked at the table."""
+    """Overwrite a table while another writer appends between planning and commit."""
     from prune_assets.tables.iceberg.writes import writing
 
     kept = writing._commit
@@ -90,7 +90,7 @@ def append_one(spark, name):
 
 
 def write_with_wrong_order(spark, name, layout):
-    """Write so that rows lose their order on their way to Iceberg, as a bug would do it."""
+    """Write rows in the wrong order, as a bug in the writer would."""
     from prune_assets.tables.iceberg.writes import writing
 
     kept = writing.arrange
@@ -107,14 +107,14 @@ def write_with_wrong_order(spark, name, layout):
 
 
 def write_texts(spark, name, layout):
-    """Write rows whose partitions are a text, an empty one and null; return how many rows, in how many files."""
+    """Write rows with string, empty and null partitions; return the row count and the file count."""
     frame = spark.sql("SELECT id, CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN '' END AS s FROM range(30)")
     written = pr.write(frame, name, layout=layout)
     return written.rows, len(written.files)
 
 
 def optimize(spark, name, layout, options=None):
-    """Optimize a table; return what is said of it as plain values, or the error."""
+    """Optimize a table; return the result as plain values, or the error."""
     try:
         return pr.optimize(spark, name, layout=layout, **(options or {})).as_json()
     except PruneError as error:
@@ -122,18 +122,18 @@ def optimize(spark, name, layout, options=None):
 
 
 def files(spark, name, content=0):
-    """The files of a table, by Iceberg: of data, or of deletes."""
+    """Return the paths of data files (content 0) or delete files from Iceberg's metadata."""
     rows = spark.sql(f"SELECT file_path FROM {name}.files WHERE content = {content}").collect()
     return sorted(row[0] for row in rows)
 
 
 def hashed(spark, name):
-    """What changes when a row does."""
+    """Return the row count and a hash of all rows."""
     return spark.sql(f"SELECT count(*), sum(xxhash64(*) % 1000000007) FROM {name}").first()[0:2]
 
 
 def write_words(spark, name, layout, ids, word="concat('it''s \\\\', lpad(id, 6, '0'))"):
-    """Write texts that SQL escapes, in one file."""
+    """Write strings that SQL has to escape, to one file."""
     frame = spark.sql(f"SELECT id, {word} AS s FROM range{ids}")
     return list(pr.write(frame, name, layout=layout, format="iceberg").files)
 
@@ -145,12 +145,12 @@ def all_findings(spark, name, layout):
 
 
 def remedies(spark, name, layout):
-    """The remedies that rewrite what overlaps."""
+    """Return the remedies for overlapping files."""
     return [each.remedy for each in pr.check(name, layout=layout, session=spark) if each.code == "overlap.files"]
 
 
 def written_with(spark, name, properties, *, rows=100_000):
-    """What Iceberg's writer makes of properties alone: one file's rows by row group, pages and bloom filters."""
+    """Write with Iceberg's table properties alone; return rows per row group, pages and bloom filters of the file."""
     from pathlib import Path
 
     import numpy as np
@@ -182,13 +182,13 @@ def written_with(spark, name, properties, *, rows=100_000):
 
 
 def delete_findings(spark, name):
-    """The findings about deletes."""
+    """Return the findings about deletes."""
     found = [each for each in pr.check(name, session=spark) if each.code.startswith("deletes.")]
     return [(each.code, str(each.severity), each.message) for each in found]
 
 
 def delete_by_equality(spark, name, column, values):
-    """Commit an equality delete file through Iceberg, as streaming writers do; returns the folder of the table."""
+    """Commit an equality delete file through Iceberg, as streaming writers do; return the folder of the table."""
     import uuid
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What runs in the process of a Spark that has Iceberg: it writes tables with all transforms, and selects rows."""
+"""Functions that run in a Spark process with Iceberg: they write tables with all transforms and select rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXTS = ["", "a", "ab", "abc", "b", "zz", "é", "éa", "日本語", "\U0001f600x
 
 
 def rows(rng, first, count):
-    """Rows as SQL, which keep together what is alike."""
+    """Return rows as SQL, with similar values in adjacent rows."""
 
     def moment():
         year = rng.choice([1931, 1969, 1970, 2023, 2024])
@@ -37,7 +37,7 @@ def rows(rng, first, count):
 
 
 def make(spark, name, fields, *made):
-    """Make a table of three commits; `made`: seed, version of the format, and what is said after the first commit."""
+    """Create a table with three commits; `made`: seed, format version, and SQL to run after the first commit."""
     seed, version, evolve = (*made, ())[:3]
     rng = random.Random(seed)
     by = f"PARTITIONED BY ({', '.join(fields)})" if fields else ""
@@ -56,16 +56,19 @@ def run_sql(spark, *statements):
 
 
 def selected(spark, name, predicates):
-    """The keys of the rows that Spark selects of what it reads with Iceberg, by predicate.
+    """Return the keys of the rows that match, per predicate, from a copy of all rows read with Iceberg.
 
-    Neither Iceberg nor Spark's cache is asked what to skip: by their bounds no NaN is greater than a number.
+    The copy avoids pruning by Iceberg and by Spark's cache: with their bounds, NaN is never greater than a number.
     """
     everything = spark.table(name).localCheckpoint()
     return [sorted(row["k"] for row in everything.where(where).select("k").collect()) for where in predicates]
 
 
 def by_name(spark, name, predicates):
-    """Of each predicate the rows by this package, those by Iceberg, how Spark reads, and files kept of all."""
+    """Return the results of this package and of Iceberg, per predicate.
+
+    A result has the rows by each, Spark's scans, and the kept and total files.
+    """
     import prune_assets as pr
     from prune_assets.tables.iceberg.reading_with_iceberg import _scans
 
@@ -81,7 +84,7 @@ def by_name(spark, name, predicates):
 
 
 def said(spark, name):
-    """What a read says against a table; None for nothing."""
+    """Return the error of a read; None if it succeeds."""
     import prune_assets as pr
     from parquet_core.errors import PruneError
 
@@ -93,7 +96,7 @@ def said(spark, name):
 
 
 def said_to_write(spark, name):
-    """What a write says against a table."""
+    """Return the error of a write; None if it succeeds."""
     import prune_assets as pr
     from parquet_core.errors import PruneError
 
@@ -117,7 +120,7 @@ def snapshots(spark, name):
 
 
 def kept_while_written(spark, name, where):
-    """The rows of a frame that was made before a commit, and run after it."""
+    """Return the row count of a frame that is created before a commit and executed after it."""
     import prune_assets as pr
 
     frame = pr.read(spark, name, where=where)
@@ -126,7 +129,7 @@ def kept_while_written(spark, name, where):
 
 
 def with_equality_deletes(spark, name, column, values):
-    """Commit equality deletes by Iceberg's Java classes, as Flink writes them."""
+    """Commit equality deletes with Iceberg's Java classes, as Flink writes them."""
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     table = _loaded(spark, name)
     field = table.schema().findField(column)
@@ -158,9 +161,9 @@ def columns_of(spark, name):
 
 
 def held_against_spark(spark, name, predicates, how=None):
-    """Of each predicate the keys that Spark selects of rows it has, those by this package, and those by Iceberg.
+    """Return per predicate the keys selected by Spark from cached rows, by prune-assets, and by Iceberg.
 
-    `how` may name a `version`, the `most_tasks` that are staged, and ask conditions `as_columns`.
+    `how`: `version` to read, `most_tasks` to stage, and `as_columns` to evaluate conditions as columns.
     """
     from unittest.mock import patch
 
@@ -181,7 +184,7 @@ def held_against_spark(spark, name, predicates, how=None):
 
 
 def doubted(spark, name, predicates):
-    """Of each predicate the columns that Iceberg is not given."""
+    """Return per predicate the columns whose filters are not pushed down to Iceberg."""
     import prune_assets as pr
     from prune_assets.tables.iceberg.doubted_columns import doubted_columns
 
@@ -191,7 +194,7 @@ def doubted(spark, name, predicates):
 
 
 def with_initial_default(spark, name, column, number):
-    """Add a column that rows which are there have a value of."""
+    """Add a column with an initial default for existing rows."""
     java, table = spark._jvm.org.apache.iceberg, _loaded(spark, name)
     kind = java.types.Types.IntegerType.get()
     table.updateSchema().addColumn(column, kind, "", java.expressions.Literal.of(number)).commit()
@@ -199,7 +202,7 @@ def with_initial_default(spark, name, column, number):
 
 
 def make_with_uuids(spark, name, values):
-    """Make a table whose files have two of the values each; Spark takes each value as a string."""
+    """Create a table whose files have two of the values each; Spark takes each value as a string."""
     spark.sql(f"CREATE TABLE {name} (k BIGINT) USING iceberg")
     _loaded(spark, name).updateSchema().addColumn(
         "u", spark._jvm.org.apache.iceberg.types.Types.UUIDType.get()

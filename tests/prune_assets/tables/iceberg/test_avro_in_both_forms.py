@@ -1,4 +1,4 @@
-"""The walk of manifests gives the same answers compiled and as Python, on sound bytes and on damaged ones."""
+"""The compiled and the pure-Python manifest reader give the same results, on intact and damaged bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCE = Path(avro_file.__file__).with_name("avro_walk.py")
 
 @pytest.fixture(scope="module")
 def as_python():
-    """The source of the hot loop, run as Python whatever is installed."""
+    """Load the source of the hot loop as pure Python, even if a compiled build is installed."""
     spec = importlib.util.spec_from_file_location("avro_walk_as_python", SOURCE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -35,7 +35,7 @@ def as_python():
 
 
 def schema(module):
-    """A number, a text or nothing, a map as Iceberg has it, a map of Avro, eight bytes."""
+    """Return a schema with a number, an optional string, Iceberg's map form, an Avro map, and 8-byte values."""
 
     def node(kind, children=(), size=0, least=1, slot=-1):
         return module.Node(kind, list(children), size, least, slot)

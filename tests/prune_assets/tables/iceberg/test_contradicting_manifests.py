@@ -1,4 +1,4 @@
-"""Manifests whose counts and bounds contradict each other: none of them is trusted, and no row is lost."""
+"""Manifests with contradicting counts and bounds are not trusted, and no row is lost."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def list_of(table):
 
 
 def claim(table, number, **claims):
-    """Have the manifest say something else of a column; None takes it out."""
+    """Change a claim of the manifest about a column; None removes the claim."""
     with changed(manifest_of(table)) as file:
         for row in file.rows:
             for name, value in claims.items():
@@ -98,7 +98,7 @@ def x(value):
     return struct.pack("<d", value)
 
 
-# By name: the columns, of which one the manifest says what, and conditions with the rows that they select.
+# By name: the columns, the changed claims of the manifest, and conditions with the rows that they select.
 CASES = {
     "all null beside bounds": (
         {"n": [5, 5]},
@@ -230,13 +230,13 @@ def make_nan(table, name):
 
 
 def summarize(table, **claims):
-    """Have the list of manifests say something else of the first partition field."""
+    """Change a claim of the manifest list about the first partition field."""
     with changed(list_of(table)) as file:
         for row in file.rows:
             row["partitions"][0] |= claims
 
 
-# By name: the column, its transform and values, what the list of manifests says, and a condition that selects rows.
+# By name: column, transform, values, the claim of the manifest list, and a condition that selects rows.
 SUMMARIES = {
     "turned bounds": ("n", IdentityTransform(), [5], {"lower_bound": n(6), "upper_bound": n(4)}, "n = 5"),
     "turned years before 1970": (
@@ -283,7 +283,7 @@ def test_no_manifest_is_lost_by_a_summary_that_contradicts_itself(tmp_path, case
 
 
 def test_manifests_that_repeat_the_rows_of_an_insert_in_each_file_are_counted_right(tmp_path):
-    """ClickHouse before 26.5 (ClickHouse#104321): record counts are those of all files together."""
+    """ClickHouse before 26.5 (ClickHouse#104321) writes the total record count of all files into each entry."""
     table = table_of(tmp_path, {"n": [5, 6]})
     with changed(manifest_of(table)) as file:
         for row in file.rows:

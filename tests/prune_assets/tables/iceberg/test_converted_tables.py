@@ -1,4 +1,4 @@
-"""Tables that UniForm or XTable converted from Delta: their upper bounds of times are cut to milliseconds."""
+"""Tables converted from Delta by UniForm or XTable: their upper bounds of times are truncated to milliseconds."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_rows_above_a_bound_that_was_cut_are_found(convert, converter, where):
 
 
 def kept(place, where):
-    """How many files the manifests leave."""
+    """Return the number of files that remain after pruning by manifests."""
     table = open_table(place, semantics=SparkSemantics())
     return int(table.answers(lower_predicate(where, table, session=None).predicate).kept.sum())
 

@@ -1,4 +1,4 @@
-"""Manifests that were made to mislead: sizes and counts that cannot be, schemas in circles, files elsewhere."""
+"""Manipulated manifests: impossible sizes and counts, recursive schemas, files outside of the table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SCHEMAS = {
 
 
 def test_a_manifest_whose_every_field_may_be_null_is_read(table):
-    """As BigQuery writes them; its maps have a null for each entry too, and nothing of them is known."""
+    """BigQuery writes such manifests; the entries of their maps may be null too, which makes the claims unknown."""
 
     def nullable(name, field_id, kind):
         return {"name": name, "field-id": field_id, "type": ["null", kind]}
@@ -151,7 +151,7 @@ def test_a_count_of_more_rows_than_bytes_is_refused():
 
 
 def test_files_of_data_elsewhere_are_not_opened(table, tmp_path):
-    """Though the manifest itself is of the table."""
+    """They are not opened even if the manifest itself belongs to the table."""
     (path,) = manifests(table)
     rows = read_avro(path.read_bytes())
     (data,) = table.inspect.files()["file_path"].to_pylist()

@@ -1,4 +1,4 @@
-"""Columns that data files lack: by Iceberg's specification the partition's value, the initial default, or null."""
+"""Columns missing in data files: per Iceberg's specification the partition value, the initial default, or null."""
 
 from __future__ import annotations
 

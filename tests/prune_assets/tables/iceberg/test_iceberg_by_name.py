@@ -1,4 +1,4 @@
-"""Tables by the session's catalogs: Iceberg reads, of the files that a plan keeps alone, and has its own rows."""
+"""Tables in the session's catalogs: Iceberg reads only the files that the plan keeps, and returns the same rows."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_schema_and_spec_may_evolve(run):
 
 
 def test_exactly_the_kept_files_are_staged(run):
-    """Rows of each file have texts that lie between those of the others, so bounds tell none apart."""
+    """The string ranges of the files overlap, so bounds exclude none of them."""
     name = "lake.db.staged"
     run(
         there.run_sql,
@@ -147,7 +147,7 @@ def test_what_is_committed_later_is_not_read(run):
     ],
 )
 def test_names_of_snapshots_are_refused_by_what_asks_for_them_here(run, selected, part, instead):
-    """Of a snapshot that is not there Spark's own exception came through."""
+    """For a missing snapshot, Spark's own exception used to be raised."""
     expected = f"UnsupportedFeature: {selected}.{part}: names a snapshot of a table; name {selected} and "
     assert run(there.said, f"{selected}.{part}") == expected + instead.format(selected)
     assert "whose main branch is written" in run(there.said_to_write, f"{selected}.{part}")

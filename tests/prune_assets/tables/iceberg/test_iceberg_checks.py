@@ -1,4 +1,4 @@
-"""Layout, health and audit of Iceberg tables, and what sensors see of them, as of every other table."""
+"""Layout checks, health checks, audits and sensors work on Iceberg tables as on other tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes that pyiceberg does not write: which files they concern, what is applied, and what is refused by name."""
+"""Deletes that pyiceberg does not write: affected files, applied deletes, and refusals by name."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypat
         UnsupportedFeature, match=r"has equality deletes \(.*read it with Spark and Iceberg, or compact"
     ):
         pr.read_arrow(place, where="flag AND k < 100")
-    # What is not older than the deletes, or of another partition, has none.
+    # Files that are newer than the deletes, or in another partition, are not affected.
     assert ks(table, "flag AND k >= 200") == younger != []
     assert ks(table, "NOT flag") == elsewhere != []
     plan = pr.plan(place, where="flag AND k < 100")

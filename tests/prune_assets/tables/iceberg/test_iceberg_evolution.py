@@ -1,4 +1,4 @@
-"""Tables whose columns and partitions changed: files are read by field id, and what is not known is kept."""
+"""Iceberg tables with changed columns and partitions: columns match by field id, unknown evidence keeps files."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ def test_random_predicates_on_a_table_that_changed(tmp_path):
 
 @pytest.fixture
 def cached(monkeypatch):
-    """What was just written is cached as what was written long ago."""
+    """Metadata of new files is cached as if they had been written long ago."""
     monkeypatch.setattr("parquet_core.dataset.stored_index.is_settled", lambda *_: True)
 
 
 def test_names_that_were_swapped(tmp_path, cached):
-    """A file's column is that of its number: under its name there is another one."""
+    """Columns of files are matched by field id; the same name belongs to another column now."""
     table = small(tmp_path, k=[1, 2], a=[10, 11], b=[20, 21])
     with table.update_schema() as update:
         update.rename_column("a", "c")
@@ -119,7 +119,7 @@ def test_names_that_were_swapped(tmp_path, cached):
 
 
 def test_a_name_that_is_used_again(tmp_path, cached):
-    """The old column's bounds, in manifests and in footers that the cache has, are not those of the new one."""
+    """Bounds of the deleted column, in manifests and in cached footers, must not apply to the new column."""
     table = small(tmp_path, k=[1, 2], a=[10, 11])
     assert selected(table, "a >= 11") == [2]
     with table.update_schema() as update:

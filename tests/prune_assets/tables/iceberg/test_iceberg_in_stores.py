@@ -67,7 +67,7 @@ def test_keys_with_an_empty_part_are_read(changeable, s3, moto_url, data, metada
         if path.is_file():
             upload(moto_url, s3, elsewhere(f"file://{path}").removeprefix(f"{s3}/"), path.read_bytes())
     place = f"{s3}/{metadata}/{current}"
-    # Data beside the table's folder is read where that is allowed.
+    # Data outside of the table's folder is read if allowed.
     allow = [s3]
     for where, keys in wanted.items():
         assert sorted(pr.read_arrow(place, where=where, allow=allow)["k"].to_pylist()) == keys != []

@@ -1,4 +1,4 @@
-"""A layout in the words of Iceberg, without Spark: properties, sizes of filters, partition transforms."""
+"""Layouts translated to Iceberg, without Spark: table properties, filter sizes, partition transforms."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_a_list_of_manifests_without_ids_is_read_by_names(unchanged, table_of):
 
 
 def test_a_manifest_with_fewer_partition_fields_than_its_spec_is_read(unchanged, table_of):
-    """The fields that it has are told apart by their ids; of the others nothing is known."""
+    """Existing partition fields are matched by id; missing ones are unknown."""
     table = table_of()
     before = unchanged()
     for path in manifests(table):

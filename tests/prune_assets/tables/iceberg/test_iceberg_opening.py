@@ -1,4 +1,4 @@
-"""Which snapshot of an Iceberg table is opened, and what is refused, in one line that says what to do."""
+"""The snapshot of an Iceberg table that is opened, and refusals in one line with the next step."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_table_of_a_catalog_is_named(table, monkeypatch):
     made.configure(monkeypatch, "tests", Path(made.folder(table)).parents[2])
     assert pr.count("iceberg:tests.db.t") == sum(COUNTS)
     assert str(pr.plan("iceberg:tests.db.t", where="k = 1").report.table) == "iceberg:tests.db.t"
-    # By the name that a Spark session may have for it, too.
+    # The name that a Spark session may use works too.
     assert pr.count("tests.db.t") == sum(COUNTS)
     assert str(pr.plan("tests.db.t", where="k = 1").report.table) == "tests.db.t"
     with pytest.raises(TableNotFound, match=r"nowhere.db.t: .* the Iceberg catalog in pyiceberg's configuration"):

@@ -1,4 +1,4 @@
-"""`pr.optimize` of a table in the session's Iceberg catalog: by its procedures, of what needs it, proven."""
+"""`pr.optimize` of a table in the session's Iceberg catalog: calls its procedures where needed, and verifies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.prune_assets.tables.iceberg import iceberg_writes as there
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 LAYOUT = pr.LayoutSpec(sort_by=["u"], bloom={"id": 0.01}, partition_by=["day", "bucket(2, id)"], files=1)
-# Iceberg ends a file by what it holds in memory, where the rows of a page are not compressed yet.
+# Iceberg ends a file by its size in memory, where the current page is still uncompressed.
 WORDS = pr.LayoutSpec(sort_by=["s"], files=1, target_file_bytes=20_000, page_rows=200)
 
 

@@ -1,4 +1,4 @@
-"""What a transformed value says of its column, at the ends of types and for what writers disagree on."""
+"""Bounds of source columns from transformed values, at the ends of types and where writers disagree."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_value_is_turned_into_bounds(name, transform, value, low, high):
     ],
 )
 def test_what_was_counted_towards_1970(name, transform, value, low):
-    """Writers before Iceberg 0.11 rounded so: what lies before 1970 may be of the unit before."""
+    """Writers before Iceberg 0.11 rounded towards 1970, so values before 1970 may belong to the previous unit."""
     assert ends(name, transform, value)[0] == low
 
 

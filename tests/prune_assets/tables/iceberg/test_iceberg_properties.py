@@ -1,4 +1,4 @@
-"""What Iceberg's writer makes of table properties, and which it ignores: the facts that docs/iceberg.md tells."""
+"""Effects of table properties on Iceberg's writer, and ignored properties: the facts in docs/iceberg.md."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_limits_of_pages_are_kept(written, plain):
 
 
 def test_the_size_of_a_page_is_looked_at_after_a_hundred_rows(written):
-    """So pages of wide rows are larger than asked, unless it is looked at earlier."""
+    """Pages of wide rows exceed the requested size, unless the size is checked after fewer rows."""
     size = {"write.parquet.page-size-bytes": 1000}
     assert written(size)["rows of a page"] == 100
     assert written(size | {"write.parquet.row-group-check-min-record-count": 10})["rows of a page"] == 10

@@ -67,7 +67,7 @@ def case(request, tmp_path_factory):
 
 
 def often(spec):
-    """The columns, those of the partitions more often."""
+    """Return the columns, with partition sources repeated so that they are drawn more often."""
     return [*NAMES, *(name for name, _ in SPECS[spec] for _ in range(8))]
 
 
@@ -90,10 +90,11 @@ def test_no_row_is_lost(case):
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda name: name.replace(" ", "_"))
 def test_no_file_is_kept_that_pyiceberg_skips(tmp_path, spec):
-    """Before a footer is read.
+    """The comparison covers pruning before footers are read.
 
-    Not of floats, where pyiceberg forgets that NaN is greater than all numbers. Values are those since 1970: before,
-    some writers count otherwise, which pyiceberg does not know (`test_what_was_counted_towards_1970`).
+    Floats are left out, because pyiceberg forgets that NaN is greater than all numbers. Values are from 1970 on,
+    because some writers round earlier values differently, which pyiceberg ignores
+    (`test_what_was_counted_towards_1970`).
     """
     rng = random.Random(f"{SEED} {spec}")
     table = partitioned(tmp_path, SPECS[spec], rng, since=1971)

@@ -1,4 +1,4 @@
-"""What remedies name for a table of Iceberg is what its writers take."""
+"""Remedies for Iceberg tables use only options that Iceberg's writers accept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from prune_assets.tables.parquet import PARQUET
 from tests.prune_assets.tables.iceberg import iceberg_tables
 
 OPTIMIZE, WRITE_TABLE = str(Fix(step=Step.OPTIMIZE)), str(Fix(step=Step.WRITE_TABLE))
-# parquet-java's options, which Iceberg ignores, what it refuses in a layout, and what replaces no file of its tables.
+# parquet-java options that Iceberg ignores, layout options that it refuses, and options that rewrite no file.
 REFUSED = re.compile(
     r"parquet\.(block|page)\.row|enabled#|dictionary#|row_group_rows=|write_page_index|min_rows_per_group"
 )
@@ -119,7 +119,7 @@ def test_layouts_are_not_changed_by_themselves(name):
 
 @pytest.mark.parametrize("prefix", ["", "iceberg:"])
 def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_path):
-    """By a name the file of metadata is what is opened, and the folder was made beside that."""
+    """For a table name the opened path is the metadata file, and the folder was created next to that file."""
     before = sorted(map(str, tmp_path.rglob("*")))
     queries = ["id = 5"]
     advice = pr.advise(f"{prefix}{name}", workload=queries)

@@ -34,7 +34,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def prune(monkeypatch, capsys):
-    """A command, and what it prints: to stdout, or to stderr where it fails."""
+    """Runs a command and returns its stdout, or its stderr if it fails."""
 
     def run(address, *arguments, code=0):
         for variable, value in iceberg_rest.environment("rest", address).items():
@@ -53,7 +53,7 @@ def prune(monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", ["iceberg:rest.db.t", "rest.db.t"])
 def test_commands_find_a_table_of_a_rest_catalog(prune, address, name):
-    """By the plain name too, which is also the one that writes through a session."""
+    """The plain name works too; a session writes by that name."""
     assert prune(address, "count", name).strip() == "1,010"
     assert prune(address, "count", name, "--where", "id < 5").strip() == "10"
     assert json.loads(prune(address, "inspect", name, "--json"))["kind"] == "iceberg"

@@ -1,4 +1,4 @@
-"""Manifests that the list of manifests tells to hold no match are not read, and reports count them."""
+"""Manifests that the manifest list excludes are not read, and reports count them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_is_not_partitioned_says_so(by_text):
 
 @pytest.mark.parametrize("counted", [None, 0, 2, 3_000_000_000, -1])
 def test_wrong_counts_in_the_list_make_no_difference(by_text, monkeypatch, counted):
-    """Whatever the list says of the files of a manifest that is read."""
+    """Counts of files in the manifest list are ignored for manifests that are read."""
     listed = manifest_list.listing
 
     def wrong(one, *more):
@@ -197,7 +197,7 @@ def repacked(data, codec, pack):
 
 
 def test_a_table_that_was_moved_keeps_its_own_manifests(by_text, tmp_path):
-    """Places in the list are those of the table that was copied, outside of the copy: nothing there is read."""
+    """The list names manifests of the original table, outside of the copy, so nothing is read."""
     copy = tmp_path / "copy"
     shutil.copytree(made.folder(by_text), copy)
     with pytest.raises(pr.PruneError, match="outside of the table's folder"):

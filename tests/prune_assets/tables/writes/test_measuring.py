@@ -36,7 +36,7 @@ def test_rows_and_plain_bytes_are_measured(spark):
 
 @pytest.mark.spark
 def test_distinct_values_are_those_of_a_row_group_and_not_of_the_table(spark):
-    # 100 rows of each `clustered` lie together in the order of the key; `spread` repeats all over it.
+    # The 100 rows of each `clustered` value are adjacent in key order; `spread` values repeat over the whole table.
     df = spark.range(10_000).select(
         fn.col("id").alias("key"),
         (fn.col("id") / 100).cast("long").alias("clustered"),

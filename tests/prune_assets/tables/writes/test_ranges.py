@@ -7,7 +7,7 @@ from prune_assets.tables.writes.ranges import at_partitions, cuts
 
 
 def files_of(sizes, parts):
-    """Cut partitions of so many rows into parts; return the rows of each file, by partition."""
+    """Cut partitions with the given row counts into parts; return the rows of each file, by partition."""
     partitions = np.repeat(np.arange(len(sizes)), sizes)
     places, drawn = np.arange(len(partitions)), np.ones(len(partitions), np.bool_)
     cut = [row for row, _ in cuts(places, drawn, parts)]

@@ -175,7 +175,7 @@ def test_write_leaves_such_a_table_as_it_is(spark, tmp_path, make, name, mode):
 
 
 def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path):
-    """Not by what is odd about its directories, with the advice to read files of all versions."""
+    """The error names the table format; it does not complain about odd directories or suggest reading all files."""
     table = hudi(tmp_path / "t")
     for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
         for place in (table, table.as_uri()):
@@ -195,14 +195,14 @@ def test_a_directory_inside_of_such_a_table_is_not_read_as_plain_files(tmp_path,
 
 @pytest.mark.parametrize("below", ["*.parquet", "p=a/*.parquet", "*/*.parquet", "x/*.parquet"])
 def test_a_pattern_of_files_inside_of_such_a_table_names_the_table(tmp_path, below):
-    """Whether it matches files or none: it may match those of old versions."""
+    """The pattern is refused whether or not it matches files, because it may match files of old versions."""
     table = delta(tmp_path / "t")
     with pytest.raises(UnsupportedFeature, match=f"is inside of the Delta table {tmp_path}/t, .* name the table$"):
         plan_all(table / below)
 
 
 def test_a_directory_that_holds_a_table_beside_plain_files_names_the_table(tmp_path):
-    """Not the partitions of it, which begin elsewhere than those of the plain files."""
+    """The error names the table, not its partitions, which start at another level than the plain files."""
     delta(tmp_path / "t")
     put(tmp_path / "plain" / "p=a" / "0.parquet")
     with pytest.raises(WrongUse, match=f"^{tmp_path}: {tmp_path}/t is a table of Delta; name that table, or another$"):

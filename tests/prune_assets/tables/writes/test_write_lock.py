@@ -19,7 +19,7 @@ WRITERS, ROUNDS = 8, 20
 
 @pytest.fixture
 def waiting():
-    """An event that is set when somebody begins to wait for a lock."""
+    """An event that is set when a writer begins to wait for a lock."""
 
     class Heard(logging.Handler):
         def emit(self, record):
