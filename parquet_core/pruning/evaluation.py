@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from parquet_core.pruning.file_answers import FileAnswers
     from parquet_core.pruning.levels.page_level import PageOutcomes
-    from parquet_core.pruning.levels.pruning_query import PruningLevel, PruningQuery
+    from parquet_core.pruning.levels.pruning_query import PruningLevel
     from parquet_core.pruning.predicate import Predicate
 
     Ranges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -129,9 +129,8 @@ def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: 
 
     These levels use only the file listing and the footers.
     """
-    return evaluate_levels(query_of(predicate, index, files), [level for level in LEVELS if level.is_free])[
-        -1
-    ].remaining
+    free = [level for level in LEVELS if level.is_free]
+    return evaluate_levels(query_of(predicate, index, files), free)[-1].remaining
 
 
 def _nothing_known(query: PruningQuery) -> LevelState:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning import Evaluation
     from parquet_core.pruning.levels.pruning_query import LevelState
     from parquet_core.pruning.outcomes import OutcomeArray
-    from parquet_core.pruning.predicate import ColumnLeaf, Predicate
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.trust.bounds import Bounds
     from prune_assets.tables.table import Table
 

@@ -25,7 +25,6 @@ from parquet_core.pruning.predicate import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.pruning.predicate import Predicate
 
 # Predicates with more operands are not flattened, so that the cost grows only with the length of a predicate.
 MOST = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.printable import shown
