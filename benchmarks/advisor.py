@@ -144,7 +144,7 @@ def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.
     from prune_assets.tables.opening import open_table
 
     table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], None, {})
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], {})
     paths = dict.fromkeys(path for query in queries for path in query.paths())
     workspace = Workspace(take_sample(table, list(paths)), queries, costs_of(table.read_all()))
     found = [simulate(workspace, layout) for layout in layouts]

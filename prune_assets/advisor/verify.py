@@ -63,9 +63,9 @@ def verify_advice(
     advice: LayoutAdvice,
     *,
     workload: Workload | Sequence[str],
-    spark: SparkSession | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     on_sample: bool = False,
-    session: SparkSemantics | None = None,
 ) -> LayoutAdvice:
     """Write the first three layouts and your own, and plan the queries on them.
 
@@ -83,16 +83,17 @@ def verify_advice(
     >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
     (True, 0.0)
 
-    `workload`, `session`: as in `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that its
-    scans return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
-    predict for these rows. A sample of a table in a store is written on this machine.
+    `workload`, `semantics`: as in `advise`. `session`: writes the layouts as `optimize` does, and counts the rows
+    that its scans return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million
+    rows, and predict for these rows. A sample of a table in a store is written on this machine.
 
     Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
     UnsupportedFeature for a column or a layout that only Spark can write.
     """
-    original = open_table(table, semantics=semantics_for(session), cache=metadata_cache())
+    semantics = semantics_for(None if semantics else session, semantics)
+    original = open_table(table, semantics=semantics, cache=metadata_cache())
     shapes = shapes_of(original, workload)
-    if spark is None and not on_sample:
+    if session is None and not on_sample:
         _check_size(original)
     with _folder_beside(original, on_sample=on_sample) as folder:
         source = _copied_sample(original, folder) if on_sample else original
@@ -102,7 +103,7 @@ def verify_advice(
         layouts = [(one.title, one.layout) for one in advice.ranking[:LAYOUTS]]
         layouts += [] if advice.own is None else [(own_title(advice.own), advice.own.layout)]
         keys = [path for _, layout in layouts for path in key_paths(layout, source)]
-        trial = _Trial(source, shapes, session, spark, None if spark else sampled_rows(source, _ALL), most, keys)
+        trial = _Trial(source, shapes, session, None if session else sampled_rows(source, _ALL), most, keys)
         found = [_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts)]
     return replace(advice, verified=tuple(found))
 
@@ -116,7 +117,6 @@ class _Trial:
 
     source: Table
     shapes: Sequence[QueryShape]
-    session: SparkSemantics | None
     spark: SparkSession | None
     rows: pa.Table | None
     most: int
@@ -133,7 +133,7 @@ class _Trial:
         return Workspace(sample, queries, costs, encoded)
 
     def queries(self, table: Table) -> list[Query]:
-        return queries_of(table, self.shapes, self.session, {})
+        return queries_of(table, self.shapes, {})
 
     def write(self, layout: LayoutSpec, place: Path) -> Table:
         if self.spark is not None:
@@ -141,7 +141,7 @@ class _Trial:
             from prune_assets.writing.write import write
 
             with own_jobs(self.spark, f"verify {place}"):
-                write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
+                write(read(self.source.given, where="true", session=self.spark), str(place), layout=layout)
         elif self.rows is not None:
             per_row = self.workspace.bytes_per_row
             write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
@@ -179,7 +179,7 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
 
     found = {}
     for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
-        counted = read(spark, str(place), where=one.where).agg(fn.count(fn.lit(1)))
+        counted = read(str(place), where=one.where, session=spark).agg(fn.count(fn.lit(1)))
         with own_jobs(spark, f"verify {place}"):
             counted.collect()
         found[one.where] = sum(scan.rows for scan in scan_metrics(counted))

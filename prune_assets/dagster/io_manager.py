@@ -223,7 +223,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         if context.has_asset_partitions and PARTITION_EXPR in metadata:
             columns = _plain(metadata[PARTITION_EXPR])
             parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location)), is_exact=True))
-        return read(session, location, where=" AND ".join(f"({part})" for part in parts) or "true")
+        return read(location, where=" AND ".join(f"({part})" for part in parts) or "true", session=session)
 
 
 def _is_by_catalog_alone(name: str) -> bool:

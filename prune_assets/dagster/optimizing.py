@@ -91,9 +91,9 @@ class MaintainedTable:
         from prune_assets.writing.optimize import optimize
 
         return optimize(
-            spark,
             self.table,
             layout=self.layout_now(spark),
+            session=spark,
             where=self.where,
             predicates=self.predicates,
             dry_run=dry_run,

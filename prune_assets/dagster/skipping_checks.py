@@ -107,9 +107,9 @@ def _verdict(
     from prune_assets.spark.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics
 
-    session = SparkSemantics.of(installed_version(), time_zone=time_zone)
+    semantics = SparkSemantics.of(installed_version(), time_zone=time_zone)
     try:
-        report = plan(str(table), where=where, columns=columns, session=session).report
+        report = plan(str(table), where=where, columns=columns, semantics=semantics).report
     except PruneError as error:
         return {"passed": False, "description": str(error)}
     if not report.total.files:

@@ -43,7 +43,7 @@ CALLS = {
     "exists": "pr.exists(TABLE, where='id < 10')",
     "load_layout": "pr.load_layout(SORTED)",
     "min_max": "pr.min_max(TABLE, 'id')",
-    "optimize": "pr.optimize(None, TABLE, layout=SORTED, dry_run=True)",
+    "optimize": "pr.optimize(TABLE, layout=SORTED, dry_run=True)",
     "plan": f'pr.plan(TABLE, where="{WHERE}").report.to_json()',
     "plan of a Delta table": "pr.plan(DELTA, where='id < 10', depth='row_groups').report.to_html()",
     "read_arrow": "pr.read_arrow(TABLE, where='id < 10', order_by=['id DESC'], limit=3)",
@@ -56,9 +56,9 @@ CALLS = {
     "advice_outcome": "pr.advice_outcome(advice, workload)",
 }
 WITH_SPARK = {
-    "apply_advice": "pr.apply_advice(None, TABLE, pr.advise(TABLE, workload=['id < 10']), workload=['id < 10'])",
-    "optimize": "pr.optimize(None, TABLE, layout={'sort_by': ['name']})",
-    "read": "pr.read(None, TABLE, where='id < 10')",
+    "apply_advice": "pr.apply_advice(TABLE, pr.advise(TABLE, workload=['id < 10']), workload=['id < 10'])",
+    "optimize": "pr.optimize(TABLE, layout={'sort_by': ['name']})",
+    "read": "pr.read(TABLE, where='id < 10')",
     "report_after": "pr.report_after(pr.plan(TABLE, where='id < 10'), None)",
     "write": "pr.write(None, TABLE, layout=SORTED)",
 }

@@ -173,7 +173,7 @@ class _Remote:
 @pytest.mark.deep
 @pytest.mark.spark
 def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark):
-    found = pr.verify_advice(shops, advice, workload=QUERIES, spark=spark)
+    found = pr.verify_advice(shops, advice, workload=QUERIES, session=spark)
     for one in found.verified:
         assert one.writer == "Spark"
         # Spark draws a curve from a sample of its own, which differs from run to run; a sort key has no such sample.

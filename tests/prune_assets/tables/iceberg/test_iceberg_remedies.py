@@ -129,4 +129,4 @@ def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_pat
 
 def test_a_name_that_cannot_commit_is_refused_with_the_one_that_can(name):
     with pytest.raises(UnsupportedFeature, match=r"only Iceberg commits to it.*session has it, such as tests.db.t"):
-        pr.optimize(None, f"iceberg:{name}", layout=LAYOUT, dry_run=True)
+        pr.optimize(f"iceberg:{name}", layout=LAYOUT, dry_run=True)
