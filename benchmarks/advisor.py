@@ -2,7 +2,7 @@
 
 The advised layout is compared with rules of thumb: sort by the most filtered column, z-order by the three most filtered
 columns, partition by the date, and common hand-picked sort keys. Layouts are written without Spark, as
-`pr.verify_advice` does; `parity` measures how far those files differ from Spark's. Results are stored in a file, so
+`advice.verify` does; `parity` measures how far those files differ from Spark's. Results are stored in a file, so
 that an interrupted run resumes.
 """
 

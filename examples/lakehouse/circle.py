@@ -81,7 +81,7 @@ def main(folder: str = "lake") -> None:
         return
 
     spark = session_with_event_log(after)
-    print(pr.apply_advice(table, advice, workload=workload, session=spark))
+    print(advice.apply(workload=workload, session=spark))
     run_dashboard(spark, table)
     spark.stop()
     print(f"rows that Spark read: {rows_read(before, table):,} before, {rows_read(after, table):,} after")

@@ -6,6 +6,7 @@ Spark is not needed.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -50,7 +51,6 @@ from prune_assets.tables.rewriting import check_rewrite
 from prune_assets.writing.layout_file import load_layout, naming_layout_file
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
@@ -118,7 +118,8 @@ def advise(
     own = None if layout is None else load_layout(layout)
     with naming_layout_file(layout):
         opening = partial(open_table, table, semantics=semantics_for(session, semantics), session=session)
-        return retry_on_stale_listing(lambda: _advise(opening, workload, sample_rows, own, in_place=in_place))
+        advice = retry_on_stale_listing(lambda: _advise(opening, workload, sample_rows, own, in_place=in_place))
+        return replace(advice, named=os.fspath(table))
 
 
 def _advise(
@@ -331,6 +332,8 @@ def _advice(
     filtered = {path[0] for path in filtered_columns(queries)}
     return LayoutAdvice(
         table=table.name,
+        named=table.name,
+        semantics=table.semantics,
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,

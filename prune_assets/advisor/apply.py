@@ -10,7 +10,6 @@ from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.reads import workload_reads
 from prune_assets.report.quantities import share_text
-from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.spark.spark_session import given_or_active
 from prune_assets.writing.optimize import optimize
 
@@ -32,8 +31,7 @@ class AppliedAdvice:
 
     `optimized`: result of the rewrite. Printed, it is one line:
 
-    >>> import prune_assets as pr
-    >>> print(pr.AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
+    >>> print(AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
     lake/orders: one run of the workload read 1.0 KiB; promised 100 B (90.0 % less), now 120 B (88.0 % less)
     """
 
@@ -51,46 +49,20 @@ class AppliedAdvice:
         )
 
 
-def apply_advice(
-    table: str | os.PathLike[str],
-    advice: LayoutAdvice,
-    *,
-    workload: Workload | Sequence[str],
-    session: SparkSession | None = None,
-    budget: int | None = None,
+def apply(
+    advice: LayoutAdvice, workload: Workload | Sequence[str], *, session: SparkSession | None, budget: int | None
 ) -> AppliedAdvice:
-    """Rewrite a table into the advised layout, and plan the workload again.
-
-    `spark` is a SparkSession here:
-
-    >>> import tempfile
-    >>> import prune_assets as pr
-    >>> table, queries = tempfile.mkdtemp(), ["shop = 7", "shop = 123"]
-    >>> visits = spark.range(200_000).selectExpr("id", "hash(id) % 500 AS shop")
-    >>> written = pr.write(visits, table, layout=pr.LayoutSpec(files=2))
-    >>> advice = pr.advise(table, workload=queries)
-    >>> done = pr.apply_advice(table, advice, workload=queries, session=spark)
-    >>> done.now < 0.3 * done.before
-    True
-
-    `workload`: as in `advise`. The rewrite is `optimize` with `full` and the advised layout; layouts that
-    `optimize` refuses, such as other partitions than the table's, raise here, and are not advised with `in_place`. With
-    `budget` and an advised sort key, only files that break the order are rewritten, at most `budget` bytes of them, and
-    later calls continue; for any other layout the budget must cover the whole table.
-
-    Raises WrongUse if nothing is advised or the budget is too small, and the errors of `optimize`.
-    """
-    spark = given_or_active(session)
+    """Carry out `LayoutAdvice.apply`, which documents the arguments and errors."""
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
     if advice.advised.refused:
         remedy = "advise with in_place=True for the best layout that optimize can make"
         raise WrongUse(f"{advice.advised.refused}; {remedy}")
-    layout = advice.advised.layout
+    spark, table, layout = given_or_active(session), advice.named, advice.advised.layout
     if why := "" if budget is None else beyond_budget(spark, table, advice.advised, budget):
         raise WrongUse(f"{redacted(advice.table)}: {why}")
     done = optimize(table, layout=layout, session=spark, rows=True, budget=budget, full=is_full(layout, budget))
-    now = workload_reads(table, workload, semantics_for(spark)).today
+    now = workload_reads(table, workload, advice.semantics).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
 
 

@@ -10,7 +10,7 @@ from parquet_core.errors import PruneError
 from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
-from prune_assets.advisor.apply import apply_advice, beyond_budget
+from prune_assets.advisor.apply import beyond_budget
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def follow_advice(
     change = _change(now, advice, advice.advised, declared)
     if not note_change(location, number, change):
         return Followed(None, f"{redacted(location)}: another run changes the layout")
-    applied = apply_advice(table, advice, workload=workload, session=spark, budget=budget)
+    applied = advice.apply(workload=workload, session=spark, budget=budget)
     return Followed(applied, str(applied))
 
 

@@ -26,12 +26,10 @@ from prune_assets.advisor.trial_folder import LAYOUTS, SAMPLE, trial_folder
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.spark.lower_predicate import semantics_for
-from prune_assets.spark.spark_session import own_jobs
+from prune_assets.spark.spark_session import given_or_active, own_jobs
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
     from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
-    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 # Maximum rows and bytes of a written sample; without Spark, maximum bytes of a table that is written completely.
@@ -58,42 +55,14 @@ _UNCUT = 1 << 20
 _ALL = 1 << 62
 
 
-def verify_advice(
-    table: str | os.PathLike[str],
-    advice: LayoutAdvice,
-    *,
-    workload: Workload | Sequence[str],
-    session: SparkSession | None = None,
-    semantics: SparkSemantics | None = None,
-    on_sample: bool = False,
-) -> LayoutAdvice:
-    """Write the first three layouts and your own, and plan the queries on them.
-
-    Returns the advice with the results. Each layout is written into a temporary folder next to the table, which is
-    removed afterwards; every query is planned on it.
-
-    >>> import random, tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table, draw = tempfile.mkdtemp(), random.Random(1)
-    >>> rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
-    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
-    >>> advice = pr.advise(table, workload=["shop = 7"])
-    >>> verified = pr.verify_advice(table, advice, workload=["shop = 7"]).verified[0]
-    >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
-    (True, 0.0)
-
-    `workload`, `semantics`: as in `advise`. `session`: writes the layouts as `optimize` does, and counts the rows
-    that its scans return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million
-    rows, and predict for these rows. A sample of a table in a store is written on this machine.
-
-    Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
-    UnsupportedFeature for a column or a layout that only Spark can write.
-    """
-    semantics = semantics_for(None if semantics else session, semantics)
-    original = open_table(table, semantics=semantics, cache=metadata_cache())
+def verified_on(
+    advice: LayoutAdvice, workload: Workload | Sequence[str], *, session: SparkSession | None, on_sample: bool
+) -> tuple[VerifiedLayout, ...]:
+    """Return the results of `LayoutAdvice.verify`, which documents the arguments and errors."""
+    spark = None if session is None else given_or_active(session)
+    original = open_table(advice.named, semantics=advice.semantics, session=spark, cache=metadata_cache())
     shapes = shapes_of(original, workload)
-    if session is None and not on_sample:
+    if spark is None and not on_sample:
         _check_size(original)
     with _folder_beside(original, on_sample=on_sample) as folder:
         source = _copied_sample(original, folder) if on_sample else original
@@ -103,9 +72,8 @@ def verify_advice(
         layouts = [(one.title, one.layout) for one in advice.ranking[:LAYOUTS]]
         layouts += [] if advice.own is None else [(own_title(advice.own), advice.own.layout)]
         keys = [path for _, layout in layouts for path in key_paths(layout, source)]
-        trial = _Trial(source, shapes, session, None if session else sampled_rows(source, _ALL), most, keys)
-        found = [_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts)]
-    return replace(advice, verified=tuple(found))
+        trial = _Trial(source, shapes, spark, None if spark else sampled_rows(source, _ALL), most, keys)
+        return tuple(_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts))
 
 
 @dataclass(frozen=True)

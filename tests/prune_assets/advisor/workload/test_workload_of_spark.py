@@ -64,7 +64,7 @@ def maintain(spark, table):
     pr.optimize(str(table), layout=pr.LayoutSpec(sort_by=["k"]), session=spark, full=True)
     compare(spark, pr.plan(str(table), where=where, session=spark), table=str(table), where=where)
     advice = pr.advise(str(table), workload=["k = 7"])
-    pr.verify_advice(str(table), advice, workload=["k = 7"], session=spark)
+    advice.verify(workload=["k = 7"], session=spark)
     pr.read(str(table), where=where, session=spark).collect()
     # The rows that a user writes are read by a query of the user, once; measuring them is not one.
     rows = spark.read.parquet(str(table)).where("id > 900")

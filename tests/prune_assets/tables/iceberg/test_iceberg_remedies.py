@@ -123,7 +123,7 @@ def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_pat
     before = sorted(map(str, tmp_path.rglob("*")))
     queries = ["id = 5"]
     advice = pr.advise(f"{prefix}{name}", workload=queries)
-    assert pr.verify_advice(f"{prefix}{name}", advice, workload=queries)
+    assert advice.verify(workload=queries)
     assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
