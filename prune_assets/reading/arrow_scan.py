@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import WrongUse
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.evidence.each_row import RowUse
 from parquet_core.pruning.predicate import columns_of
@@ -127,11 +128,14 @@ class ArrowScan:
             if limit <= 0:
                 return
 
-    def count(self, positions: NDArray[np.int64]) -> int:
-        """Count the selected rows; rows proven to match are not read."""
-        return sum(
-            sum(one.group.total for one in self.selected(some)) for some in self.windows(positions, WINDOW_BYTES)
-        )
+    def count(self, positions: NDArray[np.int64], limit: int | None = None) -> int:
+        """Count the selected rows, up to `limit`; rows proven to match are not read."""
+        counted = 0
+        for some in self.windows(positions, WINDOW_BYTES if limit is None else _LIMITED_WINDOW):
+            if limit is not None and counted >= limit:
+                break
+            counted += sum(one.group.total for one in self.selected(some))
+        return counted if limit is None else min(counted, limit)
 
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
         """Yield lists of row groups to read together.
@@ -269,6 +273,12 @@ class ArrowScan:
         """Return the row number of a row group's first row in its file."""
         before = slice(position - int(self.index.groups.ordinal[position]), position)
         return int(self.index.groups.row_count[before].sum())
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise WrongUse for a limit that is not a number of rows."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
 
 
 def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | None = None) -> ArrowScan:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.planner.columns import check_names
 from prune_assets.reading.arrow_columns import names_of, unread_columns
-from prune_assets.reading.arrow_scan import plan_rows, scan_of
+from prune_assets.reading.arrow_scan import check_limit, plan_rows, scan_of
 from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def read_arrow(
     Raises the errors of `plan`, StaleTable if a file changed since it was planned, and UnsupportedFeature, which names
     a column or condition that is not read here: `pr.read` reads it.
     """
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
+    check_limit(limit)
     keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
     read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
     planned = plan_rows(

@@ -97,7 +97,7 @@ _current: ContextVar[ReadStats | None] = ContextVar("read_stats", default=None)
 
 @contextmanager
 def read_stats() -> Iterator[ReadStats]:
-    """Collect statistics of `read_arrow`, `read_batches`, `count`, `exists` and `min_max` inside the block.
+    """Collect statistics of `read_arrow`, `read_batches`, `count` and `min_max` inside the block.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

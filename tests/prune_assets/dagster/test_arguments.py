@@ -125,7 +125,7 @@ def test_what_is_right_is_taken(function):
             lambda: MaintainedTable("a", "t", LAYOUT, predicates="id = 1"),
             r"give a list of str: predicates=\['id = 1'\]",
         ),
-        (lambda: MaintainedTable("a", "t", LAYOUT, workload=7), "give a Workload, .*: pr.workload"),
+        (lambda: MaintainedTable("a", "t", LAYOUT, workload=7), "give a Workload, .*: pr.Workload.read"),
         (
             lambda: build_layout_advice_check("a", "t", workload="w", more_deps="queries"),
             "more_deps='queries' is a str; give a list of",

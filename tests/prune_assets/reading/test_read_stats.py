@@ -71,3 +71,14 @@ def test_a_stream_counts_on_after_the_block(table):
     before = stats.bytes_read
     assert sum(batch.num_rows for batch in batches) == 10
     assert stats.bytes_read > before
+
+
+def test_a_count_with_a_limit_stops_reading(table):
+    with pr.read_stats() as every:
+        assert pr.count(table, where="text LIKE '%9'") > 5
+    with pr.read_stats() as limited:
+        assert pr.count(table, where="text LIKE '%9'", limit=5) == 5
+    assert [pr.count(table, where="text LIKE '%9'", limit=limit) for limit in (0, 1)] == [0, 1]
+    assert limited.bytes_read < every.bytes_read
+    with pytest.raises(pr.PruneError, match="limit=-1: give a whole number of rows, 0 or more"):
+        pr.count(table, limit=-1)
