@@ -41,6 +41,10 @@ def error_of(function, arguments):
     return None
 
 
+def test_the_package_has_few_names():
+    assert len(pr.__all__) <= 22
+
+
 def test_all_functions_are_tried():
     assert {"prune_assets.plan", "prune_assets.write", "deltalog.append", "deltalog.vacuum"} <= set(FUNCTIONS)
     assert len(FUNCTIONS) > 30

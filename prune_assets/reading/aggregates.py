@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from prune_assets.reading.read_stats import ReadStats
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
 
@@ -29,6 +30,7 @@ def count(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    stats: ReadStats | None = None,
 ) -> int:
     """Count the rows of a table that a predicate selects, without Spark.
 
@@ -60,7 +62,7 @@ def count(
         timestamp=timestamp,
         allow=allow,
     )
-    scan = scan_of(planned, (), session)
+    scan = scan_of(planned, (), session, stats)
     return scan.count(scan.kept(), limit)
 
 
@@ -74,6 +76,7 @@ def min_max(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    stats: ReadStats | None = None,
 ) -> tuple[Any, Any]:
     """Return the minimum and maximum of a column, without Spark.
 
@@ -106,5 +109,7 @@ def min_max(
     ):
         raise not_read(names[0], "min_max of a list, a map or a struct is not defined")
     ends = [SortKey(column, descending=descending, nulls_last=True) for descending in (False, True)]
-    least, greatest = (rows_in_order(planned, names, [key], 1, session).column(0).to_pylist() for key in ends)
+    least, greatest = (
+        rows_in_order(planned, names, [key], 1, session=session, stats=stats).column(0).to_pylist() for key in ends
+    )
     return (least or [None])[0], (greatest or [None])[0]

@@ -47,14 +47,12 @@ CALLS = {
     "plan": f'pr.plan(TABLE, where="{WHERE}").report.to_json()',
     "plan of a Delta table": "pr.plan(DELTA, where='id < 10', depth='row_groups').report.to_html()",
     "read_arrow": "pr.read_arrow(TABLE, where='id < 10', order_by=['id DESC'], limit=3)",
-    "read_arrow of a Delta table": "pr.read_arrow(DELTA, where='id < 10')",
+    "read_arrow of a Delta table": "pr.read_arrow(DELTA, where='id < 10', stats=pr.ReadStats())",
     "read_batches": "pr.read_batches(TABLE, where='id < 10').read_all()",
-    "read_stats": "with pr.read_stats() as stats: pr.read_arrow(TABLE)",
 }
 WITH_SPARK = {
     "optimize": "pr.optimize(TABLE, layout={'sort_by': ['name']})",
     "read": "pr.read(TABLE, where='id < 10')",
-    "report_after": "pr.report_after(pr.plan(TABLE, where='id < 10'), None)",
     "write": "pr.write(None, TABLE, layout=SORTED)",
 }
 COMMANDS = {
