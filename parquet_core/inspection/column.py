@@ -118,5 +118,5 @@ def _count(flags: pa.Array) -> int:
 
 
 def _without_bounds(bounds: Bounds, there: np.ndarray) -> int:
-    known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    known = flags_from(pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()))
     return int((there & may_hold_values(bounds) & ~known).sum())

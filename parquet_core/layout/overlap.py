@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
@@ -20,6 +21,7 @@ from parquet_core.layout.places import file_name, row_group_place
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
 from parquet_core.ranks import ranks
+from parquet_core.spark_rules.calendars import common_calendar_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +56,25 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
     because no query looks for a value in them.
     """
     of = np.zeros(len(bounds), np.int64) if partition is None else partition
-    valued = may_hold_values(bounds)
-    known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    valued, lower = may_hold_values(bounds), comparable_minima(bounds)
+    known = flags_from(pc.and_(lower.is_valid(), bounds.upper.is_valid()))
     at = np.flatnonzero(valued & known)
-    low, high = ranks(*(side.take(from_numpy(at)) for side in (bounds.lower, bounds.upper)))
+    low, high = ranks(*(side.take(from_numpy(at)) for side in (lower, bounds.upper)))
     apart = of[at] * (int(high.max(initial=0)) + 1)
     unknown = np.bincount(of[valued & ~known], minlength=int(of.max(initial=0)) + 1)
     return Intervals(at, low + apart, high + apart, of[at], unknown)
+
+
+def comparable_minima(bounds: Bounds) -> pa.Array:
+    """Return the lower bounds, where dates before the start of the common calendar count as the start.
+
+    Their bounds are unknown, because calendars differ: they are not compared with each other.
+    """
+    lower, upper = bounds.lower, bounds.upper
+    if not (pa.types.is_date32(lower.type) or pa.types.is_timestamp(lower.type)):
+        return lower
+    early = pc.and_(lower.is_null(), upper.is_valid())
+    return pc.if_else(early, common_calendar_start(lower.type), lower)
 
 
 def may_hold_values(bounds: Bounds) -> NDArray[np.bool_]:
@@ -142,7 +156,7 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
     bounds = index.page_indexes.filled_bounds(column)
     all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     valued = np.flatnonzero((index.groups.row_count > 0) & ~all_null)
-    low, high = bounds.lower.take(valued), bounds.upper.take(valued)
+    low, high = comparable_minima(bounds).take(valued), bounds.upper.take(valued)
     if low.null_count or high.null_count:
         unknown = valued[~flags_from(pc.and_(low.is_valid(), high.is_valid()))]
         why, remedy = "", "write with Spark 3.3 or newer and leave statistics on"
@@ -200,7 +214,8 @@ FILES_DO_NOT_OVERLAP = Check(
             "the next file. The message gives the overlap depth, as Snowflake counts it: the number of files that a "
             "query opens for the value that most files include, for each file, as an average over the files. It is 1 "
             "where no two files include the same value, and 60 where all of 60 files include one value. A value that "
-            "ends one file and begins the next counts for both.",
+            "ends one file and begins the next counts for both. Dates before 1582-10-15 and timestamps before "
+            "1900-01-03 are not compared with each other where calendars may differ.",
         ),
         "overlap.row_groups": Code("As `overlap.files`, of row groups over all files."),
         "overlap.unknown": Code(

@@ -62,7 +62,10 @@ def _number(text: str, otherwise: int) -> int:
 
 
 def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
-    """Return the first date or timestamp that is equal in both calendars."""
+    """Return the first date or timestamp that is equal in both calendars.
+
+    A value that is stored before it is also read before it, whatever the calendar.
+    """
     if pa.types.is_date32(kind):
         return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
     return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)

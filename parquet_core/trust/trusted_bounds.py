@@ -101,8 +101,8 @@ def trusted_bounds(
     nans = np.where((written.nan_count == MISSING) & both & where(lambda trust: trust.nan_in_bounds), 0, nans)
     bad = pair.bad | liars | crossed(pair.low, pair.high)
     rebased = where(lambda trust: trust.rebased)
-    low, exact_low = _side(column, pair.low, ~bad, rebased, zero=-0.0)
-    high, exact_high = _side(column, pair.high, ~bad, rebased, zero=0.0)
+    low, exact_low = _side(column, pair.low, ~bad, rebased, is_upper=False)
+    high, exact_high = _side(column, pair.high, ~bad, rebased, is_upper=True)
     return Bounds(
         lower=low,
         upper=high,
@@ -255,18 +255,26 @@ def _with_prefixes_raised(
     return array_of(values, high.type)
 
 
-def _side(column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, zero: float) -> tuple[pa.Array, Flags]:
+def _side(
+    column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, is_upper: bool
+) -> tuple[pa.Array, Flags]:
     """Return one bound without untrusted entries, and its exactness validity.
 
     Untrusted entries become null. The flags are True where the claim of exactness still holds.
     """
+    early = np.zeros(len(values), np.bool_)
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
-        good = good & ~(rebased & flags_from(pc.less(values, common_calendar_start(values.type))))
+        start = common_calendar_start(values.type)
+        early = rebased & flags_from(pc.less(values, start))
+        # Another calendar moves no value across the start.
+        values = pc.if_else(from_numpy(early & is_upper), start, values)
+        good = good & (~early | is_upper)
     kept = good & valid_flags(values)
     values = with_validity(values, kept)
     if not _is_floating(column):
-        return values, kept
+        return values, kept & ~early
     # Writers do not consistently widen zero bounds, so either zero may represent both.
+    zero = 0.0 if is_upper else -0.0
     is_zero = flags_from(pc.equal(values, scalar_of(0.0, values.type)))
     widened = pc.if_else(from_numpy(is_zero), scalar_of(zero, values.type), values) if is_zero.any() else values
     return widened, kept & ~is_zero

@@ -78,13 +78,14 @@ def _later(upper: pa.Array) -> pa.Array:
 
 
 def _modern(pair: Pair) -> Pair:
-    """Replace bounds before the start of the common calendar with null.
+    """Replace bounds before the start of the common calendar: lower ones with null, upper ones with the start.
 
-    Calendars, or time zones with offsets in seconds, may read such values differently.
+    Calendars, or time zones with offsets in seconds, may read such values differently, but move none across the start.
     """
     start = common_calendar_start(pair.lower.type)
-    none = pa.scalar(None, pair.lower.type)
-    return Pair(*(pc.if_else(pc.less(side, start), none, side) for side in pair))
+    lower, upper = (pc.less(side, start) for side in pair)
+    none = pa.scalar(None, start.type)
+    return Pair(pc.if_else(lower, none, pair.lower), pc.if_else(upper, start, pair.upper))
 
 
 def _of_floats(pair: Pair) -> Pair:

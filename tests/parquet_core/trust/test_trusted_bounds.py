@@ -328,13 +328,13 @@ DAY, MICROS = GREGORIAN_START, COMMON_TIME_START * 10**6
     ("kind", "key_values", "low", "high", "expected"),
     [
         ("date", SPARK_4, DAY - 9, DAY - 1, (DAY - 9, DAY - 1)),
-        ("date", {}, DAY - 9, DAY - 1, NOTHING),
+        ("date", {}, DAY - 9, DAY - 1, (None, DAY)),
         ("date", {}, DAY - 1, DAY, (None, DAY)),
         ("date", {"org.apache.spark.version": "2.4.5"}, 1, 2, NOTHING),
         ("date", {"org.apache.spark.version": ""}, 1, 2, NOTHING),
         ("date", {**SPARK_4, "org.apache.spark.legacyDateTime": ""}, 1, 2, NOTHING),
         ("ts_us", SPARK_4, MICROS - 9, MICROS - 1, (MICROS - 9, MICROS - 1)),
-        ("ts_us", {}, MICROS - 9, MICROS - 1, NOTHING),
+        ("ts_us", {}, MICROS - 9, MICROS - 1, (None, MICROS)),
         ("ts_us", {}, MICROS - 1, MICROS, (None, MICROS)),
         ("ts_ns", {}, MICROS * 1000 - 1, MICROS * 1000, (None, MICROS * 1000)),
         ("ts_us", {**SPARK_4, "org.apache.spark.legacyDateTime": ""}, 1, 2, NOTHING),
@@ -500,7 +500,8 @@ def test_each_entry_is_judged_by_its_own_kind():
     kind = np.array([3, 0, 1, 2, 0])
     bounds = trusted_bounds(column, written([early] * 5), kinds, kind)
     known = (DAY - 1, DAY - 1)
-    assert sides(bounds) == [NOTHING, known, NOTHING, NOTHING, known]
+    assert sides(bounds) == [NOTHING, known, NOTHING, (None, DAY), known]
+    assert bounds.max_exact.to_pylist()[3] is not True
     assert bounds.null_count.to_pylist() == [1] * 5
 
 

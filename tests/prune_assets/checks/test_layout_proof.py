@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import pyarrow as pa
@@ -254,3 +255,16 @@ def test_the_directory_of_one_partition_and_a_list_of_files_are_checked_alone(tm
     assert of_partitions(tmp_path / "t" / "part=1", "part") == []
     files = sorted(map(str, (tmp_path / "t").rglob("*.parquet")))
     assert of_partitions(files, "part") == []
+
+
+@pytest.mark.parametrize("placeholder", [dt.datetime(1, 1, 1), dt.datetime(1900, 1, 1)])  # noqa: DTZ001
+def test_placeholders_for_unknown_times_are_no_fault(tmp_path, placeholder):
+    """Calendars differ for 0001-01-01 and 1900-01-01, so the minimum of row groups that hold one is unknown."""
+    later = [dt.datetime(2024, 1, 1) + dt.timedelta(minutes=i) for i in range(2000)]  # noqa: DTZ001
+    table = pa.table({"t": pa.array([placeholder] * 2500 + later, pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "0.parquet", row_group_size=1000, write_page_index=True)
+    layout = LayoutSpec(sort_by=["t"])
+    wrong = {each.code for each in (*check(tmp_path), *check(tmp_path, layout=layout)) if each.severity != "info"}
+    assert not wrong
+    pq.write_table(table.slice(3000), tmp_path / "1.parquet", write_page_index=True)
+    assert "overlap.files" in {each.code for each in check(tmp_path, layout=layout) if each.severity == "error"}

@@ -306,6 +306,43 @@ def test_dates_of_the_old_calendar(spark, tmp_path, mode):
         spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
 
 
+@pytest.mark.parametrize(
+    ("mode", "zone"), [("CORRECTED", "UTC"), ("LEGACY", "Asia/Manila"), ("LEGACY", "Africa/Monrovia")]
+)
+def test_placeholders_of_another_calendar_are_skipped_by_later_days(spark, tmp_path, mode, zone):
+    """Rows without a date often hold 0001-01-01 or 1900-01-01; bounds of other rows in the row group may be later."""
+    days = [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 14), dt.date(1582, 10, 15), dt.date(2024, 1, 1)]
+    moments = [*(dt.datetime(it.year, it.month, it.day) for it in days), dt.datetime(1900, 1, 1)]  # noqa: DTZ001
+    moments += [dt.datetime(1899, 12, 31, 23, 59, 59), dt.datetime(1900, 1, 2, 1, 22)]  # noqa: DTZ001
+    rows = [(day, moment) for day in days for moment in moments]
+    table = pa.table(
+        {
+            "i": range(len(rows)),
+            "d": pa.array([day for day, _ in rows]),
+            "t": pa.array([moment for _, moment in rows], pa.timestamp("us", "UTC")),
+        }
+    )
+    wheres = [f"d {op} DATE '{day.isoformat()}'" for op in ("=", "<", ">=") for day in days]
+    wheres += [f"t {op} TIMESTAMP '{it.isoformat(' ')}'" for op in ("=", "<", ">=") for it in moments]
+    settings = {"spark.sql.parquet.datetimeRebaseModeInRead": mode, "spark.sql.session.timeZone": zone}
+    before = {name: spark.conf.get(name) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        for rows_a_group in (1, len(moments)):
+            file = tmp_path / f"{rows_a_group}.parquet"
+            pq.write_table(table, file, row_group_size=rows_a_group, write_page_index=True)
+            selected = spark.read.parquet(str(file)).selectExpr("i", *wheres).collect()
+            for number, where in enumerate(wheres, 1):
+                kept = plan(file, where=where, session=spark).evaluation.access.verdict != Verdict.SKIP
+                assert all(kept[row[0] // rows_a_group] for row in selected if row[number]), where
+            late = plan(file, where="d > DATE '2000-01-01' AND t > TIMESTAMP '2000-01-01'", session=spark)
+            assert late.report.kept.row_groups == 1
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
 def test_the_schema_is_that_of_the_first_file_by_path_or_of_a_summary(spark, tmp_path):
     spark.sql("SELECT 'abc' COLLATE utf8_lcase AS v").coalesce(1).write.parquet(str(tmp_path / "s"))
     collated = next((tmp_path / "s").glob("part-*.parquet"))
