@@ -14,7 +14,7 @@ import numpy as np
 
 from deltalog.log.file_block import ChosenStatistics
 from parquet_core.arrow_arrays import from_numpy
-from parquet_core.trust.bounds import Bounds, concat_bounds
+from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -106,7 +106,7 @@ def _merged(parts: Sequence[tuple[Numbers, Bounds]], count: int) -> CachedColumn
     order = order[np.diff(positions[order], prepend=-1) > 0]
     cached = np.zeros(count, np.bool_)
     cached[positions] = True
-    bounds = concat_bounds([bounds for _, bounds in parts])
+    bounds = Bounds.concat([bounds for _, bounds in parts])
     return CachedColumn(cached, bounds if _is_range(order, len(bounds)) else bounds.take(order))
 
 

@@ -19,7 +19,7 @@ from parquet_core.pruning.file_answers import FileAnswers
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.pruning.predicate import ColumnLeaf, IsNull, leaves
 from parquet_core.pruning.trees import fold
-from parquet_core.trust.bounds import concat_bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.trust.bounds import Bounds
 
 
 def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
@@ -150,7 +149,7 @@ def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Boun
             parts.append(whole)
     none = np.zeros(0, np.int64)
     return [
-        concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)
+        Bounds.concat(parts) if parts else unknown_bounds(column.leaf, none)
         for parts, column in zip(by_column, columns, strict=True)
     ]
 
@@ -158,4 +157,4 @@ def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Boun
 def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
     order = np.arange(len(whole))
     order[at] = len(whole) + np.arange(len(at))
-    return concat_bounds([whole, part]).take(order)
+    return Bounds.concat([whole, part]).take(order)

@@ -12,11 +12,11 @@ import numpy as np
 
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
 from parquet_core.errors import StorageFailure
-from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
 from parquet_core.format.footer import read_footers
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.columns_in_files import reads_as_null
-from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
+from parquet_core.trust.bounds import Bounds, spread_bounds, unknown_bounds, with_nulls, without
 from parquet_core.trust.contradictions import AGAINST_STATISTICS, reason_of, reasons_of
 from parquet_core.trust.trusted_bounds import bounds_as_read
 from parquet_core.trust.writer_fault import Fact
@@ -230,7 +230,7 @@ class FooterColumns:
             groups = groups.copy()
             groups[new] = len(chunks) + np.arange(len(new))
             more_chunks, more_bounds = self._decode(column, at[new])
-            chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
+            chunks, bounds = ColumnChunks.concat([chunks, more_chunks]), Bounds.concat([bounds, more_bounds])
         if not np.array_equal(groups, np.arange(len(chunks))):
             chunks, bounds = chunks.take(groups), bounds.take(groups)
         return _Column(name, chunks, bounds, self._with_kept_doubts(kept, at), unsaved=len(new) > 0)
@@ -307,7 +307,7 @@ class FooterColumns:
             raise StorageFailure(f"{groups.files[-1].path}: it or an earlier file changed while it was read; try again")
         if not chunks:
             return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
-        return concat_chunks(chunks), concat_bounds(bounds)
+        return ColumnChunks.concat(chunks), Bounds.concat(bounds)
 
     def _decode_batch(
         self, column: LeafColumn, footers: Footers, positions: Positions, *, believing: bool
@@ -340,7 +340,7 @@ class FooterColumns:
         if len(chunks) == 1:
             return chunks[0], bounds[0]
         chosen = np.maximum(part, 0) * len(footers) + np.arange(len(footers))
-        return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
+        return ColumnChunks.concat(chunks).take(chosen), Bounds.concat(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Flag the kinds of files that lack the column.

@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
 from parquet_core.dataset.arrow_form import from_batch, numbers_at
-from parquet_core.dataset.page_batch import PageBatch, Source, concat_batches, join_indexes
+from parquet_core.dataset.page_batch import PageBatch, Source, join_indexes
 from parquet_core.dataset.structure_reader import Wanted, read_structures
 from parquet_core.format.page_index import (
     OffsetIndexes,
-    concat_offset_indexes,
     decode_column_indexes,
     decode_offset_indexes,
 )
@@ -60,12 +59,12 @@ class Fetched(Generic[Part]):
         """Return the distinct row groups at `positions` that are not fetched, ascending."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
 
-    def add(self, positions: Positions, part: Part, concat: Callable[[list[Part]], Part]) -> None:
+    def add(self, positions: Positions, part: Part) -> None:
         """Append the fetched part of row groups."""
         before = 0 if self.kept is None else len(self.kept)
         self.slot = self.slot.copy()
         self.slot[positions] = before + np.arange(len(positions))
-        self.kept = part if self.kept is None else concat([self.kept, part])
+        self.kept = part if self.kept is None else self.kept.concat([self.kept, part])
         self.grown |= len(positions) > 0
 
     def drop_unused(self) -> None:
@@ -223,7 +222,7 @@ class PageIndexes:
             chunks = self.footers.chunks(column)
             extent = np.stack([chunks.first_page_offset[positions], chunks.compressed_bytes[positions]], axis=1)
             found = decode_offset_indexes(encoded, self.groups.row_count[positions], extent)
-            stored.add(positions, found, concat_offset_indexes)
+            stored.add(positions, found)
 
     def _add_pages(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
         stored = self._pages_of(column)
@@ -235,7 +234,7 @@ class PageIndexes:
             )
             wrong = contradict_pages(self.footers.bounds(column).take(positions), pages.bounds, pages.first)
             wrong &= pages.reason == ""
-            stored.add(positions, pages.without(wrong, reason_of(Doubt.PAGES)), concat_batches)
+            stored.add(positions, pages.without(wrong, reason_of(Doubt.PAGES)))
             self.footers.doubt(column, positions[wrong], Doubt.PAGES)
 
     def _joined(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> PageBatch:
