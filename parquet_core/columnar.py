@@ -23,11 +23,15 @@ class Columnar:
     """Base of batches; the fields are numpy arrays, Arrow arrays and batches.
 
     `elements`: in a ragged batch, the fields with several values per row; the values of row i are the elements
-    `first[i]` to `first[i + 1]`. `batches`: the types of the fields that are batches.
+    `first[i]` to `first[i + 1]`, and `first` is the first field. `batches`: the types of the fields that are batches.
     """
 
     elements: ClassVar[tuple[str, ...]] = ()
     batches: ClassVar[Mapping[str, type[Columnar]]] = {}
+
+    def __len__(self) -> int:
+        values = getattr(self, fields(self)[0].name)
+        return len(values) - 1 if self.elements else len(values)
 
     def take(self, rows: Numbers) -> Self:
         """Return the chosen rows, in the order of `rows`."""

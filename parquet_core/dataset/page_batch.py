@@ -42,7 +42,7 @@ class PageBatch(Columnar):
     """
 
     elements = ("bounds", "first_row")
-    batches = {"bounds": Bounds}  # noqa: RUF012 - of the base class
+    batches = {"bounds": Bounds}  # noqa: RUF012 - a constant of the base class
     first: Numbers
     bounds: Bounds
     first_row: Numbers
@@ -50,9 +50,6 @@ class PageBatch(Columnar):
     boundary_order: Numbers
     bound_bytes: Numbers
     listed: Numbers
-
-    def __len__(self) -> int:
-        return len(self.reason)
 
     @property
     def row_group(self) -> Numbers:

@@ -104,9 +104,6 @@ class ColumnChunks(Columnar):
     value_bytes: Numbers
     encoding_stats: NDArray[np.object_]
 
-    def __len__(self) -> int:
-        return len(self.present)
-
     def traits(self) -> NDArray[np.int64]:
         """Return bits of ChunkTraits that each chunk has or may have."""
         dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)

@@ -93,9 +93,6 @@ class OffsetIndexes(Columnar):
     first_row: Numbers
     reason: Reasons
 
-    def __len__(self) -> int:
-        return len(self.reason)
-
     def row_counts(self, num_rows: Numbers) -> Numbers:
         """Return the row count of each page.
 

@@ -42,9 +42,6 @@ class Bounds(Columnar):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
 
-    def __len__(self) -> int:
-        return len(self.row_count)
-
     def slice(self, start: int, stop: int) -> Bounds:
         """Return the bounds of containers `start` to `stop`, without a copy."""
         if start == 0 and stop == len(self):
