@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -30,38 +31,53 @@ class Columnar:
     batches: ClassVar[Mapping[str, type[Columnar]]] = {}
 
     def __len__(self) -> int:
-        values = getattr(self, fields(self)[0].name)
-        return len(values) - 1 if self.elements else len(values)
+        names: tuple[str, ...] = self.__match_args__
+        return len(getattr(self, names[0])) - bool(self.elements)
 
     def take(self, rows: Numbers) -> Self:
         """Return the chosen rows, in the order of `rows`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        if not self.elements:
-            return type(self)(**{name: _take(each, rows) for name, each in values.items()})
-        first = values.pop("first")
-        if np.array_equal(rows, np.arange(len(first) - 1)):
+        names: tuple[str, ...] = self.__match_args__
+        values, inside, arrow_rows = [*attrgetter(*names)(self)], rows, None
+        if self.elements:
+            first: Numbers = values[0]
+            if np.array_equal(rows, np.arange(len(first) - 1)):
+                return self
+            inside, values[0] = elements_of(first, rows), firsts(first[rows + 1] - first[rows])
+        # This loop avoids function calls, since small batches are taken often.
+        for i, name in enumerate(names):
+            at = inside if name in self.elements else rows
+            if name == "first":
+                continue
+            if values[i].__class__ is np.ndarray:
+                values[i] = values[i][at]
+            elif name in self.batches:
+                values[i] = values[i].take(at)
+            else:
+                arrow_rows = from_numpy(at) if arrow_rows is None or self.elements else arrow_rows
+                values[i] = values[i].take(arrow_rows)
+        return type(self)(*values)
+
+    def slice(self, start: int, stop: int) -> Self:
+        """Return the rows `start` to `stop`, without a copy if each row has one value."""
+        if start == 0 and stop == len(self):
             return self
-        inside = elements_of(first, rows)
-        taken = {name: _take(each, inside if name in self.elements else rows) for name, each in values.items()}
-        taken["first"] = firsts(first[rows + 1] - first[rows])
-        return type(self)(**taken)
+        if self.elements:
+            return self.take(np.arange(start, stop))
+        names: tuple[str, ...] = self.__match_args__
+        values = [getattr(self, name) for name in names]
+        parts = [it.slice(start, stop) if isinstance(it, Columnar) else it[start:stop] for it in values]
+        return type(self)(*parts)
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Join successive batches; `parts` is not empty."""
         if len(parts) == 1:
             return parts[0]
-        values = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
-        joined = {name: _concat(each) for name, each in values.items() if name != "first"}
-        if "first" in values:
-            joined["first"] = firsts(np.concatenate([np.diff(first) for first in values["first"]]))
-        return cls(**joined)
-
-
-def _take(values: Any, rows: Numbers) -> Any:
-    if isinstance(values, Columnar):
-        return values.take(rows)
-    return values.take(from_numpy(rows)) if isinstance(values, pa.Array) else values[rows]
+        names: tuple[str, ...] = cls.__match_args__
+        joined = [_concat([getattr(part, name) for part in parts]) for name in names]
+        if cls.elements:
+            joined[0] = firsts(np.concatenate([np.diff(getattr(part, names[0])) for part in parts]))
+        return cls(*joined)
 
 
 def _concat(values: Sequence[Any]) -> Any:

@@ -19,6 +19,8 @@ from parquet_core.ragged import distinct
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
     from parquet_core.arrays import Positions
     from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.dataset.stored_index import StoredIndex
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
 Values = TypeVar("Values", bound=Columnar)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StoredColumn(Generic[Values]):
-    """Values of row groups, in the order of reading.
+    """Values of row groups or files, in the order of reading.
 
-    `slot`: per row group, its position in `values`; -1 if missing. `is_new`: True if the disk cache lacks a part.
-    Arrays are replaced, never changed, since copies of the column share them.
+    `slot`: per row group or file, its position in `values`; -1 if missing. `is_new`: True if the disk cache lacks a
+    part.
     """
 
     slot: Positions
@@ -40,34 +42,52 @@ class StoredColumn(Generic[Values]):
     is_new: bool = False
 
     def has(self, positions: Positions) -> bool:
-        """Return True if no row group at `positions` is missing."""
+        """Return True if no value at `positions` is missing."""
         return self.values is not None and not (self.slot[positions] < 0).any()
 
     def missing(self, positions: Positions) -> Positions:
-        """Return the distinct missing row groups among `positions`, ascending."""
+        """Return the distinct `positions` without a value, ascending."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
 
-    def add(self, positions: Positions, values: Values) -> None:
-        """Append the values of missing row groups."""
-        before = 0 if self.values is None else len(self.values)
-        self.slot = self.slot.copy()
-        self.slot[positions] = before + np.arange(len(positions))
-        self.values = values if self.values is None else self.values.concat([self.values, values])
-        self.is_new |= len(positions) > 0
+    def added(self, positions: Positions, values: Values) -> StoredColumn[Values]:
+        """Return the column with the values of missing positions."""
+        slot = self.slot.copy()
+        slot[positions] = (0 if self.values is None else len(self.values)) + np.arange(len(positions))
+        joined = values if self.values is None else values.concat([self.values, values])
+        return StoredColumn(slot, joined, is_new=self.is_new or len(positions) > 0)
 
-    def sort(self) -> None:
-        """Sort the values by row group; drop the values of removed row groups."""
+    def sorted(self) -> StoredColumn[Values]:
+        """Return the column with its values in the order of `slot`, without unused values."""
         used = np.flatnonzero(self.slot >= 0)
-        if self.values is not None and not np.array_equal(self.slot[used], np.arange(len(self.values))):
-            self.values = self.values.take(self.slot[used])
-            self.slot = self.slot.copy()
-            self.slot[used] = np.arange(len(used))
+        if self.values is None or np.array_equal(self.slot[used], np.arange(len(self.values))):
+            return self
+        slot = self.slot.copy()
+        slot[used] = np.arange(len(used))
+        return StoredColumn(slot, self.values.take(self.slot[used]), self.is_new)
 
     def take(self, positions: Positions) -> Values:
-        """Return the values of the row groups at `positions`."""
+        """Return the values at `positions`, without a copy if they are successive."""
         assert self.values is not None
         rows = self.slot[positions]
-        return self.values if np.array_equal(rows, np.arange(len(self.values))) else self.values.take(rows)
+        if len(rows) and (np.diff(rows) == 1).all():
+            return self.values.slice(int(rows[0]), int(rows[-1]) + 1)
+        return self.values.take(rows)
+
+
+def empty_column(count: int) -> StoredColumn[Any]:
+    """Return a column without values."""
+    return StoredColumn(np.full(count, -1, np.int64))
+
+
+def column_from(batch: pa.RecordBatch, form: type[Values]) -> StoredColumn[Values]:
+    """Return a column that was written as the arrays `cached` and `values`.
+
+    Raises KeyError if an array is missing or has another length.
+    """
+    cached, values = numbers_at(batch, "cached"), from_batch(batch, "values", form)
+    if np.count_nonzero(cached) != len(values):
+        raise KeyError("cached")
+    return StoredColumn(np.where(cached, np.cumsum(cached) - 1, -1), values)
 
 
 @dataclass(slots=True)
@@ -83,11 +103,10 @@ class ColumnStore:
 
     def get(self, name: str, form: type[Values], positions: Positions, read: Callable[[Positions], Values]) -> Values:
         """Return the values of row groups; `read` returns the values of the missing ones."""
-        column = self.column(name, form)
-        missing = column.missing(positions)
-        if len(missing) or column.values is None:
-            column.add(missing, read(missing))
-        return column.take(positions)
+        missing = self.column(name, form).missing(positions)
+        if len(missing) or self.columns[name].values is None:
+            self.add(name, missing, read(missing))
+        return self.column(name, form).take(positions)
 
     def column(self, name: str, form: type[Values]) -> StoredColumn[Values]:
         """Return a column from memory or disk; empty if it is not cached."""
@@ -97,13 +116,16 @@ class ColumnStore:
                 cached = self._read(name, form)
                 if cached.values is not None:
                     self.remember(name, cached)
-            self.columns[name] = replace(cached)
+            self.columns[name] = cached
         return self.columns[name]
+
+    def add(self, name: str, positions: Positions, values: Columnar) -> None:
+        """Add the values of missing row groups to a column."""
+        self.columns[name] = self.columns[name].added(positions, values)
 
     def put(self, name: str, positions: Positions, values: Columnar) -> None:
         """Replace a column by new values of row groups."""
-        self.columns[name] = StoredColumn(np.full(len(self.groups), -1, np.int64))
-        self.columns[name].add(positions, values)
+        self.columns[name] = empty_column(len(self.groups)).added(positions, values)
 
     def save(self) -> None:
         """Cache the columns that changed since the last `save`, in memory and on disk."""
@@ -112,10 +134,9 @@ class ColumnStore:
         opened = self.groups.read_from()
         for name, column in self.columns.items():
             if column.is_new:
-                column.sort()
-                self.stored.write(name, {"slot": column.slot[opened], "values": column.values})
-                column.is_new = False
-                self.remember(name, replace(column))
+                self.columns[name] = saved = replace(column.sorted(), is_new=False)
+                self.stored.write(name, {"cached": saved.slot[opened] >= 0, "values": saved.values})
+                self.remember(name, saved)
         self.stored.finish()
 
     def name(self, what: str, column: LeafColumn) -> str:
@@ -172,17 +193,16 @@ class ColumnStore:
 
     def _read(self, name: str, form: type[Values]) -> StoredColumn[Values]:
         """Return a column from disk; empty if it is not cached."""
-        slot, opened = np.full(len(self.groups), -1, np.int64), self.groups.read_from()
-        kept = None
+        column, opened, kept = empty_column(len(self.groups)), self.groups.read_from(), None
         if self.stored is not None:
             kept = self.stored.read(name, self.groups.opened_files(opened), self.groups.ordinal[opened])
         if kept is None:
-            return StoredColumn(slot)
-        batch, groups = kept
+            return column
+        cached, groups = column_from(kept[0], form), kept[1]
         there = groups >= 0
         # An entry may have no row groups, if its plan opened no file; indexing by flags handles that.
-        slot[opened[there]] = numbers_at(batch, "slot")[groups[there]]
-        return StoredColumn(slot, from_batch(batch, "values", form))
+        column.slot[opened[there]] = cached.slot[groups[there]]
+        return replace(column, values=cached.values)
 
 
 def _name(what: str, column: LeafColumn) -> str:

@@ -126,16 +126,14 @@ class PageIndexes:
         return self.store.column(self.store.name("offsets", column), OffsetIndexes)
 
     def _add_offsets(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
-        stored = self._offsets_of(column)
-        if len(positions) or stored.values is None:
+        if len(positions) or self._offsets_of(column).values is None:
             chunks = self.footers.chunks(column)
             extent = np.stack([chunks.first_page_offset[positions], chunks.compressed_bytes[positions]], axis=1)
             found = decode_offset_indexes(encoded, self.groups.row_count[positions], extent)
-            stored.add(positions, found)
+            self.store.add(self.store.name("offsets", column), positions, found)
 
     def _add_pages(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> None:
-        stored = self._pages_of(column)
-        if len(positions) or stored.values is None:
+        if len(positions) or self._pages_of(column).values is None:
             pages = self._joined(column, positions, encoded)
             pages = pages.without(
                 out_of_order(pages.bounds, pages.first, pages.boundary_order) & (pages.reason == ""),
@@ -143,7 +141,8 @@ class PageIndexes:
             )
             wrong = contradict_pages(self.footers.bounds(column).take(positions), pages.bounds, pages.first)
             wrong &= pages.reason == ""
-            stored.add(positions, pages.without(wrong, reason_of(Doubt.PAGES)))
+            pages = pages.without(wrong, reason_of(Doubt.PAGES))
+            self.store.add(self.store.name("pages", column), positions, pages)
             self.footers.doubt(column, positions[wrong], Doubt.PAGES)
 
     def _joined(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> PageBatch:

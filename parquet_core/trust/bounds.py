@@ -42,20 +42,6 @@ class Bounds(Columnar):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
 
-    def slice(self, start: int, stop: int) -> Bounds:
-        """Return the bounds of containers `start` to `stop`, without a copy."""
-        if start == 0 and stop == len(self):
-            return self
-        return Bounds(
-            lower=self.lower[start:stop],
-            upper=self.upper[start:stop],
-            null_count=self.null_count[start:stop],
-            row_count=self.row_count[start:stop],
-            nan_count=self.nan_count[start:stop],
-            min_exact=self.min_exact[start:stop],
-            max_exact=self.max_exact[start:stop],
-        )
-
 
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
     """Return bounds with only the row counts known."""
