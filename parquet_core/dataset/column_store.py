@@ -134,8 +134,11 @@ class ColumnStore:
         opened = self.groups.read_from()
         for name, column in self.columns.items():
             if column.is_new:
-                self.columns[name] = saved = replace(column.sorted(), is_new=False)
-                self.stored.write(name, {"cached": saved.slot[opened] >= 0, "values": saved.values})
+                # Only row groups of opened files have a position in the entry.
+                slot = np.full(len(self.groups), -1, np.int64)
+                slot[opened] = column.slot[opened]
+                self.columns[name] = saved = StoredColumn(slot, column.values).sorted()
+                self.stored.write(name, {"cached": slot[opened] >= 0, "values": saved.values})
                 self.remember(name, saved)
         self.stored.finish()
 
@@ -198,7 +201,11 @@ class ColumnStore:
             kept = self.stored.read(name, self.groups.opened_files(opened), self.groups.ordinal[opened])
         if kept is None:
             return column
-        cached, groups = column_from(kept[0], form), kept[1]
+        batch, groups = kept
+        try:
+            cached = column_from(batch, form)
+        except KeyError:
+            return column
         there = groups >= 0
         # An entry may have no row groups, if its plan opened no file; indexing by flags handles that.
         column.slot[opened[there]] = cached.slot[groups[there]]
