@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.dataset.footer_columns import _Column
+from parquet_core.dataset.footer_columns import FooterColumn
 from parquet_core.dataset.metadata_index import MetadataIndex, metadata_index
 from parquet_core.dataset.page_batch import PageBatch
-from parquet_core.dataset.page_indexes import Fetched
 from parquet_core.dataset.row_group_table import RowGroupTable
 from parquet_core.format.chunk_decoding import Totals
 from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
@@ -63,11 +62,12 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         names=NamesInFiles(kinds),
     )
     index = metadata_index(groups, _Footers(files, pages))  # type: ignore[arg-type]  # it is asked for nothing else
-    for path, batch in by_path.items():
+    for column in columns:
+        batch, store, path = by_path[column.path], index.store, column.path
         chunks = _chunks(files, len(batch.first_row) // files)
-        index.footers._columns[path] = _Column("", chunks, _of_groups(batch, row_count), groups.doubts, unsaved=False)
-        index.page_indexes._offsets[path] = Fetched(np.arange(files), _offsets(batch))
-        index.page_indexes._pages[path] = Fetched(np.arange(files), batch)
+        index.footers._columns[path] = FooterColumn(chunks, _of_groups(batch, row_count), groups.doubts)
+        store.put(store.name("offsets", column), np.arange(files), _offsets(batch))
+        store.put(store.name("pages", column), np.arange(files), batch)
     return index
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -244,6 +244,10 @@ class CheckpointStatistics:
     source: CheckpointFile
     group: int
     rows: NDArray[np.int64]
+
+    def take(self, files: NDArray[np.int64]) -> CheckpointStatistics:
+        """Return the statistics of chosen files; `files` ascend."""
+        return replace(self, rows=self.rows[files])
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Yield the statistics of columns in batches.

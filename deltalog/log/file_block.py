@@ -69,12 +69,16 @@ class StatisticsSource(Protocol):
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Yield the statistics of columns (physical paths) in batches; each wanted file occurs at most once."""
 
+    def take(self, files: Numbers) -> StatisticsSource:
+        """Return the source of chosen files; `files` ascend."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileBlock:
     """Live files of one part of the log.
 
-    `path` is canonical. `modified` is in milliseconds. `vectors` is None if no file has a deletion vector.
+    `path` is canonical. `modified` is in milliseconds. `vectors` is None if no file has a deletion vector. `position`:
+    the number of each file in the cached snapshot; None if the cache does not cover the block.
 
     `written`: the paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
     """
@@ -86,6 +90,7 @@ class FileBlock:
     partition: dict[str, Texts]
     vectors: pa.StructArray | None
     statistics: StatisticsSource
+    position: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.size)
@@ -145,39 +150,30 @@ def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
 
 
 class JsonStatistics(NamedTuple):
-    """Statistics of commits, which are already in memory."""
+    """Statistics of commits, which are already in memory.
+
+    `rows`: the indices of the files' texts, ascending; None for all texts.
+    """
 
     texts: pa.Array
+    rows: Numbers | None = None
+
+    def chosen(self) -> pa.Array:
+        """Return the text of each file."""
+        return self.texts if self.rows is None else self.texts.take(from_numpy(self.rows))
+
+    def take(self, files: Numbers) -> JsonStatistics:
+        """Return the statistics of chosen files; `files` ascend."""
+        return JsonStatistics(self.texts, files if self.rows is None else self.rows[files])
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
         """Yield the JSON statistics of the wanted files, in batches."""
         del columns
-        there = np.flatnonzero(wanted & flags_from(self.texts.is_valid()))
+        valid = flags_from(self.texts.is_valid())
+        there = np.flatnonzero(wanted & (valid if self.rows is None else valid[self.rows]))
         for first in range(0, len(there), BATCH_FILES):
             at = there[first : first + BATCH_FILES]
-            yield StatisticsBatch(at, self.texts.take(from_numpy(at)), None)
-
-
-class ChosenStatistics(NamedTuple):
-    """Statistics of the files at `chosen` in a block of `total` files."""
-
-    source: StatisticsSource
-    chosen: Numbers
-    total: int
-
-    def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
-        """Yield the statistics of the wanted files among the chosen ones."""
-        everywhere = np.zeros(self.total, np.bool_)
-        everywhere[self.chosen[wanted]] = True
-        for batch in self.source.read(columns, everywhere):
-            yield batch._replace(positions=np.searchsorted(self.chosen, batch.positions))
-
-
-def chosen_statistics(source: StatisticsSource, chosen: Numbers, total: int) -> ChosenStatistics:
-    """Return the statistics of chosen files in a block of `total`; nested choices are merged."""
-    if isinstance(source, ChosenStatistics):
-        return ChosenStatistics(source.source, source.chosen[chosen], source.total)
-    return ChosenStatistics(source, chosen, total)
+            yield StatisticsBatch(at, self.texts.take(from_numpy(at if self.rows is None else self.rows[at])), None)
 
 
 def block_of_adds(adds: Sequence[Add]) -> FileBlock:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from deltalog.log.actions import Add
 from deltalog.log.commit_file import read_commits
-from deltalog.log.file_block import FileBlock, Texts, block_of_adds, chosen_statistics, identities
+from deltalog.log.file_block import FileBlock, Texts, block_of_adds, identities
 from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_path, path_array
 from parquet_core.arrow_arrays import flags_from, from_numpy
@@ -206,5 +206,6 @@ def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
         modified=block.modified[kept],
         partition={name: Texts(texts.codes[kept], texts.values) for name, texts in block.partition.items()},
         vectors=None if block.vectors is None else block.vectors.filter(flags),
-        statistics=chosen_statistics(block.statistics, np.flatnonzero(kept), len(kept)),
+        statistics=block.statistics.take(np.flatnonzero(kept)),
+        position=None if block.position is None else block.position[kept],
     )

@@ -18,22 +18,15 @@ if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
 
 # Increment this when the cached data change; entries of other forms are ignored.
-_FORM = 3
+_FORM = 4
 LATEST = "log latest"
 
 
-class CachedBlock(msgspec.Struct, frozen=True):
-    """A cached block. `part`, `group`: file and row group of its statistics in the checkpoint; -1 for JSON."""
-
-    part: int
-    group: int
-    partition: list[str]
-    vectors: bool
-    written: bool
-
-
 class Head(msgspec.Struct, frozen=True):
-    """Cached state of a version, except its files."""
+    """Cached state of a version, except its files.
+
+    `blocks`: per block, file and row group of its statistics in the checkpoint (-1 for JSON), and partition columns.
+    """
 
     version: int
     checkpoint: tuple[int, int, list[DataFile]] | None
@@ -45,7 +38,7 @@ class Head(msgspec.Struct, frozen=True):
     domains: list[DomainMetadata]
     most_deleted: dict[str, int]
     notes: list[str]
-    blocks: list[CachedBlock]
+    blocks: list[tuple[int, int, list[str]]]
 
     def files(self) -> list[DataFile]:
         """Return the files of the log that make the version."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from deltalog.errors import DeltaError
 from deltalog.log.allowed_locations import opened_place
@@ -14,16 +13,14 @@ from deltalog.log.checkpoint_file import CheckpointFile, CheckpointStatistics
 from deltalog.log.file_block import VECTOR_TYPE, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Checkpoint, Segment
 from deltalog.log.replay import Tail
-from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
-from deltalog.snapshot.cached_version import Head, bounds_name, latest_cached, version_name
+from deltalog.snapshot.cached_version import Head, latest_cached, version_name
 from deltalog.snapshot.refresh import advance_to
 from deltalog.snapshot.snapshot import Snapshot
-from deltalog.snapshot.write_cache import CachedSnapshot
+from deltalog.snapshot.write_cache import CachedSnapshot, numbered
 from deltalog.table.state import replayed_state
-from parquet_core.dataset.arrow_form import array_at, from_batch, numbers_at
+from parquet_core.dataset.arrow_form import array_at, numbers_at
 from parquet_core.storage import Traffic, find_file
 from parquet_core.storage.ranges import in_flight
-from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from deltalog.log.file_block import StatisticsSource
     from deltalog.log.listing import LogListing
     from parquet_core.dataset.metadata_cache import TableCache
 
@@ -61,7 +57,7 @@ def _restored(
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
         if head.version != version or not _are_there(head, table, allow):
             return None
-        return replace(_Cached(cache, generation, head, batch).snapshot(table, listing), allow=allow)
+        return replace(_snapshot(head, batch, table, listing=listing, cache=cache, generation=generation), allow=allow)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError, AttributeError, DeltaError):
         return None
 
@@ -77,65 +73,52 @@ def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
     return all(file == found for file, found in zip(elsewhere, now, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Cached:
-    """A version as read from the disk cache."""
+def _snapshot(
+    head: Head, batch: pa.RecordBatch, table: str, *, listing: LogListing, cache: TableCache, generation: str
+) -> Snapshot:
+    """Return the cached version; its statistics are read from their source when needed."""
+    traffic, tail = Traffic(), _tail(head)
+    parts = tuple(CheckpointFile(file, traffic) for file in head.parts)
+    blocks = tuple(numbered(_block(batch, i, head.blocks[i], parts) for i in range(len(head.blocks))))
+    return Snapshot(
+        table=table,
+        version=head.version,
+        state=replayed_state(tail, f"{listing.location}, version {head.version}"),
+        blocks=blocks,
+        listing=listing,
+        segment=Segment(head.version, _checkpoint(head), tuple(head.tail)),
+        notes=tuple(head.notes),
+        opened=(),
+        traffic=traffic,
+        seconds=0.0,
+        _tail=tail,
+        _checkpoint=parts,
+        _cached=CachedSnapshot(cache, sum(map(len, blocks)), generation, head.version),
+    )
 
-    cache: TableCache
-    generation: str
-    head: Head
-    batch: pa.RecordBatch
 
-    def snapshot(self, table: str, listing: LogListing) -> Snapshot:
-        """Return the snapshot; its statistics are read from their source when needed."""
-        head, traffic = self.head, Traffic()
-        parts = tuple(CheckpointFile(file, traffic) for file in head.parts)
-        firsts = np.cumsum([0, *(len(self.numbers(i, "size")) for i in range(len(head.blocks)))]).tolist()
-        count = firsts[-1]
-        store = StatisticsStore(count, lambda key: _column(self.cache, self.generation, key, count))
-        blocks = [self.block(i, store, firsts[i], parts) for i in range(len(head.blocks))]
-        tail = _tail(head)
-        return Snapshot(
-            table=table,
-            version=head.version,
-            state=replayed_state(tail, f"{listing.location}, version {head.version}"),
-            blocks=tuple(blocks),
-            listing=listing,
-            segment=Segment(head.version, _checkpoint(head), tuple(head.tail)),
-            notes=tuple(head.notes),
-            opened=(),
-            traffic=traffic,
-            seconds=0.0,
-            _tail=tail,
-            _checkpoint=parts,
-            _cached=CachedSnapshot(self.cache, store, self.generation, head.version),
-        )
+def _block(
+    batch: pa.RecordBatch, i: int, source: tuple[int, int, list[str]], parts: Sequence[CheckpointFile]
+) -> FileBlock:
+    def array(name: str) -> pa.Array:
+        return array_at(batch, f"{i}.{name}") if f"{i}.{name}" in batch.schema.names else None
 
-    def block(self, i: int, store: StatisticsStore, first: int, parts: Sequence[CheckpointFile]) -> FileBlock:
-        block = self.head.blocks[i]
-        source: StatisticsSource
-        if block.part < 0:
-            source = JsonStatistics(self.array(i, "texts"))
-        else:
-            source = CheckpointStatistics(parts[block.part], block.group, self.numbers(i, "rows"))
-        return FileBlock(
-            path=self.array(i, "path"),
-            written=self.array(i, "written") if block.written else None,
-            size=self.numbers(i, "size"),
-            modified=self.numbers(i, "modified"),
-            partition={
-                name: Texts(self.numbers(i, f"codes.{k}"), self.array(i, f"values.{k}"))
-                for k, name in enumerate(block.partition)
-            },
-            vectors=self.array(i, "vectors").cast(VECTOR_TYPE) if block.vectors else None,
-            statistics=CachedStatistics(store, first, source),
-        )
+    def numbers(name: str) -> NDArray[Any]:
+        return numbers_at(batch, f"{i}.{name}")
 
-    def array(self, i: int, name: str) -> pa.Array:
-        return array_at(self.batch, f"{i}.{name}")
-
-    def numbers(self, i: int, name: str) -> NDArray[Any]:
-        return numbers_at(self.batch, f"{i}.{name}")
+    part, group, partition = source
+    vectors = array("vectors")
+    return FileBlock(
+        path=array("path"),
+        written=array("written"),
+        size=numbers("size"),
+        modified=numbers("modified"),
+        partition={name: Texts(numbers(f"codes.{k}"), array(f"values.{k}")) for k, name in enumerate(partition)},
+        vectors=None if vectors is None else vectors.cast(VECTOR_TYPE),
+        statistics=JsonStatistics(array("texts"))
+        if part < 0
+        else CheckpointStatistics(parts[part], group, numbers("rows")),
+    )
 
 
 def _checkpoint(head: Head) -> Checkpoint | None:
@@ -153,16 +136,3 @@ def _tail(head: Head) -> Tail:
         domains={action.domain: action for action in head.domains},
         most_deleted=head.most_deleted,
     )
-
-
-def _column(cache: TableCache, generation: str, key: str, count: int) -> CachedColumn | None:
-    stored = cache.read(bounds_name(generation, key))
-    if stored is None or stored[0] != generation:
-        return None
-    try:
-        if array_at(stored[1], "key")[0].as_py() != key:
-            return None
-        column = CachedColumn(numbers_at(stored[1], "cached"), from_batch(stored[1], "bounds", Bounds))
-    except (KeyError, TypeError):
-        return None
-    return column if len(column.cached) == count and np.count_nonzero(column.cached) == len(column.bounds) else None

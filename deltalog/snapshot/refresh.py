@@ -16,11 +16,10 @@ import pyarrow as pa
 
 from deltalog.errors import MalformedLog, UnsupportedTable
 from deltalog.log.commit_file import LINES
-from deltalog.log.file_block import ABSENT, VECTOR_TYPE, ChosenStatistics, FileBlock, JsonStatistics, Texts
+from deltalog.log.file_block import ABSENT, VECTOR_TYPE, FileBlock, JsonStatistics, Texts
 from deltalog.log.listing import Segment, last_version
 from deltalog.log.replay import apply_commits, read_tail, without_adds
 from deltalog.table.state import replayed_state
-from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import StorageFailure, TableNotFound
 from parquet_core.storage import Traffic
 
@@ -100,17 +99,12 @@ def merge_small_blocks(blocks: Sequence[FileBlock]) -> tuple[FileBlock, ...]:
 
 
 def _is_small(block: FileBlock) -> bool:
-    return len(block) < _LARGE and _texts_of(block) is not None
+    return len(block) < _LARGE and block.position is None and isinstance(block.statistics, JsonStatistics)
 
 
-def _texts_of(block: FileBlock) -> pa.Array | None:
-    """Return the JSON statistics in memory; None if the statistics are in files."""
-    match block.statistics:
-        case JsonStatistics(texts):
-            return texts
-        case ChosenStatistics(JsonStatistics(texts), chosen, _):
-            return texts.take(from_numpy(chosen))
-    return None
+def _texts_of(block: FileBlock) -> pa.Array:
+    assert isinstance(block.statistics, JsonStatistics)
+    return block.statistics.chosen()
 
 
 def _joined(blocks: Sequence[FileBlock]) -> FileBlock:

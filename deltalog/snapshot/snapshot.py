@@ -68,7 +68,7 @@ class Snapshot(TableVersion):
     def settle(self) -> None:
         """Publish parsed statistics to later queries."""
         if self._cached is not None:
-            self._cached.store.settle()
+            self._cached.settle()
 
     def save(self) -> None:
         """Write newly read data to the disk cache, if there is one."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
@@ -12,27 +14,23 @@ import numpy as np
 import pyarrow as pa
 
 from deltalog.log.checkpoint_file import CheckpointStatistics
-from deltalog.log.file_block import ChosenStatistics, JsonStatistics
-from deltalog.snapshot.cached_statistics import CachedColumn, CachedStatistics, StatisticsStore
-from deltalog.snapshot.cached_version import (
-    LATEST,
-    CachedBlock,
-    Head,
-    bounds_name,
-    latest_cached,
-    version_name,
-)
-from parquet_core.arrow_arrays import array_of, from_numpy
+from deltalog.log.file_block import JsonStatistics
+from deltalog.snapshot.cached_version import LATEST, Head, bounds_name, latest_cached, version_name
+from parquet_core.arrow_arrays import array_of
+from parquet_core.dataset.column_store import column_from, empty_column
 from parquet_core.dataset.metadata_cache import is_settled
+from parquet_core.trust.bounds import Bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from deltalog.log.file_block import FileBlock, StatisticsSource
     from deltalog.snapshot.snapshot import Snapshot
+    from parquet_core.dataset.column_store import StoredColumn
     from parquet_core.dataset.metadata_cache import TableCache
+    from parquet_core.storage import DataFile
 
 # Shorter logs are read as fast as the cache.
 _LEAST_BYTES = 1 << 20
@@ -43,71 +41,112 @@ _MOST_COMMITS = 32
 
 @dataclass(slots=True)
 class CachedSnapshot:
-    """Location of a snapshot in the disk cache.
+    """Bounds of a snapshot's files in memory, and their location in the disk cache.
 
-    `version`: the version whose files `store` covers; None before it is written.
-
-    `later`: version and generation written since. `listed_ns`: time when the log was listed.
+    A column has only the files that queries examined: partition values exclude most files, and later queries add more.
+    `count`: number of files. `version`: the version with these files; None before it is written. `later`: version and
+    generation written since. `listed_ns`: time when the log was listed.
     """
 
     cache: TableCache
-    store: StatisticsStore
+    count: int
     generation: str = ""
     version: int | None = None
     later: tuple[int, str] | None = None
     listed_ns: int = field(default_factory=time.time_ns)
+    _columns: dict[str, StoredColumn[Bounds]] = field(default_factory=dict)
+    _noted: list[tuple[str, NDArray[np.int64], Bounds]] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
+
+    def column(self, key: str) -> StoredColumn[Bounds]:
+        """Return the bounds of a key, without bounds noted since `settle`."""
+        with self._lock:
+            return self._column(key)
+
+    def note(self, key: str, positions: NDArray[np.int64], bounds: Bounds) -> None:
+        """Add bounds of files, which `settle` publishes."""
+        self._noted.append((key, positions, bounds))
+
+    def settle(self) -> None:
+        """Publish the noted bounds."""
+        with self._lock:
+            noted, self._noted = self._noted, []
+            by_key: dict[str, list[tuple[NDArray[np.int64], Bounds]]] = {}
+            for key, positions, bounds in noted:
+                by_key.setdefault(key, []).append((positions, bounds))
+            for key, parts in by_key.items():
+                positions, bounds = np.concatenate([at for at, _ in parts]), Bounds.concat([part for _, part in parts])
+                order = np.argsort(positions, kind="stable")
+                # Concurrent queries note the same files twice.
+                once = np.diff(positions[order], prepend=-1) > 0
+                new = order[once & (self._column(key).slot[positions[order]] < 0)]
+                if len(new):
+                    bounds = bounds if np.array_equal(new, np.arange(len(bounds))) else bounds.take(new)
+                    self._columns[key] = self._column(key).added(positions[new], bounds).sorted()
+
+    def _column(self, key: str) -> StoredColumn[Bounds]:
+        if key not in self._columns:
+            self._columns[key] = self._read(key)
+        return self._columns[key]
+
+    def _read(self, key: str) -> StoredColumn[Bounds]:
+        stored = self.cache.read(bounds_name(self.generation, key)) if self.generation else None
+        if stored is not None:
+            with contextlib.suppress(KeyError, TypeError):
+                column = column_from(stored[1], Bounds)
+                if len(column.slot) == self.count:
+                    return column
+        return empty_column(self.count)
 
     def save(self, snapshot: Snapshot) -> None:
         """Write new data of a snapshot and its statistics to the cache.
 
         Logs that are short or still changing are not cached.
         """
-        known = self.store.known()
+        self.settle()
         far = self.version is None or snapshot.version - self.version > _MOST_COMMITS
         if far and (self.later is None or self.later[0] != snapshot.version):
-            _save_version(snapshot, self, known)
+            _save_version(snapshot, self)
             return
-        changed, self.store.changed = self.store.changed, set()
-        if not changed:
-            return
-        if far and self.later is not None:
-            _save_moved(snapshot, self.later[1], self, {key: known[key] for key in changed})
-        else:
-            for key in changed:
-                _save_column(self.cache, self.generation, key, known[key])
-        self.cache.cache.make_room()
+        changed = [key for key, column in list(self._columns.items()) if column.is_new]
+        if changed:
+            generation = self.later[1] if far and self.later is not None else self.generation
+            self.save_columns(snapshot if far else None, generation, changed)
+            self.cache.cache.make_room()
+
+    def save_columns(self, moved: Snapshot | None, generation: str, keys: Iterable[str] | None = None) -> None:
+        """Write columns; `moved`: the later version whose files they are written for; None for the cached files.
+
+        `keys`: None for all columns.
+        """
+        for key in list(self._columns if keys is None else keys):
+            column = self._columns[key] = replace(self._columns[key], is_new=False)
+            if moved is not None:
+                column = _moved(column, moved).sorted()
+            if column.values is not None and len(column.values):
+                values = {"cached": column.slot >= 0, "values": column.values}
+                self.cache.write(bounds_name(generation, key), generation, values)
 
 
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
     """Return a snapshot that collects parsed statistics for `save`."""
-    store = StatisticsStore(snapshot.file_count, lambda _: None)
-    firsts = np.cumsum([0, *map(len, snapshot.blocks)]).tolist()
-    blocks = tuple(
-        replace(block, statistics=CachedStatistics(store, first, block.statistics))
-        for block, first in zip(snapshot.blocks, firsts, strict=False)
-    )
-    return replace(snapshot, blocks=blocks, _cached=CachedSnapshot(cache, store, listed_ns=listed_ns))
-
-
-def _save_moved(snapshot: Snapshot, generation: str, cached: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
-    origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
-    for key, column in known.items():
-        moved = _moved(column, origins)
-        if moved is not None:
-            _save_column(cached.cache, generation, key, moved)
-
-
-def _save_column(cache: TableCache, generation: str, key: str, column: CachedColumn) -> None:
-    cache.write(
-        bounds_name(generation, key),
-        generation,
-        {"key": array_of([key], pa.string()), "cached": column.cached, "bounds": column.bounds},
+    return replace(
+        snapshot,
+        blocks=tuple(numbered(snapshot.blocks)),
+        _cached=CachedSnapshot(cache, snapshot.file_count, listed_ns=listed_ns),
     )
 
 
-def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, CachedColumn]) -> None:
-    origins = [_origin(block.statistics, len(block)) for block in snapshot.blocks]
-    head = _head(snapshot, origins)
+def numbered(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
+    """Yield blocks with the numbers of their files in a cached snapshot."""
+    first = 0
+    for block in blocks:
+        yield replace(block, position=np.arange(first, first + len(block)))
+        first += len(block)
+
+
+def _save_version(snapshot: Snapshot, cached: CachedSnapshot) -> None:
+    head = _head(snapshot)
     files = head.files()
     if sum(file.size for file in files) < _LEAST_BYTES:
         return
@@ -120,47 +159,20 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot, known: dict[str, C
     except UnicodeEncodeError:
         return  # a path that is not valid text
     values: dict[str, Any] = {"head": array_of([encoded], pa.binary())}
-    for i, (block, origin) in enumerate(zip(snapshot.blocks, origins, strict=True)):
-        values |= {f"{i}.{name}": value for name, value in _arrays(block, origin)}
+    for i, block in enumerate(snapshot.blocks):
+        values |= {f"{i}.{name}": value for name, value in _arrays(block)}
     cached.cache.write(version_name(snapshot.version), generation, values)
-    _save_moved(snapshot, generation, cached, known)
+    cached.save_columns(snapshot, generation)
     latest = latest_cached(cached.cache)
     if latest is None or latest <= snapshot.version or latest not in snapshot.listing.commits:
         cached.cache.write(LATEST, generation, {"version": np.array([snapshot.version])})
     cached.cache.cache.make_room()
     cached.later = snapshot.version, generation
-    cached.store.changed.clear()
     if cached.version is None:
         cached.version, cached.generation = snapshot.version, generation
 
 
-class _Origin(NamedTuple):
-    """Source of a block's statistics, and the files' positions in the store.
-
-    `positions`: None if the store does not contain the files.
-    """
-
-    source: JsonStatistics | CheckpointStatistics
-    rows: NDArray[np.int64]
-    positions: NDArray[np.int64] | None
-    files: int
-
-
-def _origin(source: StatisticsSource, count: int) -> _Origin:
-    chosen, first = np.arange(count), None
-    while True:
-        match source:
-            case ChosenStatistics(inner, some, _):
-                # CachedStatistics wraps the choice made when the log was read; later choices wrap it.
-                source, chosen = inner, some[chosen]
-            case CachedStatistics(inner=inner):
-                first, source = source.first + chosen, inner
-            case _:
-                assert isinstance(source, JsonStatistics | CheckpointStatistics)
-                return _Origin(source, chosen, first, count)
-
-
-def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
+def _head(snapshot: Snapshot) -> Head:
     parts = {file.file: i for i, file in enumerate(snapshot._checkpoint)}  # noqa: SLF001 - its own
     tail, checkpoint = snapshot._tail, snapshot.segment.checkpoint  # noqa: SLF001 - its own
     return Head(
@@ -174,20 +186,18 @@ def _head(snapshot: Snapshot, origins: Sequence[_Origin]) -> Head:
         domains=list(tail.domains.values()),
         most_deleted=tail.most_deleted,
         notes=list(snapshot.notes),
-        blocks=[
-            CachedBlock(
-                part=-1 if isinstance(origin.source, JsonStatistics) else parts[origin.source.source.file],
-                group=-1 if isinstance(origin.source, JsonStatistics) else origin.source.group,
-                partition=list(block.partition),
-                vectors=block.vectors is not None,
-                written=block.written is not None,
-            )
-            for block, origin in zip(snapshot.blocks, origins, strict=True)
-        ],
+        blocks=[(*_source(block.statistics, parts), list(block.partition)) for block in snapshot.blocks],
     )
 
 
-def _arrays(block: FileBlock, origin: _Origin) -> Iterator[tuple[str, Any]]:
+def _source(statistics: StatisticsSource, parts: dict[DataFile, int]) -> tuple[int, int]:
+    """Return file and row group of a checkpoint; -1 for JSON."""
+    if isinstance(statistics, CheckpointStatistics):
+        return parts[statistics.source.file], statistics.group
+    return -1, -1
+
+
+def _arrays(block: FileBlock) -> Iterator[tuple[str, Any]]:
     yield "path", block.path
     if block.written is not None:
         yield "written", block.written
@@ -198,25 +208,15 @@ def _arrays(block: FileBlock, origin: _Origin) -> Iterator[tuple[str, Any]]:
         yield f"values.{k}", texts.values
     if block.vectors is not None:
         yield "vectors", block.vectors
-    match origin.source:
-        case JsonStatistics(texts):
-            yield "texts", texts.take(from_numpy(origin.rows))
-        case _:
-            yield "rows", origin.source.rows[origin.rows]
+    match block.statistics:
+        case JsonStatistics() as statistics:
+            yield "texts", statistics.chosen()
+        case CheckpointStatistics(rows=rows):
+            yield "rows", rows
 
 
-def _moved(column: CachedColumn, origins: Sequence[_Origin]) -> CachedColumn | None:
-    """Return the cached column for the files of a later version; None if no file is cached."""
-    before = np.concatenate([_positions(origin) for origin in origins]) if origins else np.zeros(0, np.int64)
-    cached, there = np.zeros(len(before), np.bool_), before >= 0
-    cached[there] = column.cached[before[there]]
-    if not cached.any():
-        return None
-    slot = np.cumsum(column.cached) - 1
-    at = slot[before[cached]]
-    whole = len(at) == len(column.bounds) and bool((at == np.arange(len(at))).all())
-    return CachedColumn(cached, column.bounds if whole else column.bounds.take(at))
-
-
-def _positions(origin: _Origin) -> NDArray[np.int64]:
-    return np.full(origin.files, -1, np.int64) if origin.positions is None else origin.positions
+def _moved(column: StoredColumn[Bounds], snapshot: Snapshot) -> StoredColumn[Bounds]:
+    """Return the cached column for the files of a later version."""
+    before = [np.full(len(it), -1, np.int64) if it.position is None else it.position for it in snapshot.blocks]
+    position = np.concatenate([np.zeros(0, np.int64), *before])
+    return replace(column, slot=np.where(position < 0, -1, column.slot[position]))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deltalog.log.file_block import in_parallel
-from deltalog.snapshot.cached_statistics import answers
 from deltalog.stats.file_bounds import statistics_query
 from deltalog.stats.partition_values import outcomes_of_partitions
+from deltalog.stats.statistics_query import answers
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.evidence.satisfiable import may_be_true
@@ -19,7 +19,7 @@ from parquet_core.pruning.file_answers import FileAnswers
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match, must_match, unknown
 from parquet_core.pruning.predicate import ColumnLeaf, IsNull, leaves
 from parquet_core.pruning.trees import fold
-from parquet_core.trust.bounds import concat_bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, unknown_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.trust.bounds import Bounds
 
 
 def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
@@ -68,7 +67,7 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         for part in parts
     ]
     snapshot.settle()
-    ask = partial(_of_block, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
+    ask = partial(_of_block, snapshot=snapshot, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
     by_block = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
     return FileAnswers(
         partitions=_joined([answers.partitions for answers in by_block]),
@@ -98,6 +97,8 @@ def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
 
 def _of_block(
     block: FileBlock,
+    *,
+    snapshot: Snapshot,
     predicate: Predicate,
     parts: Sequence[Leaf],
     by_part: Sequence[TableColumn | None],
@@ -110,7 +111,7 @@ def _of_block(
     if not of_files or not wanted.any():
         return FileAnswers(partitions, partitions, tuple(by_leaf))
     with_statistics: Counter[Path] = Counter()
-    for positions, of_columns in answers(block.statistics, statistics_query(of_files), wanted):
+    for positions, of_columns in answers(snapshot, block, statistics_query(of_files), wanted):
         bounds = dict(zip(of_files, of_columns, strict=True))
         with_statistics.update(
             {column.leaf.path: count_files_with_statistics(of_column) for column, of_column in bounds.items()}
@@ -144,13 +145,13 @@ def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Boun
     snapshot.settle()
     for block in snapshot.blocks:
         here = query.silent(len(block))
-        for positions, bounds in answers(block.statistics, query, np.ones(len(block), np.bool_)):
+        for positions, bounds in answers(snapshot, block, query, np.ones(len(block), np.bool_)):
             here = [_put(whole, of_batch, positions) for whole, of_batch in zip(here, bounds, strict=True)]
         for parts, whole in zip(by_column, here, strict=True):
             parts.append(whole)
     none = np.zeros(0, np.int64)
     return [
-        concat_bounds(parts) if parts else unknown_bounds(column.leaf, none)
+        Bounds.concat(parts) if parts else unknown_bounds(column.leaf, none)
         for parts, column in zip(by_column, columns, strict=True)
     ]
 
@@ -158,4 +159,4 @@ def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Boun
 def _put(whole: Bounds, part: Bounds, at: NDArray[np.int64]) -> Bounds:
     order = np.arange(len(whole))
     order[at] = len(whole) + np.arange(len(at))
-    return concat_bounds([whole, part]).take(order)
+    return Bounds.concat([whole, part]).take(order)

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltalog.snapshot.cached_statistics import StatisticsQuery, answers, as_bounds
 from deltalog.stats.conservative_bounds import (
     days,
     decimals,
@@ -31,6 +30,7 @@ from deltalog.stats.conservative_bounds import (
     same,
 )
 from deltalog.stats.parse_json import decode_texts, parse_texts, values_at
+from deltalog.stats.statistics_query import StatisticsQuery, answers, as_bounds
 from parquet_core.arrow_arrays import filled, flags_from, from_numpy, numbers_from
 from parquet_core.format.column_chunk import MAX_ROWS
 from parquet_core.format.comparable_values import bounds_type
@@ -190,7 +190,7 @@ def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -
     for block in snapshot.blocks:
         here = np.ones(len(block), np.bool_) if wanted is None else wanted[first : first + len(block)]
         if here.any():
-            for positions, (found,) in answers(block.statistics, query, here):
+            for positions, (found,) in answers(snapshot, block, query, here):
                 counts[first + positions] = numbers_from(found.lower)
         first += len(block)
     counts[(counts < 0) | (counts > MAX_ROWS)] = ABSENT

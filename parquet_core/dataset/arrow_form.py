@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from
+from parquet_core.columnar import Columnar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Value = TypeVar("Value")
+Batch = TypeVar("Batch", bound=Columnar)
 
 
 def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
@@ -75,16 +76,13 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     return flags_from(array) if pa.types.is_boolean(array.type) else numbers_from(array)
 
 
-def from_batch(batch: pa.RecordBatch, name: str, form: type[Value], **nested: type[Any]) -> Value:
-    """Return the dataclass stored under this name.
-
-    `nested`: the types of those fields that are dataclasses themselves.
-    """
+def from_batch(batch: pa.RecordBatch, name: str, form: type[Batch]) -> Batch:
+    """Return the batch stored under this name; raises KeyError if missing."""
     parts: dict[str, Any] = {}
-    for part in fields(form):  # type: ignore[arg-type]  # a dataclass, as the name says
+    for part in fields(form):
         path = f"{name}.{part.name}"
-        if part.name in nested:
-            parts[part.name] = from_batch(batch, path, nested[part.name])
+        if part.name in form.batches:
+            parts[part.name] = from_batch(batch, path, form.batches[part.name])
         else:
             parts[part.name] = array_at(batch, path) if part.type == "pa.Array" else numbers_at(batch, path)
     return form(**parts)

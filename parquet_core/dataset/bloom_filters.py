@@ -6,15 +6,15 @@ Filters are read per row group and cached on disk per column.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.bloom import guess_length, parse_filter, parse_guess
 from parquet_core.bloom.blocks import BLOCK_WORDS, folded
-from parquet_core.dataset.arrow_form import numbers_at
+from parquet_core.columnar import Columnar
 from parquet_core.dataset.structure_reader import Wanted, read_structures
-from parquet_core.dataset.structures_at_hand import StructuresAtHand
+from parquet_core.ragged import firsts
 from parquet_core.spark_rules.calendars import is_rebased
 from parquet_core.spark_rules.columns_in_files import leaf_as_read
 from parquet_core.storage import read_range
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from parquet_core.arrays import Positions
     from parquet_core.bloom import Blocks
+    from parquet_core.dataset.column_store import ColumnStore, StoredColumn
     from parquet_core.dataset.footer_columns import FooterColumns
     from parquet_core.dataset.row_group_table import RowGroupTable
-    from parquet_core.dataset.stored_index import KeptColumns
     from parquet_core.format.provenance import Provenance
-    from parquet_core.format.schema import LeafColumn, Path
+    from parquet_core.format.schema import LeafColumn
 
 
 # Limits of a cached filter: false-positive rate after folding, and bytes.
@@ -42,98 +42,17 @@ MOST_FILTER_BYTES = 256 << 10
 MOST_BYTES = 128 << 20
 # Cache entries are read and written whole; below 1 in `_SHARE` row groups, reading the data files is cheaper.
 _SHARE = 64
-_UNKNOWN, _TOO_LARGE = -1, -2
+_FOLDED = "folded filters"
 _NO_BLOCKS = np.zeros((0, BLOCK_WORDS), np.uint32)
 
 
-class _Entry(NamedTuple):
-    """Concatenated filters of one column.
+@dataclass(frozen=True, slots=True)
+class FoldedFilters(Columnar):
+    """Folded filters of one column; a filter that is too large to cache has no blocks."""
 
-    `slot`: per row group, the number of its filter; `_UNKNOWN` or `_TOO_LARGE` if it is not cached. Filter i is
-    `blocks[first[i]:first[i + 1]]`.
-    """
-
-    slot: Positions
+    elements = ("blocks",)
     first: Positions
     blocks: Blocks
-
-    def filters(self, positions: Positions) -> dict[int, Blocks]:
-        slots = self.slot[positions]
-        there = np.flatnonzero(slots >= 0)
-        starts, stops = self.first[slots[there]].tolist(), self.first[slots[there] + 1].tolist()
-        at = zip(positions[there].tolist(), starts, stops, strict=True)
-        return {position: self.blocks[start:stop] for position, start, stop in at}
-
-
-@dataclass(slots=True)
-class KeptFilters:
-    """Folded filters of each column in the disk cache."""
-
-    groups: RowGroupTable
-    kept: KeptColumns
-    _entries: dict[LeafColumn, _Entry] = field(default_factory=dict)
-    _found: dict[Path, dict[int, Blocks]] = field(default_factory=dict)
-
-    def of(self, column: LeafColumn) -> Mapping[int, Blocks]:
-        """Return the filters that `read` has loaded, by row group."""
-        return self._found.get(column.path, {})
-
-    def read(self, column: LeafColumn, positions: Positions) -> None:
-        """Load the cached filters of row groups.
-
-        Does nothing for fewer than 1 in `_SHARE` of all row groups. The caller excludes row groups whose filter is
-        distrusted.
-        """
-        if len(positions) * _SHARE >= len(self.groups):
-            self._found.setdefault(column.path, {}).update(self._entry(column).filters(positions))
-
-    def write(self, column: LeafColumn, read: Mapping[int, Blocks | str]) -> None:
-        """Add new filters to the cached ones, folded.
-
-        Does nothing for fewer than 1 in `_SHARE` of all row groups. A filter that exceeds `MOST_FILTER_BYTES` or the
-        rest of `MOST_BYTES` is recorded as too large instead.
-        """
-        if self.kept.stored is None or len(read) * _SHARE < len(self.groups):
-            return
-        slot, at, room = self._entry(column).slot, self.groups.read_from(), MOST_BYTES
-        new = {p: blocks for p, blocks in read.items() if not isinstance(blocks, str) and slot[p] == _UNKNOWN}
-        if not new or len(new) * _SHARE < len(self.groups):
-            return
-        filters: list[Blocks] = []
-        slot = np.where(slot == _TOO_LARGE, _TOO_LARGE, _UNKNOWN)
-        every = self._entry(column).filters(at) | {p: folded(blocks, FOLDED_FPP) for p, blocks in new.items()}
-        for position, blocks in every.items():
-            fits = blocks.nbytes <= min(room, MOST_FILTER_BYTES)
-            slot[position] = len(filters) if fits else _TOO_LARGE
-            if fits:
-                filters.append(blocks)
-                room -= blocks.nbytes
-        first = np.cumsum([0, *map(len, filters)], dtype=np.int64)
-        entry = _Entry(slot, first, np.concatenate([_NO_BLOCKS, *filters]))
-        self.kept.write(self._name(column), {**entry._asdict(), "slot": slot[at]})
-        self.kept.remember(self._name(column), entry)
-        self._entries[column] = entry
-
-    def _name(self, column: LeafColumn) -> str:
-        return self.kept.name("folded filters", column)
-
-    def _entry(self, column: LeafColumn) -> _Entry:
-        if column not in self._entries:
-            name = self._name(column)
-            entry: _Entry | None = self.kept.recall(name)
-            if entry is None:
-                entry = self._on_disk(name)
-                self.kept.remember(name, entry)
-            self._entries[column] = entry
-        return self._entries[column]
-
-    def _on_disk(self, name: str) -> _Entry:
-        slot, kept = np.full(len(self.groups), _UNKNOWN, np.int64), self.kept.read(name)
-        if kept is None:
-            return _Entry(slot, np.zeros(1, np.int64), _NO_BLOCKS)
-        there = kept.groups >= 0
-        slot[there] = numbers_at(kept.batch, "slot")[kept.groups[there]]
-        return _Entry(slot, numbers_at(kept.batch, "first"), numbers_at(kept.batch, "blocks"))
 
 
 @dataclass(slots=True)
@@ -145,13 +64,9 @@ class BloomFilters:
 
     groups: RowGroupTable
     footers: FooterColumns
-    _at_hand: StructuresAtHand[Blocks] = field(init=False)
-    _folded: KeptFilters = field(init=False)
-    _asked: dict[LeafColumn, None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._at_hand = StructuresAtHand("filters", self.footers.kept)
-        self._folded = KeptFilters(self.groups, self.footers.kept)
+    store: ColumnStore
+    _read: dict[LeafColumn, dict[int, Blocks | str]] = field(default_factory=dict)
+    _folded: dict[LeafColumn, dict[int, Blocks]] = field(default_factory=dict)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Flag row groups whose footer has the offset of a filter."""
@@ -165,7 +80,6 @@ class BloomFilters:
         stores, see `RowGroupTable.stored_as`. `may_be_folded`: accept filters from the disk cache, which may be smaller
         and have more false positives.
         """
-        self._asked[column] = None
         missing = self.missing(column, positions, may_be_folded=may_be_folded)
         if len(missing):
             self._fetch(column, missing)
@@ -179,14 +93,15 @@ class BloomFilters:
         missing = self._not_at_hand(column, positions)
         if len(missing):
             trusted = missing[self._refusals(column, missing) == ""]
-            self._at_hand.recall(column, trusted)
-            if may_be_folded:
-                self._folded.read(column, self._not_at_hand(column, trusted))
+            self.store.recall_structures(self._name(column), trusted, self._read[column])
+            trusted = self._not_at_hand(column, trusted)
+            if may_be_folded and len(trusted) * _SHARE >= len(self.groups):
+                self._folded.setdefault(column, {}).update(self._cached(column, trusted))
         missing = self._not_at_hand(column, positions)
-        return missing[~np.isin(missing, list(self._folded.of(column)))] if may_be_folded else missing
+        return missing[~np.isin(missing, list(self._folded.get(column, ())))] if may_be_folded else missing
 
     def _not_at_hand(self, column: LeafColumn, positions: Positions) -> Positions:
-        known = self._at_hand.of(column)
+        known = self._read.setdefault(column, {})
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
@@ -194,30 +109,68 @@ class BloomFilters:
 
         None for row groups that were not read.
         """
-        known, on_disk = self._at_hand.of(column), self._folded.of(column)
-        return [known[p] if p in known else on_disk.get(p) for p in positions.tolist()]
+        known, cached = self._read.get(column, {}), self._folded.get(column, {})
+        return [known[p] if p in known else cached.get(p) for p in positions.tolist()]
 
     def save(self) -> None:
-        """Cache the filters that were read, in memory and on disk."""
-        self._at_hand.save()
-        for column in self._asked:
-            self._folded.write(column, self._at_hand.of(column))
-        self._asked.clear()
+        """Cache the filters that were read, whole in memory and folded for the disk."""
+        for column, read in self._read.items():
+            self.store.remember_structures(self._name(column), read)
+            if self.store.stored is not None and len(read) * _SHARE >= len(self.groups):
+                self._fold(column, read)
+
+    def _fold(self, column: LeafColumn, read: Mapping[int, Blocks | str]) -> None:
+        """Add new filters to the cached ones, folded.
+
+        Does nothing for fewer than 1 in `_SHARE` of all row groups. A filter that exceeds `MOST_FILTER_BYTES` or the
+        rest of `MOST_BYTES` is recorded as too large instead.
+        """
+        slot, room = self._cached_column(column).slot, MOST_BYTES
+        new = {p: blocks for p, blocks in read.items() if not isinstance(blocks, str) and slot[p] < 0}
+        if not new or len(new) * _SHARE < len(self.groups):
+            return
+        filters = dict.fromkeys(np.flatnonzero(slot >= 0).tolist(), _NO_BLOCKS)
+        every = self._cached(column, self.groups.read_from()) | {p: folded(it, FOLDED_FPP) for p, it in new.items()}
+        for position, blocks in every.items():
+            fits = blocks.nbytes <= min(room, MOST_FILTER_BYTES)
+            filters[position] = blocks if fits else _NO_BLOCKS
+            room -= blocks.nbytes if fits else 0
+        first = firsts(np.fromiter(map(len, filters.values()), np.int64, len(filters)))
+        entry = FoldedFilters(first, np.concatenate([_NO_BLOCKS, *filters.values()]))
+        self.store.put(self._name(column, _FOLDED), np.array(list(filters), np.int64), entry)
+
+    def _cached(self, column: LeafColumn, positions: Positions) -> dict[int, Blocks]:
+        """Return the folded filters of row groups in the cache."""
+        cached = self._cached_column(column)
+        slots = cached.slot[positions]
+        if cached.values is None:
+            return {}
+        first, blocks = cached.values.first, cached.values.blocks
+        there = slots[slots >= 0]
+        at = zip(positions[slots >= 0].tolist(), first[there].tolist(), first[there + 1].tolist(), strict=True)
+        return {position: blocks[start:stop] for position, start, stop in at if start < stop}
+
+    def _cached_column(self, column: LeafColumn) -> StoredColumn[FoldedFilters]:
+        return self.store.column(self._name(column, _FOLDED), FoldedFilters)
+
+    def _name(self, column: LeafColumn, what: str = "filters") -> str:
+        return self.store.name(what, column)
 
     def _fetch(self, column: LeafColumn, positions: Positions) -> None:
         ranges = self.footers.chunks(column).bloom_filter[positions]
         reasons = self._refusals(column, positions)
         ranges[reasons != ""] = -1
         guessed = self._guess_lengths(positions, ranges)
+        read = self._read[column]
         (fetched,) = read_structures(self.groups, [Wanted(column, positions, ranges, reasons)], purpose="bloom")
         for i, position in enumerate(positions.tolist()):
             if fetched.stop[i] < 0:
-                self._at_hand.put(column, position, fetched.absent[i])
+                read[position] = fetched.absent[i]
             else:
                 data, place = fetched.buffer[fetched.start[i] : fetched.stop[i]], fetched.place(i)
                 parsed = self._parse_guess(position, int(ranges[i, 0]), data, place) if guessed[i] else None
                 parsed = parse_filter(data, place=place) if parsed is None else parsed
-                self._at_hand.put(column, position, parsed)
+                read[position] = parsed
         self._doubt(column, positions)
 
     def _refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
@@ -232,10 +185,11 @@ class BloomFilters:
         """Distrust filters that exclude the lower or upper bound of their chunk."""
         if self.groups.has_several_types(column):
             return
-        filters = list(map(self._at_hand.of(column).__getitem__, positions.tolist()))
+        read = self._read[column]
+        filters = [read[position] for position in positions.tolist()]
         wrong = contradict_filters(column, self.footers.bounds(column).take(positions), filters)
         for position in positions[wrong].tolist():
-            self._at_hand.put(column, position, reason_of(Doubt.FILTER))
+            read[position] = reason_of(Doubt.FILTER)
         self.footers.doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 
 from parquet_core.arrow_arrays import valid_flags
-from parquet_core.dataset.structures_at_hand import StructuresAtHand
 from parquet_core.format.comparable_values import comparable_values
 from parquet_core.format.dictionary import dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import join_values
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Positions
+    from parquet_core.dataset.column_store import ColumnStore
     from parquet_core.dataset.footer_columns import FooterColumns
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.dataset.row_group_table import RowGroupTable
@@ -64,22 +64,21 @@ class Dictionaries:
     groups: RowGroupTable
     footers: FooterColumns
     page_indexes: PageIndexes
-    _at_hand: StructuresAtHand[pa.Array] = field(init=False)
+    store: ColumnStore
+    _kept: dict[LeafColumn, dict[int, pa.Array | str]] = field(default_factory=dict)
     _kept_bytes: int = 0
-
-    def __post_init__(self) -> None:
-        self._at_hand = StructuresAtHand("dictionaries", self.footers.kept)
 
     def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
         """Return the dictionary or refusal reason of each chosen row group."""
-        known = self._at_hand.of(column)
-        self._at_hand.recall(column, positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""])
+        known = self._kept.setdefault(column, {})
+        trusted = positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""]
+        self.store.recall_structures(self._name(column), trusted, known)
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
         new = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
         for position, values in new.items():
             size = 0 if isinstance(values, str) else values.nbytes
             if self._kept_bytes + size <= MAX_KEPT_BYTES:
-                self._at_hand.put(column, position, values)
+                known[position] = values
                 self._kept_bytes += size
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
@@ -88,11 +87,15 @@ class Dictionaries:
 
         None for row groups that were not read.
         """
-        return list(map(self._at_hand.of(column).get, positions.tolist()))
+        return list(map(self._kept.get(column, {}).get, positions.tolist()))
 
     def save(self) -> None:
-        """Publish the dictionaries that were read to later indexes in memory."""
-        self._at_hand.save()
+        """Cache the dictionaries that were read, in memory."""
+        for column, known in self._kept.items():
+            self.store.remember_structures(self._name(column), known)
+
+    def _name(self, column: LeafColumn) -> str:
+        return self.store.name("dictionaries", column)
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         """Return why the dictionaries of row groups prove nothing.

@@ -9,26 +9,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xxhash
 
-from parquet_core.dataset.arrow_form import from_batch, numbers_at
+from parquet_core.columnar import Columnar
 from parquet_core.errors import StorageFailure
-from parquet_core.format.column_chunk import ColumnChunks, absent_chunks, concat_chunks
+from parquet_core.format.chunk_decoding import Totals
+from parquet_core.format.column_chunk import ColumnChunks, absent_chunks
 from parquet_core.format.footer import read_footers
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.columns_in_files import reads_as_null
-from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds, with_nulls, without
+from parquet_core.trust.bounds import Bounds, spread_bounds, unknown_bounds, with_nulls, without
 from parquet_core.trust.contradictions import AGAINST_STATISTICS, reason_of, reasons_of
 from parquet_core.trust.trusted_bounds import bounds_as_read
 from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Positions
+    from parquet_core.dataset.column_store import ColumnStore
     from parquet_core.dataset.row_group_table import RowGroupTable
-    from parquet_core.dataset.stored_index import Kept, KeptColumns
     from parquet_core.format.footer import Footers
     from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.storage import DataFile, Traffic
@@ -83,36 +85,14 @@ def _chain(first: list[Footers], rest: Iterable[Footers]) -> Iterable[Footers]:
     yield from rest
 
 
-@dataclass(slots=True)
-class _Column:
-    """Decoded chunks and bounds of one column.
+@dataclass(frozen=True, slots=True)
+class FooterColumn(Columnar):
+    """Chunks, bounds and `Doubt` flags of one column, one per row group."""
 
-    `chunks` and `bounds` cover the row groups of opened files; `all_chunks`, `all_bounds` and `doubts` cover all row
-    groups. `name`: name of the cache entry. `unsaved`: True if the disk cache lacks a part.
-    """
-
-    name: str
+    batches = {"chunks": ColumnChunks, "bounds": Bounds}  # noqa: RUF012 - a constant of the base class
     chunks: ColumnChunks
     bounds: Bounds
     doubts: Doubts
-    unsaved: bool
-    all_chunks: ColumnChunks | None = None
-    all_bounds: Bounds | None = None
-
-    def copied(self) -> _Column:
-        """Return a copy without the arrays that cover all row groups.
-
-        Another version of the table may have other unopened files.
-        """
-        return replace(self, all_chunks=None, all_bounds=None)
-
-    def forget(self, doubted: NDArray[np.bool_]) -> None:
-        """Drop the bounds of flagged row groups.
-
-        `doubted`: one flag per row group of an opened file.
-        """
-        if doubted.any():
-            self.bounds, self.all_bounds = without(self.bounds, doubted), None
 
 
 @dataclass(slots=True)
@@ -124,28 +104,18 @@ class FooterColumns:
 
     groups: RowGroupTable
     source: FooterSource
-    kept: KeptColumns
+    store: ColumnStore
     contradictions: int = 0
-    _columns: dict[Path, _Column] = field(default_factory=dict)
+    _columns: dict[Path, FooterColumn] = field(default_factory=dict)
     _faulty: dict[Path, dict[KnownFault, NDArray[np.bool_]]] = field(default_factory=dict)
 
     def chunks(self, column: LeafColumn) -> ColumnChunks:
         """Return the column chunks of a column, one per row group."""
-        decoded = self._column(column)
-        if self.groups.opened is None:
-            return decoded.chunks
-        if decoded.all_chunks is None:
-            decoded.all_chunks = decoded.chunks.scattered(self.groups.read_from(), len(self.groups))
-        return decoded.all_chunks
+        return self._column(column).chunks
 
     def bounds(self, column: LeafColumn) -> Bounds:
         """Return the bounds of a column from statistics, one per row group."""
-        decoded = self._column(column)
-        if self.groups.opened is None:
-            return decoded.bounds
-        if decoded.all_bounds is None:
-            decoded.all_bounds = spread_bounds(decoded.bounds, self.groups.read_from(), self.groups.row_count)
-        return decoded.all_bounds
+        return self._column(column).bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
         """Return the `Doubt` flags of a column, per row group."""
@@ -172,74 +142,43 @@ class FooterColumns:
         """
         if len(positions) == 0:
             return
-        decoded = self._column(column)
-        decoded.doubts = decoded.doubts.copy()
-        decoded.doubts[positions] |= np.uint8(doubt)
-        decoded.forget(self._is_doubted(decoded.doubts))
-        decoded.unsaved = True
+        whole, opened = self._column(column), self.groups.read_from()
+        doubts = whole.doubts.copy()
+        doubts[positions] |= np.uint8(doubt)
+        whole = self._columns[column.path] = _trusted(replace(whole, doubts=doubts))
+        self.store.put(self.store.name("chunks", column), opened, whole.take(opened))
         self.contradictions += 1
 
-    def save(self) -> None:
-        """Cache the columns decoded since the last `save`.
+    def totals(self, columns: Sequence[LeafColumn]) -> Totals:
+        """Return the bytes and pages of columns together, one per row group of `groups.read_from()`.
 
-        Writes to the caches on disk and in memory.
+        Columns are summed together, since there may be thousands.
         """
-        at = self.groups.read_from()
-        for column in self._columns.values():
-            if column.unsaved:
-                values = {"chunks": column.chunks, "bounds": column.bounds, "doubts": column.doubts[at]}
-                self.kept.write(column.name, values)
-                column.unsaved = False
-                self.kept.remember(column.name, column.copied())
+        paths = [self.groups.names.of(column.path) for column in columns]
 
-    def _column(self, column: LeafColumn) -> _Column:
-        found = self._columns.get(column.path)
-        if found is None:
-            found = self._columns[column.path] = self._load(column)
-        return found
+        def read(positions: Positions) -> Totals:
+            files = distinct(self.groups.opened_files(positions))
+            none = np.zeros(0, np.int64)
+            parts = [footers.totals(paths) for footers in self.source.read(files)]
+            return Totals.concat([Totals(none, none, np.zeros(0, np.bool_)), *parts])
 
-    def _load(self, column: LeafColumn) -> _Column:
-        name, at, doubts = self.kept.name("chunks", column), self.groups.read_from(), self.groups.doubts
-        held: _Column | None = self.kept.recall(name)
-        if held is not None:
-            return held.copied()
-        kept = self.kept.read(name)
-        if kept is None:
-            loaded = _Column(name, *self._decode(column, at), doubts, unsaved=len(at) > 0)
-        else:
-            loaded = self._with_new(column, name, kept, at)
-        loaded.forget(self._is_doubted(loaded.doubts))
-        if not loaded.unsaved:
-            self.kept.remember(name, loaded.copied())
-        return loaded
+        return self.store.get(_name_of_totals(paths), Totals, self.groups.read_from(), read)
 
-    def _is_doubted(self, doubts: Doubts) -> NDArray[np.bool_]:
-        """Flag row groups of opened files whose statistics are distrusted."""
-        doubted: NDArray[np.bool_] = (doubts[self.groups.read_from()] & np.uint8(AGAINST_STATISTICS)) != 0
-        return doubted
+    def _column(self, column: LeafColumn) -> FooterColumn:
+        """Return a column over all row groups, opened or not."""
+        if column.path not in self._columns:
+            groups, opened = self.groups, self.groups.read_from()
 
-    def _with_new(self, column: LeafColumn, name: str, kept: Kept, at: Positions) -> _Column:
-        """Return a column for the row groups `at`.
+            def read(positions: Positions) -> FooterColumn:
+                return FooterColumn(*self._decode(column, positions), groups.doubts[positions])
 
-        Row groups that are not cached are read from footers.
-        """
-        groups = kept.groups[at]
-        chunks, bounds = from_batch(kept.batch, "chunks", ColumnChunks), from_batch(kept.batch, "bounds", Bounds)
-        new = np.flatnonzero(groups < 0)
-        if len(new):
-            groups = groups.copy()
-            groups[new] = len(chunks) + np.arange(len(new))
-            more_chunks, more_bounds = self._decode(column, at[new])
-            chunks, bounds = concat_chunks([chunks, more_chunks]), concat_bounds([bounds, more_bounds])
-        if not np.array_equal(groups, np.arange(len(chunks))):
-            chunks, bounds = chunks.take(groups), bounds.take(groups)
-        return _Column(name, chunks, bounds, self._with_kept_doubts(kept, at), unsaved=len(new) > 0)
-
-    def _with_kept_doubts(self, kept: Kept, at: Positions) -> Doubts:
-        doubts, groups = self.groups.doubts.copy(), kept.groups[at]
-        old = groups >= 0
-        doubts[at[old]] |= numbers_at(kept.batch, "doubts")[groups[old]]
-        return doubts
+            found = self.store.get(self.store.name("chunks", column), FooterColumn, opened, read)
+            doubts = groups.doubts.copy()
+            doubts[opened] |= found.doubts
+            chunks = found.chunks.scattered(opened, len(groups))
+            bounds = spread_bounds(found.bounds, opened, groups.row_count)
+            self._columns[column.path] = _trusted(FooterColumn(chunks, bounds, doubts))
+        return self._columns[column.path]
 
     def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
         """Return the known writer faults that may affect row groups.
@@ -307,7 +246,7 @@ class FooterColumns:
             raise StorageFailure(f"{groups.files[-1].path}: it or an earlier file changed while it was read; try again")
         if not chunks:
             return absent_chunks(0), unknown_bounds(column, np.zeros(0, np.int64))
-        return concat_chunks(chunks), concat_bounds(bounds)
+        return ColumnChunks.concat(chunks), Bounds.concat(bounds)
 
     def _decode_batch(
         self, column: LeafColumn, footers: Footers, positions: Positions, *, believing: bool
@@ -340,7 +279,7 @@ class FooterColumns:
         if len(chunks) == 1:
             return chunks[0], bounds[0]
         chosen = np.maximum(part, 0) * len(footers) + np.arange(len(footers))
-        return concat_chunks(chunks).take(chosen), concat_bounds(bounds).take(chosen)
+        return ColumnChunks.concat(chunks).take(chosen), Bounds.concat(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
         """Flag the kinds of files that lack the column.
@@ -367,3 +306,14 @@ class FooterColumns:
             None if leaf is None else stored.columns[leaf.index].path
             for leaf, stored in zip(called, groups.names.kinds, strict=True)
         ]
+
+
+def _trusted(column: FooterColumn) -> FooterColumn:
+    """Drop the bounds of row groups whose statistics are distrusted."""
+    doubted = column.doubts & np.uint8(AGAINST_STATISTICS) != 0
+    return replace(column, bounds=without(column.bounds, doubted))
+
+
+def _name_of_totals(columns: Sequence[Sequence[Path]]) -> str:
+    paths = ("\x00".join(path) for paths in columns for path in ("", *paths))
+    return f"totals {xxhash.xxh3_128_hexdigest(chr(0).join(paths).encode(errors='surrogatepass'))}"

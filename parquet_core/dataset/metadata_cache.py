@@ -87,7 +87,7 @@ def bytes_of(value: Any) -> int:
 
 
 # Version of the cache file format; files of another version are ignored.
-_FORM = 10
+_FORM = 11
 # Cached bounds are trusted bounds, so a new known fault of a writer makes the cache obsolete.
 _MAGIC = b"PRUNE" + xxhash.xxh3_64_digest(repr((_FORM, KNOWN_FAULTS)).encode())[:3]
 _HEADER_BYTES = len(_MAGIC) + 8

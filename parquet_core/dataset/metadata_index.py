@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parquet_core.dataset.bloom_filters import BloomFilters
-from parquet_core.dataset.column_totals import ColumnTotals
+from parquet_core.dataset.column_store import ColumnStore
 from parquet_core.dataset.dictionaries import Dictionaries
 from parquet_core.dataset.footer_columns import FooterColumns
 from parquet_core.dataset.page_indexes import PageIndexes
-from parquet_core.dataset.stored_index import KeptColumns
 
 if TYPE_CHECKING:
     from parquet_core.dataset.footer_columns import FooterSource
@@ -28,10 +27,10 @@ class MetadataIndex:
 
     groups: RowGroupTable
     footers: FooterColumns
-    totals: ColumnTotals
     page_indexes: PageIndexes
     bloom_filters: BloomFilters
     dictionaries: Dictionaries
+    store: ColumnStore
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -41,12 +40,9 @@ class MetadataIndex:
 
         Does nothing without a cache.
         """
-        self.footers.save()
-        self.totals.save()
-        self.page_indexes.save()
         self.bloom_filters.save()
         self.dictionaries.save()
-        self.footers.kept.finish()
+        self.store.save()
 
 
 def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIndex | None = None) -> MetadataIndex:
@@ -54,14 +50,14 @@ def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIn
 
     `stored`: their cached metadata; None without a cache.
     """
-    kept = KeptColumns(groups, stored)
-    footers = FooterColumns(groups, source, kept)
-    page_indexes = PageIndexes(groups, footers, kept)
+    store = ColumnStore(groups, stored)
+    footers = FooterColumns(groups, source, store)
+    page_indexes = PageIndexes(groups, footers, store)
     return MetadataIndex(
         groups=groups,
         footers=footers,
-        totals=ColumnTotals(groups, source, kept),
         page_indexes=page_indexes,
-        bloom_filters=BloomFilters(groups, footers),
-        dictionaries=Dictionaries(groups, footers, page_indexes),
+        bloom_filters=BloomFilters(groups, footers, store),
+        dictionaries=Dictionaries(groups, footers, page_indexes, store),
+        store=store,
     )

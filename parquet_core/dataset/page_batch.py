@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.columnar import Columnar
 from parquet_core.format.compact import MISSING
 from parquet_core.format.plain import PlainValues
 from parquet_core.format.written_statistics import WrittenStatistics
 from parquet_core.ragged import elements_of, firsts, rows_with
-from parquet_core.trust.bounds import Bounds, BoundsBuilder, concat_bounds, without
+from parquet_core.trust.bounds import Bounds, BoundsBuilder, without
 from parquet_core.trust.trusted_bounds import bounds_as_read, wrong_null_counts
 from parquet_core.trust.writer_fault import Fact
 
@@ -31,7 +32,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class PageBatch:
+class PageBatch(Columnar):
     """Pages of one column over successive row groups.
 
     A row group without offset index counts as one page. The pages of row group i are the elements `first[i]` to
@@ -40,6 +41,8 @@ class PageBatch:
     size of its bounds; `listed`, the number of pages in its column index (-1 unless both indexes are readable).
     """
 
+    elements = ("bounds", "first_row")
+    batches = {"bounds": Bounds}  # noqa: RUF012 - a constant of the base class
     first: Numbers
     bounds: Bounds
     first_row: Numbers
@@ -47,9 +50,6 @@ class PageBatch:
     boundary_order: Numbers
     bound_bytes: Numbers
     listed: Numbers
-
-    def __len__(self) -> int:
-        return len(self.reason)
 
     @property
     def row_group(self) -> Numbers:
@@ -62,21 +62,6 @@ class PageBatch:
         differ: NDArray[np.bool_] = (self.listed >= 0) & (self.listed != np.diff(self.first))
         return differ
 
-    def take(self, groups: Numbers) -> PageBatch:
-        """Return the pages of chosen row groups."""
-        if np.array_equal(groups, np.arange(len(self))):
-            return self
-        pages = elements_of(self.first, groups)
-        return PageBatch(
-            firsts(self.first[groups + 1] - self.first[groups]),
-            self.bounds.take(pages),
-            self.first_row[pages],
-            self.reason[groups],
-            self.boundary_order[groups],
-            self.bound_bytes[groups],
-            self.listed[groups],
-        )
-
     def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
         """Return a copy without the page bounds of flagged row groups.
 
@@ -86,19 +71,6 @@ class PageBatch:
             return self
         bounds = without(self.bounds, np.repeat(groups, np.diff(self.first)))
         return replace(self, bounds=bounds, reason=np.where(groups, reason, self.reason))
-
-
-def concat_batches(parts: Sequence[PageBatch]) -> PageBatch:
-    """Join successive batches."""
-    return PageBatch(
-        firsts(np.concatenate([np.diff(part.first) for part in parts])),
-        concat_bounds([part.bounds for part in parts]),
-        np.concatenate([part.first_row for part in parts]),
-        np.concatenate([part.reason for part in parts]),
-        np.concatenate([part.boundary_order for part in parts]),
-        np.concatenate([part.bound_bytes for part in parts]),
-        np.concatenate([part.listed for part in parts]),
-    )
 
 
 @dataclass(frozen=True, slots=True)

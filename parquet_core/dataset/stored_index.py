@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
     from parquet_core.arrays import Numbers
     from parquet_core.dataset.metadata_cache import TableCache
-    from parquet_core.dataset.row_group_table import RowGroupTable
     from parquet_core.format.provenance import EncodedKind
-    from parquet_core.format.schema import LeafColumn
     from parquet_core.storage import DataFile
     from parquet_core.trust.contradictions import Doubts
 
@@ -54,16 +52,6 @@ class RowGroups(NamedTuple):
     first: Numbers
     row_count: Numbers
     doubts: Doubts
-
-
-class Kept(NamedTuple):
-    """A cache entry.
-
-    `groups`: position of each current row group in the entry; -1 if missing.
-    """
-
-    batch: pa.RecordBatch
-    groups: Numbers
 
 
 @dataclass(slots=True)
@@ -191,8 +179,8 @@ class StoredIndex:
         for generation in known[MOST_GENERATIONS:]:
             self.cache.drop(f"dataset {generation}")
 
-    def read(self, name: str, file: Numbers, ordinal: Numbers) -> Kept | None:
-        """Return the disk entry of a name.
+    def read(self, name: str, file: Numbers, ordinal: Numbers) -> tuple[pa.RecordBatch, Numbers] | None:
+        """Return the disk entry of a name, and the position of each current row group in it, -1 if missing.
 
         None if missing or of a dropped generation. `file`, `ordinal`: per current row group, the index of its file and
         its number in the file.
@@ -205,10 +193,10 @@ class StoredIndex:
         if dataset is None:
             return None
         if generation == self.generation:
-            return Kept(batch, np.arange(len(file)))
+            return batch, np.arange(len(file))
         like = self._files_in(generation, dataset)[file]
         first = numbers_at(dataset, "first")
-        return Kept(batch, np.where(like >= 0, first[like] + ordinal, -1))
+        return batch, np.where(like >= 0, first[like] + ordinal, -1)
 
     def recall(self, name: str, among: bytes = b"") -> Any | None:
         """Return the memory entry of a name for unchanged files.
@@ -251,85 +239,3 @@ def _encoded(path: str) -> bytes:
 
 def _state(file: DataFile) -> tuple[bytes, int, int, int, str]:
     return _encoded(file.path), file.size, file.modified_ns, file.changed_ns, file.etag or ""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptColumns:
-    """Cached column metadata: arrays on disk, decoded in memory.
-
-    `stored`: None without a cache.
-    """
-
-    groups: RowGroupTable
-    stored: StoredIndex | None
-
-    def recall(self, name: str, *, on_disk: bool = True) -> Any | None:
-        """Return the memory entry of a name; None if missing.
-
-        `on_disk`: the entry also exists on disk; return None if the disk file was deleted.
-        """
-        if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
-            return None
-        # Marking the disk entry as used delays its eviction, so that the next process finds it.
-        return found if not on_disk or self.stored.cache.mark(name) else None
-
-    def remember(self, name: str, value: Any) -> None:
-        """Cache an immutable value in memory."""
-        if self.stored is not None:
-            self.stored.remember(name, value, self._among())
-
-    def _among(self) -> bytes:
-        """Return a key of the opened files; empty if all are opened.
-
-        Cached row groups are numbered over all files, so the key must identify the opened ones.
-        """
-        opened = self.groups.opened
-        return b"" if opened is None else len(opened).to_bytes(8) + np.packbits(opened).tobytes()
-
-    def name(self, what: str, column: LeafColumn) -> str:
-        """Return the cache name of a column.
-
-        It contains the paths, field id and stored type of the column in files.
-        """
-        names = self.groups.names
-        paths = names.of(column.path)
-        if names.numbers is not None:
-            what = f"{what} {names.numbers.get(column.path)}"
-        if paths == (column.path,):
-            return _name(what, column)
-        # The name includes the paths in files, because a column may be renamed and another may take over its old name.
-        return "\x00".join([_name(what, column), *(part for path in paths for part in ("", *path))])
-
-    def read(self, name: str) -> Kept | None:
-        """Return the disk entry of a name.
-
-        `groups` of the entry covers all row groups of the table, -1 if missing. None if the whole entry is missing.
-        """
-        if self.stored is None:
-            return None
-        at = self.groups.read_from()
-        kept = self.stored.read(name, self.groups.opened_files(at), self.groups.ordinal[at])
-        if kept is None or len(at) == len(self.groups):
-            return kept
-        positions = np.full(len(self.groups), -1, np.int64)
-        positions[at] = kept.groups
-        return kept._replace(groups=positions)
-
-    def write(self, name: str, values: Mapping[str, Any]) -> None:
-        """Write arrays of row groups in opened files to disk."""
-        if self.stored is not None:
-            self.stored.write(name, values)
-
-    def finish(self) -> None:
-        """Evict old entries of the cache if entries were written."""
-        if self.stored is not None:
-            self.stored.finish()
-
-
-def _name(what: str, column: LeafColumn) -> str:
-    """Return the cache name of a column.
-
-    The name contains the stored type, on which bounds depend.
-    """
-    form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
-    return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

@@ -6,10 +6,11 @@ Source: `parquet.thrift` of parquet-format.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.columnar import Columnar
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.format.column_chunk import ENCODING_STATS, MAX_ROWS, ColumnChunks
 from parquet_core.format.compact import (
@@ -116,7 +117,8 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
     return chunks, _statistics(ranges, table, chunks)
 
 
-class Totals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Totals(Columnar):
     """Totals of chosen columns per row group.
 
     `bytes`: compressed bytes. `pages`: number of data pages, -1 if a footer does not count them. `located`: True if

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parquet_core.columnar import Columnar
 from parquet_core.format.compact import (
     INTEGER,
     decode_list,
@@ -19,8 +20,6 @@ from parquet_core.format.compact import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Numbers
@@ -79,7 +78,7 @@ class ColumnChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnChunks:
+class ColumnChunks(Columnar):
     """Chunks of one column in successive row groups.
 
     Negative numbers are unknown or missing. `present`: the footer describes the chunk; False if the column is
@@ -105,19 +104,12 @@ class ColumnChunks:
     value_bytes: Numbers
     encoding_stats: NDArray[np.object_]
 
-    def __len__(self) -> int:
-        return len(self.present)
-
     def traits(self) -> NDArray[np.int64]:
         """Return bits of ChunkTraits that each chunk has or may have."""
         dictionary = (self.dictionary_page_offset > 0) | (self.encodings & _DICTIONARY_ENCODINGS != 0)
         several = self.data_pages != 1
         traits: Numbers = int(ChunkTraits.DICTIONARY) * dictionary + int(ChunkTraits.SEVERAL_PAGES) * several
         return traits
-
-    def take(self, chunks: Numbers) -> ColumnChunks:
-        """Return the chunks at the given indices."""
-        return ColumnChunks(*(getattr(self, f.name)[chunks] for f in fields(self)))
 
     def scattered(self, at: Numbers, count: int) -> ColumnChunks:
         """Return `count` chunks, absent except these at the indices `at`."""
@@ -163,13 +155,6 @@ def _put(into: NDArray[Any], at: Numbers, values: NDArray[Any]) -> NDArray[Any]:
     copy = into.copy()
     copy[at] = values
     return copy
-
-
-def concat_chunks(parts: Sequence[ColumnChunks]) -> ColumnChunks:
-    """Join the chunks of successive batches of files."""
-    if len(parts) == 1:
-        return parts[0]
-    return ColumnChunks(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ColumnChunks)))
 
 
 def _known(number: np.int64) -> int | None:

@@ -158,8 +158,9 @@ class Footers:
             step = max(1, _MOST_CHUNKS // max(1, len(leaves)))
             for first in range(0, len(of_kind) if len(leaves) else 0, step):
                 groups = of_kind[first : first + step]
-                for whole, part in zip(result, self._totals(groups, kind, leaves), strict=True):
-                    whole[groups] = part
+                part = self._totals(groups, kind, leaves)
+                result.bytes[groups], result.pages[groups] = part.bytes, part.pages
+                result.located[groups] = part.located
         return result
 
     def _totals(self, groups: Numbers, kind: Provenance, leaves: Numbers) -> Totals:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from parquet_core.columnar import Columnar
 from parquet_core.format.compact import (
     BINARY,
     BOOLEAN,
@@ -77,7 +78,7 @@ class IndexBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetIndexes:
+class OffsetIndexes(Columnar):
     """Page locations of successive column chunks.
 
     `first`: the pages of chunk i are the elements `first[i]` to `first[i + 1]`. Per page: `offset` in the file,
@@ -85,27 +86,12 @@ class OffsetIndexes:
     "" if they are known.
     """
 
+    elements = ("offset", "compressed_bytes", "first_row")
     first: Numbers
     offset: Numbers
     compressed_bytes: Numbers
     first_row: Numbers
     reason: Reasons
-
-    def __len__(self) -> int:
-        return len(self.reason)
-
-    def take(self, chunks: Numbers) -> OffsetIndexes:
-        """Return the offset indexes of `chunks`."""
-        if np.array_equal(chunks, np.arange(len(self))):
-            return self
-        pages = elements_of(self.first, chunks)
-        return OffsetIndexes(
-            firsts(self.first[chunks + 1] - self.first[chunks]),
-            self.offset[pages],
-            self.compressed_bytes[pages],
-            self.first_row[pages],
-            self.reason[chunks],
-        )
 
     def row_counts(self, num_rows: Numbers) -> Numbers:
         """Return the row count of each page.
@@ -337,14 +323,3 @@ def _monotone(values: pa.Array, compare: object) -> bool:
         return True
     holds = pc.all(compare(values.slice(0, len(values) - 1), values.slice(1)))  # type: ignore[operator]  # an Arrow kernel
     return bool(holds.as_py())
-
-
-def concat_offset_indexes(parts: list[OffsetIndexes]) -> OffsetIndexes:
-    """Join the offset indexes of successive chunks."""
-    return OffsetIndexes(
-        firsts(np.concatenate([np.diff(part.first) for part in parts])),
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.compressed_bytes for part in parts]),
-        np.concatenate([part.first_row for part in parts]),
-        np.concatenate([part.reason for part in parts]),
-    )

@@ -102,7 +102,7 @@ def _footers(index: MetadataIndex) -> Footers:
 
 
 def _group_bytes(index: MetadataIndex) -> NDArray[np.int64]:
-    return index.totals.read(index.groups.columns).bytes
+    return index.footers.totals(index.groups.columns).bytes
 
 
 def _sorting_columns(footers: Footers, position: int) -> tuple[SortingColumn, ...]:

@@ -10,18 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
+from parquet_core.columnar import Columnar
 from parquet_core.format.comparable_values import bounds_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Columnar):
     """Bounds and counts of the values in each container; null means unknown.
 
     `lower`, `upper`: enclose every value that is neither null nor NaN. They need not occur in the data, unless
@@ -42,36 +41,6 @@ class Bounds:
         for name, kind in (("nan_count", pa.int64()), ("min_exact", pa.bool_()), ("max_exact", pa.bool_())):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
-
-    def __len__(self) -> int:
-        return len(self.row_count)
-
-    def slice(self, start: int, stop: int) -> Bounds:
-        """Return the bounds of containers `start` to `stop`, without a copy."""
-        if start == 0 and stop == len(self):
-            return self
-        return Bounds(
-            lower=self.lower[start:stop],
-            upper=self.upper[start:stop],
-            null_count=self.null_count[start:stop],
-            row_count=self.row_count[start:stop],
-            nan_count=self.nan_count[start:stop],
-            min_exact=self.min_exact[start:stop],
-            max_exact=self.max_exact[start:stop],
-        )
-
-    def take(self, indices: NDArray[np.int64]) -> Bounds:
-        """Return the bounds of the containers at these indices."""
-        chosen = from_numpy(np.asarray(indices))
-        return Bounds(
-            lower=self.lower.take(chosen),
-            upper=self.upper.take(chosen),
-            null_count=self.null_count.take(chosen),
-            row_count=self.row_count[indices],
-            nan_count=self.nan_count.take(chosen),
-            min_exact=self.min_exact.take(chosen),
-            max_exact=self.max_exact.take(chosen),
-        )
 
 
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
@@ -100,19 +69,6 @@ def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
         return bounds
     rest = np.flatnonzero(~doubted)
     return spread_bounds(bounds.take(rest), rest, bounds.row_count)
-
-
-def concat_bounds(parts: Sequence[Bounds]) -> Bounds:
-    """Join the bounds of successive containers."""
-    if len(parts) == 1:
-        return parts[0]
-    arrays = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Bounds)}
-    return Bounds(
-        **{
-            name: np.concatenate(parts_of) if name == "row_count" else pa.concat_arrays(parts_of)
-            for name, parts_of in arrays.items()
-        }
-    )
 
 
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:

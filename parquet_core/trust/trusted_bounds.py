@@ -20,7 +20,7 @@ from parquet_core.format.comparable_values import comparable_values, successor
 from parquet_core.format.schema import SortOrder
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.spark_rules.type_promotion import as_read, stored_form
-from parquet_core.trust.bounds import Bounds, concat_bounds, with_nulls
+from parquet_core.trust.bounds import Bounds, with_nulls
 from parquet_core.trust.count_rules import (
     count_array,
     counts_no_number,
@@ -314,4 +314,4 @@ def _decoded(
         trusted = trusted_bounds(leaf, written[at], trusts, kind[at])
         places.append(at)
         parts.append(replace(trusted, lower=as_read(trusted.lower, column), upper=as_read(trusted.upper, column)))
-    return concat_bounds(parts).take(np.argsort(np.concatenate(places)))
+    return Bounds.concat(parts).take(np.argsort(np.concatenate(places)))

@@ -43,7 +43,7 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Sum the sizes that the footers give for these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
     at = index.groups.read_from()
-    totals = index.totals.read(columns)
+    totals = index.footers.totals(columns)
     size[at], pages[at] = totals.bytes, totals.pages
     if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)

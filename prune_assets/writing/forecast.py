@@ -16,7 +16,7 @@ from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.outcomes import may_match, unknown
 from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, leaves
 from parquet_core.pruning.trees import constant_answers, fold
-from parquet_core.trust.bounds import concat_bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, unknown_bounds
 from prune_assets.simulation.from_bounds import draw, sorted_bounds
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf
-    from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.simulation.from_bounds import Drawn
     from prune_assets.writing.measure import Measured
@@ -58,7 +57,7 @@ def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -
         np.concatenate([it.group for it in found]),
         np.concatenate([it.file for it in found]),
         np.concatenate([it.share for it in found]),
-        concat_bounds(bounds) if bounds else None,
+        Bounds.concat(bounds) if bounds else None,
     )
 
 

@@ -303,7 +303,7 @@ def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
 
 
 def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[Blocks | str | None]:
-    filters = BloomFilters(audit.index.groups, audit.index.footers)
+    filters = BloomFilters(audit.index.groups, audit.index.footers, audit.index.store)
     may_exist = filters.may_exist(column)[positions]
     if column.unsupported or not may_exist.any():
         return [None] * len(positions)
@@ -314,7 +314,8 @@ def _blocks(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) 
 def _dictionaries(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[pa.Array | str]:
     if column.unsupported or not len(positions):
         return [""] * len(positions)
-    return Dictionaries(audit.index.groups, audit.index.footers, audit.pages).read(column, positions)
+    index = audit.index
+    return Dictionaries(index.groups, index.footers, audit.pages, index.store).read(column, positions)
 
 
 def _offsets(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64]) -> list[OffsetIndexes]:

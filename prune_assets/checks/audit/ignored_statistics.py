@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.format.compact import MISSING
 from parquet_core.format.comparable_values import comparable_values
-from parquet_core.trust.bounds import Bounds, concat_bounds, spread_bounds, unknown_bounds
+from parquet_core.trust.bounds import Bounds, spread_bounds, unknown_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
                 break
         parts.append(bounds)
         group += len(footers)
-    return concat_bounds(parts) if parts else unknown_bounds(column, np.zeros(0, np.int64))
+    return Bounds.concat(parts) if parts else unknown_bounds(column, np.zeros(0, np.int64))
 
 
 def _decoded(column: LeafColumn, written: WrittenStatistics, step: NDArray[np.int64]) -> Bounds:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parquet_core.dataset.column_store import ColumnStore
 from parquet_core.dataset.page_indexes import PageIndexes
 from parquet_core.errors import StaleTable, WrongUse
 from parquet_core.layout.bound_layout import find_column
@@ -87,7 +88,8 @@ def audit(
         positions = np.flatnonzero(index.groups.file == file)
         here = chosen[index.groups.file[chosen] == file]
         live = claims.live(file, int(index.groups.row_count[positions].sum()))
-        pages, name = PageIndexes(index.groups, index.footers, index.footers.kept), file_name(index, file)
+        store, name = ColumnStore(index.groups, index.store.stored), file_name(index, file)
+        pages = PageIndexes(index.groups, index.footers, store)
         with (
             report_errors(findings, skipped, what=name, location=name, key=str(file)),
             open_values(index.groups.files[file], traffic=traffic) as values,

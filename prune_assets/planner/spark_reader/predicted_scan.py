@@ -214,7 +214,7 @@ def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
     Otherwise column indexes are not used.
     """
     located = np.ones(len(index), np.bool_)
-    located[index.groups.read_from()] = index.totals.read(columns).located
+    located[index.groups.read_from()] = index.footers.totals(columns).located
     return located
 
 

@@ -163,6 +163,23 @@ def test_row_groups_of_other_opened_files_are_others(tmp_path, cache):
         index.save()
 
 
+def test_row_groups_of_unopened_files_have_no_place_in_an_entry(tmp_path):
+    for day in range(3):
+        (tmp_path / "t" / f"day={day}").mkdir(parents=True)
+        write(tmp_path / "t" / f"day={day}", 0, shift=day)
+    cache = MetadataCache(tmp_path / "cache")  # without memory, like a new process
+    requests = []
+    for _ in range(2):
+        index = list_dataset(tmp_path / "t", cache=cache).read(np.array([True, False, True]))
+        (column,) = index.groups.columns
+        pages = index.page_indexes.read(column, np.arange(len(index)))
+        lows = [None if low is None else int(low) for low in pages.bounds.lower.to_pylist()]
+        assert lows == [0] * 6 + [None] + [2] * 6
+        index.save()
+        requests.append(index.groups.traffic.requests)
+    assert requests[0] > requests[1] == 0
+
+
 def test_what_was_used_least_recently_goes_first():
     cache = DecodedCache(most_bytes=1000)
     for name in "abc":

@@ -120,7 +120,7 @@ def test_no_page_outlives_its_file(table, cache):
     index = read_dataset(table, cache=cache)
     column = index.groups.columns[0]
     pages, offsets = index.page_indexes._pages_of(column), index.page_indexes._offsets_of(column)
-    assert len(pages.kept) == len(offsets.kept) == len(index)
+    assert len(pages.values) == len(offsets.values) == len(index)
 
 
 def test_columns_of_other_generations_are_used(table, cache):
