@@ -68,14 +68,14 @@ def partition_state(table: Path | str) -> dict[str, str] | None:
         columns = _columns(table)
         if not columns:
             return None
-        found = partition_fingerprints(table, list(columns))
+        fingerprints = partition_fingerprints(table, list(columns))
     except StorageFailure:
         raise
     except PruneError:
         return None
-    if len(found) > MOST_PARTITIONS:
+    if len(fingerprints) > MOST_PARTITIONS:
         return None
-    return {json.dumps(values, ensure_ascii=False): fingerprint[:8] for values, fingerprint in found.items()}
+    return {json.dumps(values, ensure_ascii=False): fingerprint[:8] for values, fingerprint in fingerprints.items()}
 
 
 def partition_changes(

@@ -74,8 +74,8 @@ def fingerprint_text(fingerprint: int | str) -> str:
 
 
 def _fingerprint(table: Path | str) -> int | str:
-    found, path = recognize(table)
-    return found.fingerprint(str(path))
+    table_format, path = recognize(table)
+    return table_format.fingerprint(str(path))
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:

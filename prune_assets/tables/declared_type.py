@@ -70,25 +70,25 @@ def _arrow_type(described: Any, *, physical_names: bool = False) -> pa.DataType:
         case {"type": "struct", "fields": [*fields]}:
             return pa.struct([_field(field, physical_names=physical_names) for field in fields])
         case {"type": "array", "elementType": element}:
-            kind = _arrow_type(element, physical_names=physical_names)
-            return pa.list_(pa.field("element", kind, nullable=described.get("containsNull", True)))
+            element_type = _arrow_type(element, physical_names=physical_names)
+            return pa.list_(pa.field("element", element_type, nullable=described.get("containsNull", True)))
         case {"type": "map", "keyType": key, "valueType": value}:
             item = pa.field("value", _arrow_type(value, physical_names=physical_names))
             item = item.with_nullable(described.get("valueContainsNull", True))
             return pa.map_(_arrow_type(key, physical_names=physical_names), item)
         case {"type": "udt", "sqlType": inner}:
             return _arrow_type(inner, physical_names=physical_names)
-    raise _unknown(described)
+    raise _unknown_type(described)
 
 
 def _field(field: Any, *, physical_names: bool) -> pa.Field:
     match field:
         case {"name": str(name), "type": described}:
             metadata = field.get("metadata") or {}
-            kind = _arrow_type(described, physical_names=physical_names)
+            arrow_type = _arrow_type(described, physical_names=physical_names)
             stored = metadata.get(PHYSICAL_NAME, name) if physical_names else name
-            return pa.field(stored, kind, nullable=field.get("nullable", True))
-    raise _unknown(field)
+            return pa.field(stored, arrow_type, nullable=field.get("nullable", True))
+    raise _unknown_type(field)
 
 
 def _primitive(name: str) -> pa.DataType:
@@ -105,10 +105,10 @@ def _primitive(name: str) -> pa.DataType:
         return pa.string()
     if _TIME.fullmatch(name):
         return pa.time64("ns")
-    raise _unknown(name)
+    raise _unknown_type(name)
 
 
-def _unknown(described: object) -> UnsupportedFeature:
+def _unknown_type(described: object) -> UnsupportedFeature:
     return UnsupportedFeature(f"its type is not known ({described})")
 
 

@@ -63,8 +63,8 @@ class DeleteDebt:
 
         0 if the file's row count is unknown.
         """
-        known = np.maximum(self.rows, 0)
-        return np.minimum(self.deleted / np.maximum(known, 1), 1.0) * (known > 0)
+        row_counts = np.maximum(self.rows, 0)
+        return np.minimum(self.deleted / np.maximum(row_counts, 1), 1.0) * (row_counts > 0)
 
     def needs_rewrite(self) -> NDArray[np.bool_]:
         """Flag files with equality deletes or with many delete files.

@@ -54,7 +54,7 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     catalog lists, which are named in the same form. Raises TableNotFound if the directory does not exist, and
     StorageFailure.
     """
-    if (listed := _of_catalog(root)) is not None:
+    if (listed := _tables_of_catalog(root)) is not None:
         return listed
     location = address(root).rstrip("/")
     tables: list[FoundTable] = []
@@ -67,18 +67,18 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = {path.rpartition("/")[2] for path in directories}
         has_files = any(file.path.endswith(".parquet") for file in files)
-        found = next((each for each in opening.FORMATS if _is_at(each, here, below, has_files)), None)
-        if (found is None or found.spark_lists_files) and _is_unread(below):
+        table_format = next((each for each in opening.FORMATS if _is_at(each, here, below, has_files)), None)
+        if (table_format is None or table_format.spark_lists_files) and _is_unread(below):
             continue
-        if found is not None:
-            tables.append(FoundTable(name, here, found.name))
-        is_alone = found is None or (found.spark_lists_files and not any("=" in each for each in below))
+        if table_format is not None:
+            tables.append(FoundTable(name, here, table_format.name))
+        is_alone = table_format is None or (table_format.spark_lists_files and not any("=" in each for each in below))
         if is_alone and len(name) < depth:
             todo += [(*name, each) for each in below]
     return sorted(tables)
 
 
-def _of_catalog(root: str) -> list[FoundTable] | None:
+def _tables_of_catalog(root: str) -> list[FoundTable] | None:
     """Return the tables of a catalog, which is named after its table format.
 
     None for a directory.

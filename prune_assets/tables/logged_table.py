@@ -86,35 +86,41 @@ class LoggedTable(TableDefaults, Protocol):
         """Read the footers of the `wanted` files."""
         logged, chosen = self.logged(), np.flatnonzero(wanted).tolist()
         paths = self._paths(logged, chosen)
-        found = {file.path: file for file in self.look_up(paths)}
-        files = replace(logged.files, found={i: found[path] for i, path in zip(chosen, paths, strict=True)})
+        files_by_path = {file.path: file for file in self.look_up(paths)}
+        files = replace(logged.files, found={i: files_by_path[path] for i, path in zip(chosen, paths, strict=True)})
         directory, traffic, any_case = self.root
         logged = replace(logged, files=files, opened=wanted)
         return read_logged(directory, logged, traffic=traffic, cache=self.cache, any_case=any_case)
 
-    def part(self, numbers: NDArray[np.int64]) -> LoggedPart:
+    def part(self, file_numbers: NDArray[np.int64]) -> LoggedPart:
         """Return some files as a part that another process can read."""
         logged = self.logged()
-        paths = tuple(self._paths(logged, numbers.tolist()))
-        some = replace(
+        paths = tuple(self._paths(logged, file_numbers.tolist()))
+        logged_part = replace(
             logged,
-            files=FileList(paths.__getitem__, logged.files.sizes[numbers], {}),
-            opened=np.ones(len(numbers), np.bool_),
-            row_count=logged.row_count[numbers],
-            deleted=logged.deleted[numbers],
+            files=FileList(paths.__getitem__, logged.files.sizes[file_numbers], {}),
+            opened=np.ones(len(file_numbers), np.bool_),
+            row_count=logged.row_count[file_numbers],
+            deleted=logged.deleted[file_numbers],
         )
-        return LoggedPart(self.root.directory, paths, some, self.root.any_case)
+        return LoggedPart(self.root.directory, paths, logged_part, self.root.any_case)
 
-    def read_partitioned(self, numbers: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
+    def read_partitioned(
+        self, file_numbers: NDArray[np.int64] | None = None
+    ) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `numbers`: read only these files, as a table of their own.
+        `file_numbers`: read only these files, as a table of their own.
         """
         partition = self.rewrite_scope()
-        return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
+        return (
+            (self.read_all(), partition)
+            if file_numbers is None
+            else (self.part(file_numbers).read_all(), partition[file_numbers])
+        )
 
-    def _paths(self, logged: LoggedFiles, numbers: Sequence[int]) -> list[str]:
-        return [self.allowed_place(logged.files.path(i)) for i in numbers]
+    def _paths(self, logged: LoggedFiles, file_numbers: Sequence[int]) -> list[str]:
+        return [self.allowed_place(logged.files.path(i)) for i in file_numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,7 @@ class LoggedPart:
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of the files in their current state."""
-        found = {file.path: file for file in look_up(list(self.paths))}
-        files = replace(self.logged.files, found={i: found[path] for i, path in enumerate(self.paths)})
+        files_by_path = {file.path: file for file in look_up(list(self.paths))}
+        files = replace(self.logged.files, found={i: files_by_path[path] for i, path in enumerate(self.paths)})
         logged = replace(self.logged, files=files)
         return read_logged(self.table, logged, traffic=Traffic(), any_case=self.any_case)

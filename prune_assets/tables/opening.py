@@ -60,7 +60,7 @@ def open_table(
     with ExitStack() as looking:
         for each in FORMATS:
             looking.enter_context(each.look_ahead(location))
-        opened = next((found for each in FORMATS if (found := each.open(location, options)) is not None), None)
+        opened = next((candidate for each in FORMATS if (candidate := each.open(location, options)) is not None), None)
     assert opened is not None  # the last format opens every location
     return opened
 

@@ -55,12 +55,12 @@ class Rewrite:
     @property
     def groups(self) -> list[int]:
         """Group of each file, in the order of `numbers`."""
-        return [self.group_of[number] for number in self.numbers]
+        return [self.group_of[file_number] for file_number in self.numbers]
 
     @property
     def files(self) -> Sequence[DataFile]:
         """The files, in the order of `numbers`."""
-        return [self.index.groups.files[number] for number in self.numbers]
+        return [self.index.groups.files[file_number] for file_number in self.numbers]
 
 
 class Rewritten(NamedTuple):

@@ -32,10 +32,10 @@ def are_same_partitions(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     >>> are_same_partitions(["day(ts)", "Bucket(4,id)"], ["days(TS)", "bucket(4, id)"])
     True
     """
-    return list(map(_spelled, mine)) == list(map(_spelled, theirs))
+    return list(map(_normalize_entry, mine)) == list(map(_normalize_entry, theirs))
 
 
-def _spelled(entry: str) -> str:
+def _normalize_entry(entry: str) -> str:
     from prune_assets.tables.iceberg.writes.partition_by import parse_transform
 
     try:
@@ -58,11 +58,12 @@ def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: s
         )
 
 
-def partition_named(column: str, known: Mapping[str, object]) -> str:
+def partition_named(column: str, partition_columns: Mapping[str, object]) -> str:
     """Return the partition column with a name, ignoring case. Raises LayoutError."""
-    matching = next((name for name in known if name.casefold() == column.casefold()), None)
+    matching = next((name for name in partition_columns if name.casefold() == column.casefold()), None)
     if matching is None:
         raise LayoutError(
-            f"partition_expr: {column} is not a partition column; the table has {', '.join(known) or 'none'}"
+            f"partition_expr: {column} is not a partition column; the table has "
+            f"{', '.join(partition_columns) or 'none'}"
         )
     return matching

@@ -169,7 +169,7 @@ class Table(TableDefaults, Protocol):
     def unread(self) -> NDArray[np.bool_]:
         """Flag the files whose footers are not read or cached yet."""
 
-    def part(self, numbers: NDArray[np.int64]) -> TablePart:
+    def part(self, file_numbers: NDArray[np.int64]) -> TablePart:
         """Return some files as a part that another process can read."""
 
     def partition_names(self) -> Sequence[str]:

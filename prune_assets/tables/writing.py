@@ -76,11 +76,13 @@ def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFr
     columns = []
     for field in fields:
         given = mine.pop(field.name if case_sensitive else field.name.casefold(), None)
-        kind = field.dataType.simpleString()
-        found = None if given is None else df.schema[given].dataType.simpleString()
-        if given is None or found != kind:
-            difference = "the data lack it" if given is None else f"in the data it is {found}"
-            raise WrongUse(f"{name}: the table has column {field.name} {kind}, {difference}; write the same columns")
+        table_type = field.dataType.simpleString()
+        given_type = None if given is None else df.schema[given].dataType.simpleString()
+        if given is None or given_type != table_type:
+            difference = "the data lack it" if given is None else f"in the data it is {given_type}"
+            raise WrongUse(
+                f"{name}: the table has column {field.name} {table_type}, {difference}; write the same columns"
+            )
         columns.append(column_of(given, nested=False).alias(field.name))
     if mine:
         raise WrongUse(f"{name}: the table has no column {next(iter(mine.values()))}; leave it out, or add it first")

@@ -46,7 +46,7 @@ class CatalogEntry:
             odd = paths ^ self.files
         elif self.directories is not None:
             odd = {path for path in paths if path.rpartition("/")[0] not in self.directories}
-            odd |= {place for place in self.directories if not place.startswith(f"{plain(self.location)}/")}
+            odd |= {directory for directory in self.directories if not directory.startswith(f"{plain(self.location)}/")}
         else:
             return
         if odd:
@@ -71,13 +71,13 @@ def entry_of(
     """
     from prune_assets.tables.opening import FORMATS
 
-    kind = provider.lower()
-    found = next((each for each in FORMATS if each.name == kind), None)
-    if found is not None and found.refused_provider:
-        raise UnsupportedFeature(f"{name}: {found.refused_provider}")
-    if found is None:
+    format_name = provider.lower()
+    table_format = next((each for each in FORMATS if each.name == format_name), None)
+    if table_format is not None and table_format.refused_provider:
+        raise UnsupportedFeature(f"{name}: {table_format.refused_provider}")
+    if table_format is None:
         raise UnsupportedFeature(
-            f"{name}: the catalog lists it as {kind}, which is not supported; use Spark's own reader and writer"
+            f"{name}: the catalog lists it as {format_name}, which is not supported; use Spark's own reader and writer"
         )
     managed = next((feature for feature in _CATALOG_COMMITS if feature in set(properties)), None)
     if managed is not None:
@@ -90,18 +90,18 @@ def entry_of(
     return CatalogEntry(
         name,
         location.rstrip("/"),
-        found.name,
-        text_partitions=text_partitions and found.spark_lists_files,
+        table_format.name,
+        text_partitions=text_partitions and table_format.spark_lists_files,
         read_only=read_only,
     )
 
 
-def plain(place: str) -> str:
+def plain(location: str) -> str:
     """Normalize a path or address, so that spellings of one location are equal.
 
     >>> plain("file:///lake/t/p=1/"), plain("s3a://lake/t")
     ('/lake/t/p=1', 's3://lake/t')
     """
-    if place.startswith("file:"):
-        return unquote(urlsplit(place).path).rstrip("/")
-    return place.replace("s3a://", "s3://", 1).rstrip("/")
+    if location.startswith("file:"):
+        return unquote(urlsplit(location).path).rstrip("/")
+    return location.replace("s3a://", "s3://", 1).rstrip("/")

@@ -26,9 +26,9 @@ def glue_table(name: str) -> CatalogEntry:
     try:
         # The default session of boto3 caches the first credentials from the environment.
         client = boto3.session.Session().client("glue", config=Config(connect_timeout=_CONNECT_SECONDS))
-        found = client.get_table(DatabaseName=database, Name=table)["Table"]
-        entry = _entry(f"glue:{name}", found)
-        if not found.get("PartitionKeys") or entry.read_only is None:
+        description = client.get_table(DatabaseName=database, Name=table)["Table"]
+        entry = _entry(f"glue:{name}", description)
+        if not description.get("PartitionKeys") or entry.read_only is None:
             return entry
         pages = client.get_paginator("get_partitions").paginate(
             DatabaseName=database, TableName=table, ExcludeColumnSchema=True
@@ -46,30 +46,30 @@ def glue_table(name: str) -> CatalogEntry:
         raise StorageFailure(f"{problem}; check the network, AWS_REGION and the credentials") from error
 
 
-def _entry(name: str, found: dict[str, Any]) -> CatalogEntry:
+def _entry(name: str, description: dict[str, Any]) -> CatalogEntry:
     from prune_assets.tables.opening import format_named
 
-    storage, parameters = found.get("StorageDescriptor", {}), found.get("Parameters", {})
+    storage, parameters = description.get("StorageDescriptor", {}), description.get("Parameters", {})
     if parameters.get("projection.enabled", "").lower() == "true":
         raise UnsupportedFeature(f"{name}: its partitions are projected, not registered; name the table by its path")
     entry = entry_of(
         name,
-        provider=_provider(found),
+        provider=_provider(description),
         # Spark stores the location of its own tables here, and a placeholder in Location.
         location=storage.get("SerdeInfo", {}).get("Parameters", {}).get("path") or storage.get("Location"),
         properties=parameters,
-        text_partitions=all(key["Type"] == "string" for key in found.get("PartitionKeys", [])),
+        text_partitions=all(key["Type"] == "string" for key in description.get("PartitionKeys", [])),
     )
     plain_files = format_named(entry.format).spark_lists_files
     return replace(entry, read_only="Glue keeps a list of its partitions") if plain_files else entry
 
 
-def _provider(found: dict[str, Any]) -> str:
-    parameters = found.get("Parameters", {})
-    if found.get("TableType") == "VIRTUAL_VIEW":
+def _provider(description: dict[str, Any]) -> str:
+    parameters = description.get("Parameters", {})
+    if description.get("TableType") == "VIRTUAL_VIEW":
         return "view"
     named = parameters.get("spark.sql.sources.provider") or parameters.get("table_type")
     if named:
         return str(named).lower()
-    library = str(found.get("StorageDescriptor", {}).get("SerdeInfo", {}).get("SerializationLibrary", ""))
+    library = str(description.get("StorageDescriptor", {}).get("SerdeInfo", {}).get("SerializationLibrary", ""))
     return "parquet" if "parquet" in library.lower() else library.rpartition(".")[2] or "unknown"

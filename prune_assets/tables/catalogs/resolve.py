@@ -78,7 +78,7 @@ def catalog_entry(
         return None
     catalog, colon, name = table.partition(":")
     if colon and catalog in CATALOGS and not os.path.lexists(table):
-        return _checked(CATALOGS[catalog](name), to_write=to_write)
+        return _check_writable(CATALOGS[catalog](name), to_write=to_write)
     if not NAME.fullmatch(table):
         return None
     if session is None:
@@ -100,28 +100,28 @@ def needs_session(table: str) -> bool:
 
 def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_be_new: bool) -> CatalogEntry | None:
     refuse_selector(table, session, to_write=to_write)
-    said = described(table, session)
+    description = described(table, session)
     is_path = os.path.lexists(table)
-    if said is None and not is_path:
+    if description is None and not is_path:
         if not to_write:
             raise TableNotFound(f"{table}: no such path, and the session's catalogs have no such table; check the name")
         if not may_be_new:
             _check_new(table, session)
-    if said is None or (is_path and said["Type"] == VIEW):
+    if description is None or (is_path and description["Type"] == VIEW):
         return None
-    if is_path and not _is_at(table, said.get("Location")):
+    if is_path and not _is_at(table, description.get("Location")):
         raise WrongUse(
             f"{table}: is both a path and a table; write ./{table} for {os.path.abspath(table)}, or "  # noqa: PTH100
-            f"{full_name(said)} for the table at {said.get('Location', 'no location')}"
+            f"{full_name(description)} for the table at {description.get('Location', 'no location')}"
         )
-    return _checked(session_table(table, said, session), to_write=to_write)
+    return _check_writable(session_table(table, description, session), to_write=to_write)
 
 
 def _is_at(path: str, location: str | None) -> bool:
     return location is not None and os.path.realpath(path) == os.path.realpath(plain(location))
 
 
-def _checked(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
+def _check_writable(entry: CatalogEntry, *, to_write: bool) -> CatalogEntry:
     if to_write and entry.read_only is not None:
         raise UnsupportedFeature(f"{entry.name}: {entry.read_only}, so it is not written here; {entry.instead}")
     return entry

@@ -47,47 +47,53 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
     return {"Type": VIEW} | details | ({_PARTITIONED: "true"} if partitioned else {})
 
 
-def session_table(name: str, said: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
+def session_table(name: str, description: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the entry of a described table.
 
     Raises UnsupportedFeature if its files alone do not hold its rows.
     """
     from prune_assets.tables.opening import FORMATS, format_named
 
-    provider = said.get("Provider", "unknown") if said["Type"] in {"MANAGED", "EXTERNAL"} else said["Type"]
+    provider = (
+        description.get("Provider", "unknown")
+        if description["Type"] in {"MANAGED", "EXTERNAL"}
+        else description["Type"]
+    )
     own = next((each.entry_in_session for each in FORMATS if each.name == provider.lower()), None)
     if own is not None:
         return own(name, spark)
     entry = entry_of(
         name,
         provider=provider,
-        location=said.get("Location"),
-        properties=_keys(said.get("Table Properties", "")),
-        read_only="its rows are kept in buckets (CLUSTERED BY)" if "Num Buckets" in said else None,
+        location=description.get("Location"),
+        properties=_keys(description.get("Table Properties", "")),
+        read_only="its rows are kept in buckets (CLUSTERED BY)" if "Num Buckets" in description else None,
     )
     if not format_named(entry.format).spark_lists_files:
         return entry
-    odd = [key for key in _keys(said.get("Storage Properties", "")) if not key.startswith(_HARMLESS_OPTIONS)]
+    odd = [key for key in _keys(description.get("Storage Properties", "")) if not key.startswith(_HARMLESS_OPTIONS)]
     if odd:
         raise UnsupportedFeature(
             f"{name}: the catalog reads it with the option {odd[0]}, which plans do not support; name the table "
             "by its path"
         )
-    if _PARTITIONED not in said:
+    if _PARTITIONED not in description:
         return entry
     return replace(
         entry,
         files=frozenset(map(plain, spark.table(name).inputFiles())),
-        registers_partitions=said.get("Partition Provider") == "Catalog",
+        registers_partitions=description.get("Partition Provider") == "Catalog",
     )
 
 
-def full_name(said: Mapping[str, str]) -> str:
+def full_name(description: Mapping[str, str]) -> str:
     """Return the full name of a described table.
 
     It includes the catalog and the database if the catalog reports them.
     """
-    return said.get("Name") or ".".join(said[key] for key in ("Catalog", "Database", "Table") if key in said)
+    return description.get("Name") or ".".join(
+        description[key] for key in ("Catalog", "Database", "Table") if key in description
+    )
 
 
 def has_database(name: str, spark: SparkSession) -> bool:
@@ -121,15 +127,16 @@ def databases(spark: SparkSession) -> list[str]:
 def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> None:
     """Refuse a table whose columns differ between its files and its catalog."""
     schema = columns_of(entry, spark)
-    here = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
-    there = [(field.name, field.dataType.simpleString()) for field in schema.fields]
-    if here != there:
-        one, other = (
-            "(" + ", ".join(f"{n} {t}" for n, t in sorted({*a} - {*b})) + ")" for a, b in ((here, there), (there, here))
+    in_files = [(field.name, field.dataType.simpleString()) for field in table.empty_frame(spark).schema.fields]
+    in_catalog = [(field.name, field.dataType.simpleString()) for field in schema.fields]
+    if in_files != in_catalog:
+        only_in_files, only_in_catalog = (
+            "(" + ", ".join(f"{n} {t}" for n, t in sorted({*a} - {*b})) + ")"
+            for a, b in ((in_files, in_catalog), (in_catalog, in_files))
         )
         raise UnsupportedFeature(
-            f"{entry.name}: the columns of the files {one} differ from those of the catalog {other}, or have another "
-            "order; for partition columns that are all strings set "
+            f"{entry.name}: the columns of the files {only_in_files} differ from those of the catalog "
+            f"{only_in_catalog}, or have another order; for partition columns that are all strings set "
             "spark.sql.sources.partitionColumnTypeInference.enabled=false"
         )
 

@@ -21,22 +21,24 @@ def unity_table(name: str) -> CatalogEntry:
     """Return the entry of `catalog.schema.table`."""
     if name.count(".") != 2 or not all(name.split(".")):
         raise WrongUse(f"unity:{name}: write unity:catalog.schema.table")
-    found = _asked(name)
-    kind = str(found.get("table_type", ""))
-    columns = found.get("columns") or []
+    description = _describe_table(name)
+    table_type = str(description.get("table_type", ""))
+    columns = description.get("columns") or []
     return entry_of(
         f"unity:{name}",
-        provider=str(found.get("data_source_format", "unknown")) if kind in {"MANAGED", "EXTERNAL"} else kind,
-        location=found.get("storage_location"),
-        properties=found.get("properties") or {},
-        read_only="Unity Catalog manages its files" if kind == "MANAGED" else None,
+        provider=str(description.get("data_source_format", "unknown"))
+        if table_type in {"MANAGED", "EXTERNAL"}
+        else table_type,
+        location=description.get("storage_location"),
+        properties=description.get("properties") or {},
+        read_only="Unity Catalog manages its files" if table_type == "MANAGED" else None,
         text_partitions=all(
             column.get("type_text") == "string" for column in columns if column.get("partition_index") is not None
         ),
     )
 
 
-def _asked(name: str) -> dict[str, Any]:
+def _describe_table(name: str) -> dict[str, Any]:
     # Imported late: slow to import, and most plans use no catalog.
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
@@ -47,7 +49,7 @@ def _asked(name: str) -> dict[str, Any]:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - its scheme was checked
-            found = json.load(answer)
+            description = json.load(answer)
     except HTTPError as error:
         error.close()  # closes its connection, which a stored traceback would keep open
         if error.code == _NOT_FOUND:
@@ -55,9 +57,9 @@ def _asked(name: str) -> dict[str, Any]:
         raise StorageFailure(f"unity:{name}: the catalog answers {error.code} {error.reason}") from None
     except (URLError, OSError, ValueError) as error:
         raise StorageFailure(f"unity:{name}: {error}; is DATABRICKS_HOST the address of a catalog?") from None
-    if not isinstance(found, dict):
+    if not isinstance(description, dict):
         raise StorageFailure(f"unity:{name}: the catalog's answer does not describe a table")
-    return found
+    return description
 
 
 def _server(name: str) -> str:

@@ -54,10 +54,10 @@ def held_to(
         if frame.schema[name].dataType.typeName() == "string":
             frame = frame.withColumn(name, fn.nullif(column_of(name, nested=False), fn.lit("")))
     first = frame.columns[0]
-    kind = frame.schema[first].dataType
+    first_type = frame.schema[first].dataType
     checked = column_of(first, nested=False)
-    for number, constraint in enumerate(constraints):
-        broken = fn.raise_error(fn.lit(f"{_BROKEN} {number};")).cast(kind)
+    for index, constraint in enumerate(constraints):
+        broken = fn.raise_error(fn.lit(f"{_BROKEN} {index};")).cast(first_type)
         checked = fn.when(_condition(constraint), checked).otherwise(broken)
         try:
             frame.select(checked).schema  # noqa: B018 - Spark resolves names here

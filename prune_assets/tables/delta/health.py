@@ -76,9 +76,9 @@ def _statistics(log: DeltaInspection, location: str) -> Iterator[Finding]:
     for column in log.columns:
         if column.name in log.clustered_by and column.bounds < log.files:
             message = f"it clusters the table, and {log.files - column.bounds:,} of {log.files:,} files lack bounds"
-            place = f"{location}, column {column.name}"
+            column_location = f"{location}, column {column.name}"
             fix = Fix("name it in delta.dataSkippingStatsColumns, and write the files again: ", Step.WRITE_TABLE)
-            yield Finding("log.clustering", Severity.ERROR, place, message, columns=(column.name,), fix=fix)
+            yield Finding("log.clustering", Severity.ERROR, column_location, message, columns=(column.name,), fix=fix)
 
 
 LOG_IS_HEALTHY = Check(

@@ -36,13 +36,13 @@ def inspect_version(table: DeltaTable, options: InspectOptions) -> Inspection:
     """
     from prune_assets.report.inspection.delta import print_delta
 
-    inspection = inspect_snapshot(table.snapshot, _chosen(table.snapshot, options.names))
+    inspection = inspect_snapshot(table.snapshot, _choose_columns(table.snapshot, options.names))
     if options.orphans:
         inspection = with_orphans(inspection)
     return Inspection(inspection, lambda console: print_delta(inspection, console))
 
 
-def _chosen(snapshot: Snapshot, names: Sequence[str]) -> list[TableColumn]:
+def _choose_columns(snapshot: Snapshot, names: Sequence[str]) -> list[TableColumn]:
     columns = snapshot.schema.columns
     chosen: dict[TableColumn, None] = {}
     for name in names:
@@ -69,8 +69,8 @@ class LogClaims(Claims):
 
         None if the column has no statistics.
         """
-        found = self.table.file_bounds(path)
-        return None if found is None else found.slice(file, file + 1)
+        file_bounds = self.table.file_bounds(path)
+        return None if file_bounds is None else file_bounds.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
         """Return the row count in a file's statistics, including deleted rows; None if missing."""
@@ -92,8 +92,8 @@ class LogClaims(Claims):
             return None
         deleted = read_vector(vector, snapshot.table, traffic=snapshot.traffic, allow=snapshot.allow)
         live = np.ones(rows, np.bool_)
-        at = np.fromiter(deleted, np.int64, len(deleted))
-        live[at[at < rows]] = False
+        positions = np.fromiter(deleted, np.int64, len(deleted))
+        live[positions[positions < rows]] = False
         return live
 
     def partition(self, path: Path, file: int) -> Bounds | None:
@@ -104,10 +104,10 @@ class LogClaims(Claims):
         column = self.table.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None
-        block, at = block_of(self.table.snapshot, file)
-        texts = block.partition.get(column.partition, empty_codes(len(block)))
-        bounds = partition_bounds(column, texts.values)
-        return bounds.take(np.arange(len(bounds))[texts.codes[at : at + 1]])
+        block, position = block_of(self.table.snapshot, file)
+        coded = block.partition.get(column.partition, empty_codes(len(block)))
+        bounds = partition_bounds(column, coded.values)
+        return bounds.take(np.arange(len(bounds))[coded.codes[position : position + 1]])
 
 
 def clustering_paths(snapshot: Snapshot) -> list[Path]:
@@ -127,9 +127,9 @@ def delete_debt(table: DeltaTable) -> DeleteDebt:
     )
 
 
-def _path_of(snapshot: Snapshot, number: int) -> str:
-    block, at = block_of(snapshot, number)
-    return str(block.path[at].as_py())
+def _path_of(snapshot: Snapshot, file: int) -> str:
+    block, position = block_of(snapshot, file)
+    return str(block.path[position].as_py())
 
 
 EXAMINATION = Examination(

@@ -145,14 +145,14 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
 
     snapshot = deltalog.open_snapshot(address(table))
     of_path = snapshot.schema.by_path().items()
-    known = {path[0]: column.partition for path, column in of_path if column.partition is not None}
-    names = [partition_named(column, known) for column in columns]
+    partition_keys = {path[0]: column.partition for path, column in of_path if column.partition is not None}
+    names = [partition_named(column, partition_keys) for column in columns]
     for block in snapshot.blocks:
         parts = []
         for name in names:
-            texts = block.partition.get(known[name], empty_codes(len(block)))
-            values = texts.values.to_pylist()
-            parts.append([values[code] if code >= 0 else None for code in texts.codes.tolist()])
+            coded = block.partition.get(partition_keys[name], empty_codes(len(block)))
+            values = coded.values.to_pylist()
+            parts.append([values[code] if code >= 0 else None for code in coded.codes.tolist()])
         vectors = [None] * len(block) if block.vectors is None else block.vectors.to_pylist()
         for path, vector, *of_file in zip(block.path.to_pylist(), vectors, *parts, strict=True):
             yield tuple(of_file), f"{path}\0{vector}"

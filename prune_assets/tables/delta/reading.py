@@ -58,7 +58,7 @@ def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) ->
     files = live_files(table, wanted.index, wanted.files.tolist())
     with_vectors = [file for file in files if file.vector is not None]
     without = [file for file in files if file.vector is None]
-    parts = [_open(spark, table, schema, some, wanted.options) for some in (without, with_vectors) if some]
+    parts = [_open(spark, table, schema, group, wanted.options) for group in (without, with_vectors) if group]
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
     return reduce(lambda one, other: one.unionAll(other), parts)
@@ -75,36 +75,36 @@ def open_live(
 
     schema = spark_schema(table.snapshot.schema)
     parts = []
-    for some in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
-        if some:
-            frame = _stored(spark, table, schema, some, {})
-            if some[0].vector is not None:
+    for group in ([file for file in files if (file.vector is None) == whole] for whole in (True, False)):
+        if group:
+            frame = _open_stored(spark, table, schema, group, {})
+            if group[0].vector is not None:
                 # A join by column names puts the join columns first.
                 columns = [column_of(name, nested=False) for name in frame.columns]
-                frame = frame.join(_deleted(spark, table, some), [_FILE, _ROW], "left_anti").select(*columns)
+                frame = frame.join(_deleted_rows(spark, table, group), [_FILE, _ROW], "left_anti").select(*columns)
             parts.append(frame)
     frame = reduce(lambda one, other: one.unionAll(other), parts)
     names = pa.array([file_uri(file.path) for file in files])
-    known = from_arrow(spark, pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
-    return frame.join(fn.broadcast(known), _FILE).select(*_data_columns(table, schema), label)
+    labelled_files = from_arrow(spark, pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
+    return frame.join(fn.broadcast(labelled_files), _FILE).select(*_data_columns(table, schema), label)
 
 
-def live_files(table: DeltaTable, index: MetadataIndex, numbers: Sequence[int]) -> list[ReadableFile]:
-    """Return live files with their partition values and deletion vectors; `numbers`: ascending."""
+def live_files(table: DeltaTable, index: MetadataIndex, file_numbers: Sequence[int]) -> list[ReadableFile]:
+    """Return live files with their partition values and deletion vectors; `file_numbers`: ascending."""
     from deltalog.log.deletion_vectors import vector_of
 
     names = partition_names(table)
     files, start = [], 0
     blocks = iter(table.snapshot.blocks)
     block = next(blocks, None)
-    for file in numbers:
+    for file in file_numbers:
         while block is not None and file - start >= len(block):
             start += len(block)
             block = next(blocks, None)
         assert block is not None  # an index numbers the live files of its version
-        at = file - start
-        values = tuple(_text(block.partition.get(name), at) for name in names)
-        files.append(ReadableFile(index.groups.files[file].path, values, vector_of(block, at)))
+        position = file - start
+        values = tuple(_value_string(block.partition.get(name), position) for name in names)
+        files.append(ReadableFile(index.groups.files[file].path, values, vector_of(block, position)))
     return files
 
 
@@ -119,8 +119,8 @@ class VectorOfFile(NamedTuple):
         """Return the numbers of the deleted rows, ascending."""
         from deltalog.log.deletion_vectors import read_vector
 
-        found = read_vector(self.vector, self.table, allow=self.allow)
-        return np.sort(np.asarray(found.to_array()).astype(np.int64))
+        deleted = read_vector(self.vector, self.table, allow=self.allow)
+        return np.sort(np.asarray(deleted.to_array()).astype(np.int64))
 
 
 def constants_of(
@@ -132,19 +132,19 @@ def constants_of(
     snapshot = table.snapshot
     columns = {column.partition: column for column in snapshot.schema.columns if column.partition}
     keys = partition_names(table)
-    known: dict[tuple[str, str | None], pa.Scalar | None] = {}
+    cached: dict[tuple[str, str | None], pa.Scalar | None] = {}
     constants = []
     for file in live_files(table, index, files):
         values, unknown = {}, {}
-        for key, text in zip(keys, file.values, strict=True):
+        for key, value_string in zip(keys, file.values, strict=True):
             name = columns[key].leaf.path[0]
             if name not in names:
                 continue
-            if (key, text) not in known:
-                known[key, text] = partition_value(columns[key], text)
-            value = known[key, text]
+            if (key, value_string) not in cached:
+                cached[key, value_string] = partition_value(columns[key], value_string)
+            value = cached[key, value_string]
             if value is None:
-                unknown[name] = f"the meaning of the partition value {text!r} depends on the session"
+                unknown[name] = f"the meaning of the partition value {value_string!r} depends on the session"
             else:
                 values[name] = value
         deleted = None if file.vector is None else VectorOfFile(file.vector, snapshot.table, tuple(snapshot.allow))
@@ -152,9 +152,9 @@ def constants_of(
     return constants
 
 
-def _text(texts: Texts | None, at: int) -> str | None:
-    code = -1 if texts is None else int(texts.codes[at])
-    return None if texts is None or code < 0 else texts.values[code].as_py()
+def _value_string(coded: Texts | None, position: int) -> str | None:
+    code = -1 if coded is None else int(coded.codes[position])
+    return None if coded is None or code < 0 else coded.values[code].as_py()
 
 
 def partition_names(table: DeltaTable) -> list[str]:
@@ -180,17 +180,18 @@ def _open(
         by_values[file.values].append(file)
     if len(by_values) <= MAX_READS:
         parts = [
-            _with_values(_stored(spark, table, schema, some, options), some[0].values) for some in by_values.values()
+            _with_values(_open_stored(spark, table, schema, group, options), group[0].values)
+            for group in by_values.values()
         ]
         frame = reduce(lambda one, other: one.unionAll(other), parts)
     else:
-        frame = _join_values(spark, _stored(spark, table, schema, files, options), files)
+        frame = _join_values(spark, _open_stored(spark, table, schema, files, options), files)
     if files[0].vector is not None:
-        frame = frame.join(_deleted(spark, table, files), [_FILE, _ROW], "left_anti")
+        frame = frame.join(_deleted_rows(spark, table, files), [_FILE, _ROW], "left_anti")
     return frame.select(*_logical_columns(table, schema))
 
 
-def _stored(
+def _open_stored(
     spark: SparkSession,
     table: DeltaTable,
     schema: StructType,
@@ -224,21 +225,23 @@ def _with_values(frame: DataFrame, values: Sequence[str | None]) -> DataFrame:
     from pyspark.sql import functions as fn
 
     # NULLIF with NULL keeps the value but makes the column nullable, so that the schema does not depend on partitions.
-    texts = [fn.nullif(fn.lit(value), fn.lit(None)).cast("string").alias(_value(i)) for i, value in enumerate(values)]
-    return frame.select("*", *texts)
+    value_columns = [
+        fn.nullif(fn.lit(value), fn.lit(None)).cast("string").alias(_value_column(i)) for i, value in enumerate(values)
+    ]
+    return frame.select("*", *value_columns)
 
 
 def _join_values(spark: SparkSession, frame: DataFrame, files: Sequence[ReadableFile]) -> DataFrame:
     from pyspark.sql import functions as fn
 
-    texts = {_value(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
-    arrays = {name: pa.array(values, pa.string()) for name, values in texts.items()}
-    known = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
-    # The inner join loses no row, because `known` has every opened file.
-    return frame.join(fn.broadcast(from_arrow(spark, known)), _FILE)
+    value_strings = {_value_column(i): [file.values[i] for file in files] for i in range(len(files[0].values))}
+    arrays = {name: pa.array(values, pa.string()) for name, values in value_strings.items()}
+    file_values = pa.table({_FILE: pa.array([file_uri(file.path) for file in files]), **arrays})
+    # The inner join loses no row, because `file_values` has every opened file.
+    return frame.join(fn.broadcast(from_arrow(spark, file_values)), _FILE)
 
 
-def _deleted(spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile]) -> DataFrame:
+def _deleted_rows(spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile]) -> DataFrame:
     """Return the file and row number of the deleted rows of files."""
     from deltalog.log.deletion_vectors import read_vector
 
@@ -257,7 +260,7 @@ def _logical_columns(table: DeltaTable, schema: StructType) -> list[Column]:
     stored = iter(_data_columns(table, schema))
     return [
         # Delta reads a partition value that is not valid for the type as null.
-        try_cast(_value(positions[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
+        try_cast(_value_column(positions[shown.name]), shown.dataType).alias(shown.name, metadata=shown.metadata)
         if shown.name in positions
         else next(stored)
         for shown in logical_schema(schema).fields
@@ -277,8 +280,8 @@ def _data_columns(table: DeltaTable, schema: StructType) -> list[Column]:
     return columns
 
 
-def _value(number: int) -> str:
-    return f"__prune_value_{number}"
+def _value_column(index: int) -> str:
+    return f"__prune_value_{index}"
 
 
 def spark_schema(schema: TableSchema) -> StructType:
@@ -290,8 +293,8 @@ def spark_schema(schema: TableSchema) -> StructType:
 
 def logical_schema(schema: StructType) -> StructType:
     """Return the schema of a table without metadata that only the Delta log uses."""
-    found: StructType = _mapped(schema, lambda field: (field.name, _shown(field.metadata)))
-    return found
+    logical: StructType = _map_fields(schema, lambda field: (field.name, _spark_metadata(field.metadata)))
+    return logical
 
 
 def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
@@ -303,31 +306,31 @@ def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
 
     def stored(field: StructField) -> tuple[str, dict[str, Any]]:
         if mapping == "none":
-            return field.name, _shown(field.metadata)
+            return field.name, _spark_metadata(field.metadata)
         name = field.metadata.get(PHYSICAL_NAME, field.name)
         return name, {_FIELD_ID: field.metadata[COLUMN_ID]} if ids and COLUMN_ID in field.metadata else {}
 
-    found: StructType = _mapped(StructType([field]), stored)
-    return found.fields[0]
+    renamed: StructType = _map_fields(StructType([field]), stored)
+    return renamed.fields[0]
 
 
-def _shown(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _spark_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if not key.startswith("delta.")}
 
 
-def _mapped(kind: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
+def _map_fields(data_type: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
     """Replace the name and the metadata of each field of a type.
 
     All fields become nullable, as Spark reads files.
     """
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
-    match kind:
+    match data_type:
         case StructType():
-            fields = [(named(field), _mapped(field.dataType, named)) for field in kind.fields]
+            fields = [(named(field), _map_fields(field.dataType, named)) for field in data_type.fields]
             return StructType([StructField(name, inner, metadata=extra) for (name, extra), inner in fields])
         case ArrayType():
-            return ArrayType(_mapped(kind.elementType, named))
+            return ArrayType(_map_fields(data_type.elementType, named))
         case MapType():
-            return MapType(_mapped(kind.keyType, named), _mapped(kind.valueType, named))
-    return kind
+            return MapType(_map_fields(data_type.keyType, named), _map_fields(data_type.valueType, named))
+    return data_type

@@ -65,8 +65,8 @@ def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) ->
         )
         deltalog.compact(
             snapshot,
-            removes=[paths[number] for number in rewrite.numbers],
-            adds=_tagged(adds, snapshot),
+            removes=[paths[file_number] for file_number in rewrite.numbers],
+            adds=_tag_clustered(adds, snapshot),
             parameters=_parameters(rewrite.where, snapshot),
             metrics=_metrics(adds, rewrite.files)
             | {
@@ -100,8 +100,8 @@ def _put_into_partitions(
     for path in written:
         group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
         if int(group) not in places:
-            texts = [text or None for text in values[int(group)]]
-            of_partition = dict(zip(snapshot.schema.partition_columns, texts, strict=True))
+            value_strings = [value or None for value in values[int(group)]]
+            of_partition = dict(zip(snapshot.schema.partition_columns, value_strings, strict=True))
             places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
         prefix, of_partition = places[int(group)]
         below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{prefix}{name_in_group(name, group)}"
@@ -113,7 +113,7 @@ def _put_into_partitions(
     return renamed
 
 
-def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
+def _tag_clustered(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
     """Tag files as clustered, so that OPTIMIZE of delta-spark leaves them alone.
 
     It leaves them alone if all files of a table are in one ZCube. The tag therefore identifies the table and its
@@ -135,8 +135,8 @@ def _tagged(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
 def _parameters(where: str | None, snapshot: Snapshot) -> dict[str, object]:
     columns = clustered_by(snapshot)
     predicate = json.dumps([] if where is None else [where])
-    found = {"predicate": predicate, "zOrderBy": "[]", "clusterBy": json.dumps(columns), "auto": False}
-    return found | ({"isFull": False} if columns else {})
+    parameters = {"predicate": predicate, "zOrderBy": "[]", "clusterBy": json.dumps(columns), "auto": False}
+    return parameters | ({"isFull": False} if columns else {})
 
 
 def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, int]:
@@ -144,8 +144,8 @@ def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, in
     import numpy as np
 
     sizes = np.sort([add.size for add in adds]) if adds else np.zeros(1, np.int64)
-    at = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
-    quantiles = {f"{name}FileSize": int(sizes[int(share * (len(sizes) - 1))]) for name, share in at.items()}
+    shares = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "max": 1.0}
+    quantiles = {f"{name}FileSize": int(sizes[int(share * (len(sizes) - 1))]) for name, share in shares.items()}
     return {
         "numAddedFiles": len(adds),
         "numRemovedFiles": len(files),
@@ -162,7 +162,7 @@ def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
     snapshot = table.snapshot
     deltalog.check_compactable(snapshot)
     check_same_partitions(layout, snapshot.schema.partition_columns, snapshot.table)
-    mine = {_quoted(name).casefold() for name in layout.sort_columns}
+    mine = {_quote_name(name).casefold() for name in layout.sort_columns}
     for name in clustered_by(snapshot):
         if name.casefold() not in mine:
             raise LayoutError(
@@ -173,8 +173,8 @@ def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
 
 def clustered_by(snapshot: Snapshot) -> list[str]:
     """Return the clustering columns of a Delta table in the spelling of delta-spark's tags."""
-    return [".".join(map(_quoted, path)) for path in clustering_paths(snapshot)]
+    return [".".join(map(_quote_name, path)) for path in clustering_paths(snapshot)]
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else quoted(name)

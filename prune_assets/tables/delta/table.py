@@ -134,7 +134,7 @@ class DeltaTable(LoggedTable):
 
     def look_up(self, paths: Sequence[str]) -> list[DataFile]:
         """Return the current size and time of files. Raises TableNotFound for a missing file."""
-        return _as_they_are(self.snapshot, paths)
+        return _look_up_files(self.snapshot, paths)
 
     def logged(self) -> LoggedFiles:
         """Return the live files as listed in the log."""
@@ -222,8 +222,8 @@ class DeltaTable(LoggedTable):
         names = [column.partition for column in self.snapshot.schema.columns if column.partition is not None]
         for name in names:
             blocks = (block.partition.get(name, empty_codes(len(block))) for block in self.snapshot.blocks)
-            texts = pa.chunked_array([_texts(values) for values in blocks], pa.string())
-            coded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+            value_strings = pa.chunked_array([_value_strings(values) for values in blocks], pa.string())
+            coded = value_strings.combine_chunks().dictionary_encode(null_encoding="encode")
             both = np.stack([partition, coded.indices.to_numpy()])
             partition = np.unique(both, axis=1, return_inverse=True)[1].reshape(-1)
         return partition
@@ -236,27 +236,27 @@ class DeltaTable(LoggedTable):
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None
-        block, at = block_of(self.snapshot, file)
-        texts = block.partition.get(column.partition)
-        code = -1 if texts is None else int(texts.codes[at])
-        value = "null" if texts is None or code < 0 else repr(texts.values[code].as_py())
+        block, position = block_of(self.snapshot, file)
+        coded = block.partition.get(column.partition)
+        code = -1 if coded is None else int(coded.codes[position])
+        value = "null" if coded is None or code < 0 else repr(coded.values[code].as_py())
         return f"{value} in the log"
 
 
-def _texts(values: Texts) -> pa.Array:
+def _value_strings(values: Texts) -> pa.Array:
     return values.values.take(from_numpy(np.maximum(values.codes, 0), valid=values.codes >= 0))
 
 
-def block_of(snapshot: Snapshot, number: int) -> tuple[FileBlock, int]:
+def block_of(snapshot: Snapshot, file_number: int) -> tuple[FileBlock, int]:
     """Return the block of a live file, and its position in the block."""
     for block in snapshot.blocks:
-        if number < len(block):
-            return block, number
-        number -= len(block)
-    raise IndexError(number)
+        if file_number < len(block):
+            return block, file_number
+        file_number -= len(block)
+    raise IndexError(file_number)
 
 
-def _as_they_are(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:
+def _look_up_files(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:
     try:
         return look_up(paths)
     except NoSuchPath as error:

@@ -105,7 +105,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         with suppress(TableExists):  # another writer created the table meanwhile
             deltalog.create_table(location, target.schema.text, partition_by=target.schema.partition_columns)
         target = _target(df, location, layout, mode)
-    replaced = None if where is None else _selection(df, target, where)
+    replaced = None if where is None else _lower_condition(df, target, where)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
     refuse_without_partitions(location, bound.partition_by, request)
     checked = held_to(target.frame, target.constraints, bound.partition_by, location)
@@ -126,7 +126,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
             )
         if not files:
             _remove(directory)
-        if files or target.snapshot is None or _removes(target.snapshot, request):
+        if files or target.snapshot is None or _removes_files(target.snapshot, request):
             version, removed = _commit(target, [_new_file(target, file.path) for file in files], mode, replaced)
         else:
             version, removed = target.snapshot.version, ()
@@ -141,7 +141,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     )
 
 
-def _opened(location: str) -> Snapshot | None:
+def _open_existing(location: str) -> Snapshot | None:
     """Open a table.
 
     None if it does not exist, or if another writer has created its log but not its first commit.
@@ -164,7 +164,7 @@ def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Ta
     """
     import deltalog
 
-    snapshot = _opened(location)
+    snapshot = _open_existing(location)
     if snapshot is None:
         _check_new(location)
         bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(df.sparkSession).case_sensitive)
@@ -228,7 +228,7 @@ def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
     return column.alias(stored.name, metadata=stored.metadata)
 
 
-def _selection(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
+def _lower_condition(df: DataFrame, target: _Target, where: str | Column) -> tuple[Predicate, str]:
     """Lower the condition on rows to replace.
 
     Only partition columns are allowed, because whole files are replaced.
@@ -296,20 +296,23 @@ def _new_file(target: _Target, path: str) -> NewFile:
 
     below = path[len(target.location.rstrip("/")) + 1 :]
     named = dict(part.split("=", 1) for part in below.split("/")[1:-1])
-    texts = {unescape(name): unescape(text) for name, text in named.items()}
-    kinds = {field.name: field.dataType.typeName() for field in target.fields}
-    values = {name: _value(texts[target.stored_name(name)], kinds[name]) for name in target.schema.partition_columns}
+    value_strings = {unescape(name): unescape(value) for name, value in named.items()}
+    type_names = {field.name: field.dataType.typeName() for field in target.fields}
+    values = {
+        name: _protocol_value(value_strings[target.stored_name(name)], type_names[name])
+        for name in target.schema.partition_columns
+    }
     return deltalog.NewFile(below, values)
 
 
-def _value(text: str, kind: str) -> str | None:
+def _protocol_value(value: str, type_name: str) -> str | None:
     """Return a partition value in the form of the Delta protocol."""
-    if text == NULL_DIRECTORY:
+    if value == NULL_DIRECTORY:
         return None
-    return f"{text.replace(' ', 'T')}Z" if kind == "timestamp" else text
+    return f"{value.replace(' ', 'T')}Z" if type_name == "timestamp" else value
 
 
-def _removes(snapshot: Snapshot, request: WriteRequest) -> bool:
+def _removes_files(snapshot: Snapshot, request: WriteRequest) -> bool:
     """Return True if a write without rows may still remove files."""
     return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
@@ -346,7 +349,7 @@ def _adds(snapshot: Snapshot, files: Sequence[NewFile]) -> list[FullAdd]:
 
 
 def _refuse_existing(table: str) -> None:
-    if _opened(table) is not None:
+    if _open_existing(table) is not None:
         raise WrongUse(
             f"{printable(redacted(table))}: this Delta table exists already; pass --mode append, --mode overwrite or "
             "--mode replace_partitions"

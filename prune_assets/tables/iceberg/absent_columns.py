@@ -33,14 +33,14 @@ def absent_values(
     Columns of unknown value are left out. Columns that are null in every file that lacks them are left out too; the
     reader fills in the nulls.
     """
-    kind = index.groups.kinds[int(index.groups.kind[file])]
+    footer_kind = index.groups.kinds[int(index.groups.kind[file])]
     values = {}
     for column in columns:
         leaf = column.leaf
-        if len(leaf.path) > 1 or not leaf.may_be_filled or not kind.columns or leaf.path in kind.by_path:
+        if len(leaf.path) > 1 or not leaf.may_be_filled or not footer_kind.columns or leaf.path in footer_kind.by_path:
             continue
-        with understood(snapshot.place):
-            value = _value(snapshot, column, file, has_ids=not kind.is_unnamed)
+        with understood(snapshot.metadata_path):
+            value = _value(snapshot, column, file, has_ids=not footer_kind.is_unnamed)
         if value is not None:
             values[leaf.path[0]] = value
     return values
@@ -70,5 +70,5 @@ def _scalar(column: IcebergColumn, value: Any) -> pa.Scalar | None:
     """
     if value is None:
         return pa.scalar(None, pa.null())
-    (found,) = as_array(column, [number_of(value)])
-    return found if found.is_valid else None
+    (scalar,) = as_array(column, [number_of(value)])
+    return scalar if scalar.is_valid else None

@@ -42,7 +42,7 @@ def iceberg_table(name: str) -> CatalogEntry:
     catalog, _, table = name.partition(".")
     if not catalog or "." not in table:
         raise WrongUse(f"{full}: write iceberg:catalog.database.table")
-    with _answering(full, catalog) as loaded:
+    with _convert_errors(full, catalog) as loaded:
         location = loaded().load_table(table).metadata_location
     return CatalogEntry(
         full,
@@ -57,18 +57,18 @@ def tables_of(name: str) -> list[tuple[str, ...]]:
     """Return the tables in pyiceberg's catalog, of all namespaces or of one: `catalog`, `catalog.database`."""
     full = f"iceberg:{name}"
     catalog, *namespace = name.split(".")
-    found: list[tuple[str, ...]] = []
-    with _answering(full, catalog) as loaded:
+    tables: list[tuple[str, ...]] = []
+    with _convert_errors(full, catalog) as loaded:
         todo = [tuple(namespace)] if namespace else loaded().list_namespaces()
         while todo:
             within = todo.pop()
-            found += loaded().list_tables(within)
+            tables += loaded().list_tables(within)
             todo += [each for each in loaded().list_namespaces(within) if len(each) > len(within)]
-    return sorted(found)
+    return sorted(tables)
 
 
 @contextmanager
-def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
+def _convert_errors(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
     """Yield a function that returns a pyiceberg catalog, and convert its errors to PruneError."""
     from prune_assets.tables.iceberg.opening import check_installed
 
@@ -76,17 +76,17 @@ def _answering(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
     try:
-        yield cache(partial(_loaded, full, catalog))
+        yield cache(partial(_load, full, catalog))
     except PruneError:
         raise
     except (NoSuchTableError, NoSuchNamespaceError) as error:
         what = "table" if isinstance(error, NoSuchTableError) else "table or namespace"
         raise TableNotFound(f"{full}: the catalog has no such {what}; check the name") from None
     except Exception as error:  # noqa: BLE001 - each catalog has a client with errors of its own
-        raise StorageFailure(f"{full}: the catalog does not answer ({_why(error)}); {_step(catalog)}") from None
+        raise StorageFailure(f"{full}: the catalog does not answer ({_reason(error)}); {_step(catalog)}") from None
 
 
-def _loaded(full: str, catalog: str) -> Catalog:
+def _load(full: str, catalog: str) -> Catalog:
     """Load a configured catalog. Raises WrongUse if its settings are missing or invalid."""
     from pyiceberg.catalog import load_catalog
     from pyiceberg.exceptions import NotInstalledError
@@ -95,7 +95,7 @@ def _loaded(full: str, catalog: str) -> Catalog:
         return load_catalog(catalog)
     except Exception as error:
         if isinstance(error, NotInstalledError) or _is_wrong_setting(error):
-            raise WrongUse(f"{full}: the catalog is not configured ({_why(error)}); {_step(catalog)}") from None
+            raise WrongUse(f"{full}: the catalog is not configured ({_reason(error)}); {_step(catalog)}") from None
         raise
 
 
@@ -115,7 +115,7 @@ def _is_wrong_setting(error: Exception) -> bool:
     return False
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".split("\n", 1)[0][:300]
 
 

@@ -33,11 +33,11 @@ _SPARK_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumn:
-    """A leaf of the table; `kind`: Iceberg's name of its type."""
+    """A leaf of the table; `type_name`: Iceberg's name of its type."""
 
     leaf: LeafColumn
     field_id: int
-    kind: str
+    type_name: str
 
     @property
     def physical(self) -> Path:
@@ -45,12 +45,12 @@ class IcebergColumn:
         return self.leaf.path
 
 
-def spark_name(kind: str) -> str | None:
+def spark_name(type_name: str) -> str | None:
     """Return Spark's name of a type.
 
     None if Spark lacks the type or stores it differently.
     """
-    return kind if kind.startswith("decimal(") else _SPARK_NAMES.get(kind)
+    return type_name if type_name.startswith("decimal(") else _SPARK_NAMES.get(type_name)
 
 
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
@@ -59,30 +59,32 @@ def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, .
     `filled`: ids of columns that may have values in files that lack them. Raises ValueError if two leaves have one id,
     because their values in files could be mixed up.
     """
-    found = list(_leaves(schema.fields, (), filled))
-    if len({column.field_id for column in found}) < len(found):
+    columns = list(_leaves(schema.fields, (), filled))
+    if len({column.field_id for column in columns}) < len(columns):
         raise ValueError("two columns have one id")
-    return tuple(replace(column, leaf=replace(column.leaf, index=i)) for i, column in enumerate(found))
+    return tuple(replace(column, leaf=replace(column.leaf, index=i)) for i, column in enumerate(columns))
 
 
 def _leaves(fields: Iterable[Any], above: Path, filled: Container[int]) -> Iterator[IcebergColumn]:
     for field in fields:
-        path, kind = (*above, field.name), field.field_type
-        if kind.is_struct:
-            yield from _leaves(kind.fields, path, filled)
+        path, iceberg_type = (*above, field.name), field.field_type
+        if iceberg_type.is_struct:
+            yield from _leaves(iceberg_type.fields, path, filled)
         else:
             # A default inside a list or map makes the values in older files unknown too.
             may_be_filled = field.field_id in filled or any(
-                _has_default(each) for each in (field, *_fields_within(kind))
+                _has_default(each) for each in (field, *_fields_within(iceberg_type))
             )
-            yield IcebergColumn(_leaf(path, kind, may_be_filled=may_be_filled), field.field_id, str(kind))
+            yield IcebergColumn(
+                _leaf(path, iceberg_type, may_be_filled=may_be_filled), field.field_id, str(iceberg_type)
+            )
 
 
-def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
-    name = spark_name(str(kind)) if kind.is_primitive else None
+def _leaf(path: Path, iceberg_type: Any, *, may_be_filled: bool) -> LeafColumn:
+    name = spark_name(str(iceberg_type)) if iceberg_type.is_primitive else None
     element = None if name is None else parquet_element(name)
     physical, type_, order = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED
-    unsupported = f"type {kind} is not pruned on" if kind.is_primitive else _REPEATED
+    unsupported = f"type {iceberg_type} is not pruned on" if iceberg_type.is_primitive else _REPEATED
     if element is not None:
         physical = Physical(element.physical or 0)
         type_ = arrow_type(element, physical)
@@ -95,7 +97,7 @@ def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
         type_length=0 if element is None else element.type_length or 0,
         order=order,
         max_definition_level=len(path),
-        max_repetition_level=int(not kind.is_primitive),
+        max_repetition_level=int(not iceberg_type.is_primitive),
         unsupported=unsupported,
         may_be_filled=may_be_filled,
     )
@@ -120,61 +122,61 @@ def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable
         else:
             renamed |= {column.field_id, *within}
     tops = {field.field_id: field.name for field in schema.fields}
-    return Numbered(by_id, _mapped(names) if names else {}, tops, frozenset(renamed))
+    return Numbered(by_id, _mapped_field_ids(names) if names else {}, tops, frozenset(renamed))
 
 
 def _has_default(field: Any) -> bool:
     return getattr(field, "initial_default", None) is not None
 
 
-def _fields_within(kind: Any) -> Iterator[Any]:
-    if kind.is_primitive:
+def _fields_within(iceberg_type: Any) -> Iterator[Any]:
+    if iceberg_type.is_primitive:
         return
-    parts = ("element_field",) if hasattr(kind, "element_field") else ("key_field", "value_field")
-    for field in kind.fields if kind.is_struct else [getattr(kind, part) for part in parts]:
+    parts = ("element_field",) if hasattr(iceberg_type, "element_field") else ("key_field", "value_field")
+    for field in iceberg_type.fields if iceberg_type.is_struct else [getattr(iceberg_type, part) for part in parts]:
         yield field
         yield from _fields_within(field.field_type)
 
 
-def _mapped(names: str) -> dict[Path, int]:
+def _mapped_field_ids(names: str) -> dict[Path, int]:
     from pyiceberg.table.name_mapping import parse_mapping_from_json
 
-    found: dict[Path, int] = {}
+    field_ids: dict[Path, int] = {}
     todo: list[tuple[Path, Any]] = [((), field) for field in parse_mapping_from_json(names).root]
     while todo:
         above, field = todo.pop()
         for name in field.names:
             if field.field_id is not None:
-                found[(*above, name)] = field.field_id
+                field_ids[(*above, name)] = field.field_id
             todo += [((*above, name), child) for child in field.fields]
-    return found
+    return field_ids
 
 
-def spark_type(kind: Any) -> Any:
+def spark_type(iceberg_type: Any) -> Any:
     """Return a type in Spark's JSON.
 
     Raises ValueError with a type that Spark's Parquet reader lacks.
     """
-    if kind.is_struct:
+    if iceberg_type.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}
-            for field in kind.fields
+            for field in iceberg_type.fields
         ]
         return {"type": "struct", "fields": fields}
-    if kind.is_primitive:
-        name = spark_name(str(kind))
+    if iceberg_type.is_primitive:
+        name = spark_name(str(iceberg_type))
         if name is None:
-            raise ValueError(str(kind))
+            raise ValueError(str(iceberg_type))
         return name.replace(" ", "")
-    if hasattr(kind, "element_type"):
+    if hasattr(iceberg_type, "element_type"):
         return {
             "type": "array",
-            "elementType": spark_type(kind.element_type),
-            "containsNull": not kind.element_required,
+            "elementType": spark_type(iceberg_type.element_type),
+            "containsNull": not iceberg_type.element_required,
         }
     return {
         "type": "map",
-        "keyType": spark_type(kind.key_type),
-        "valueType": spark_type(kind.value_type),
-        "valueContainsNull": not kind.value_required,
+        "keyType": spark_type(iceberg_type.key_type),
+        "valueType": spark_type(iceberg_type.value_type),
+        "valueContainsNull": not iceberg_type.value_required,
     }

@@ -45,44 +45,44 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
     """
     if not snapshot.deletes:
         return {}
-    known = np.flatnonzero(snapshot.files.known).tolist()
-    numbers = {snapshot.files.path(i): i for i in known}
+    file_numbers = np.flatnonzero(snapshot.files.known).tolist()
+    number_by_path = {snapshot.files.path(i): i for i in file_numbers}
     sequences = snapshot.files.numbers("sequence", 0)
-    found_partitions = list(snapshot.files.partitions())
+    file_partitions = list(snapshot.files.partitions())
     partitions: dict[str, list[int]] = defaultdict(list)
-    for i, spec, values in found_partitions:
+    for i, spec, values in file_partitions:
         partitions[partition_key(spec, values)].append(i)
-    lacking = {spec for _, spec, values in found_partitions if ABSENT in values}
+    lacking = {spec for _, spec, values in file_partitions if ABSENT in values}
     unpartitioned = {spec.spec_id for spec in snapshot.metadata.partition_specs if spec.is_unpartitioned()}
-    found: dict[int, FileDeletes] = {}
+    by_file: dict[int, FileDeletes] = {}
     for delete in snapshot.deletes:
         is_equality = delete.content == EQUALITY
         concerned = partitions[partition_key(delete.spec_id, delete.partition)]
         if delete.spec_id in lacking or ABSENT in delete.partition:
             concerned = [
                 i
-                for i, spec, values in found_partitions
-                if spec == delete.spec_id and _may_be_one(values, delete.partition)
+                for i, spec, values in file_partitions
+                if spec == delete.spec_id and _may_be_same(values, delete.partition)
             ]
         if is_equality and delete.spec_id in unpartitioned:
-            concerned = known
+            concerned = file_numbers
         elif not is_equality and (only := only_file(delete)) is not None:
-            concerned = [numbers[only]] if only in numbers else []
+            concerned = [number_by_path[only]] if only in number_by_path else []
         for i in concerned:
             # An equality delete does not apply to files of its own commit.
             if sequences[i] <= delete.sequence - is_equality:
-                of_file = found.get(i, FileDeletes())
-                kind = "equality" if is_equality else "positions"
-                found[i] = of_file._replace(**{kind: (*getattr(of_file, kind), delete)})
-    return found
+                of_file = by_file.get(i, FileDeletes())
+                field_name = "equality" if is_equality else "positions"
+                by_file[i] = of_file._replace(**{field_name: (*getattr(of_file, field_name), delete)})
+    return by_file
 
 
-def _may_be_one(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _may_be_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     """Return True if two partitions of a spec may be the same.
 
     A field that a manifest lacks may have any value.
     """
-    pairs = zip(one, other, strict=True)
+    pairs = zip(left, right, strict=True)
     return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
 
 
@@ -116,7 +116,7 @@ def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
     return vectors or deletes.positions
 
 
-def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> int:
+def count_positions(snapshot: IcebergSnapshot, file_number: int, deletes: FileDeletes) -> int:
     """Count the rows of a file that position deletes delete.
 
     Reads delete files that cover several data files.
@@ -124,7 +124,7 @@ def count_positions(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes
     applied = applied_positions(deletes)
     if all(only_file(each) is not None for each in applied):
         return sum(each.record_count for each in applied)
-    return len(deleted_rows(snapshot, number, FileDeletes(applied)).read())
+    return len(deleted_rows(snapshot, file_number, FileDeletes(applied)).read())
 
 
 class PositionDeletes(NamedTuple):
@@ -137,18 +137,18 @@ class PositionDeletes(NamedTuple):
 
     def read(self) -> NDArray[np.int64]:
         """Return the numbers of the deleted rows, ascending."""
-        io, found = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
+        io, positions = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
         for location in dict.fromkeys(self.deletes):
             with understood(location):
                 rows = pq.read_table(BytesIO(io.new_input(location).data), columns=["file_path", "pos"])
                 of_file = rows.filter(pc.equal(rows["file_path"], self.data))
-                found.append(of_file["pos"].to_numpy().astype(np.int64))
-        return np.unique(np.concatenate(found))
+                positions.append(of_file["pos"].to_numpy().astype(np.int64))
+        return np.unique(np.concatenate(positions))
 
 
-def deleted_rows(snapshot: IcebergSnapshot, number: int, deletes: FileDeletes) -> PositionDeletes:
+def deleted_rows(snapshot: IcebergSnapshot, file_number: int, deletes: FileDeletes) -> PositionDeletes:
     """Return the position deletes of a file. Raises UnsupportedFeature for other kinds of deletes."""
-    path = snapshot.files.path(number)
+    path = snapshot.files.path(file_number)
     other = next((each for each in deletes.positions if each.file_format.upper() != "PARQUET"), None)
     if deletes.equality or other is not None:
         what = (

@@ -66,23 +66,23 @@ def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozense
 
     None if there is no such operand.
     """
-    texts = [
-        f"({text})"
-        for text, tree in conjuncts
+    trusted = [
+        f"({sql})"
+        for sql, tree in conjuncts
         if doubted.isdisjoint(columns_of(tree)) and not any(isinstance(leaf, Unsupported) for leaf in leaves(tree))
     ]
-    return " AND ".join(texts) or None
+    return " AND ".join(trusted) or None
 
 
 def _is_doubted(
     column: IcebergColumn, snapshot: IcebergSnapshot, predicate: Predicate, parts: list[Leaf], *, unseen: bool
 ) -> bool:
-    if column.kind in _FLOATS:
+    if column.type_name in _FLOATS:
         path = column.leaf.path
-        asked = [leaf for leaf in parts if path in columns_of_leaf(leaf)]
-        return unseen or not all(map(_is_plain, asked)) or _may_select_nan(column, predicate, parts)
+        column_leaves = [leaf for leaf in parts if path in columns_of_leaf(leaf)]
+        return unseen or not all(map(_is_plain, column_leaves)) or _may_select_nan(column, predicate, parts)
     field: Any = snapshot.schema.find_field(column.field_id)
-    if column.kind == "uuid" or getattr(field, "initial_default", None) is not None:
+    if column.type_name == "uuid" or getattr(field, "initial_default", None) is not None:
         return True
     return is_converted(snapshot) and (unseen or _is_lost(column, snapshot, parts))
 
@@ -92,13 +92,13 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
     Compares the bounds as written with the widened ones.
     """
-    asked = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
-    if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in asked):
+    column_leaves = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
+    if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in column_leaves):
         return True
     written, wide = bounds_of(column, snapshot.files), enclosing_bounds(column, snapshot)
     return any(
         not np.array_equal(outcomes_from_bounds(leaf, written), outcomes_from_bounds(leaf, wide))
-        for leaf in asked
+        for leaf in column_leaves
         if isinstance(leaf, ColumnLeaf)
     )
 

@@ -37,7 +37,9 @@ _MARKS = frozenset({"delta-version", "XTABLE_METADATA"})
 
 def is_converted(snapshot: IcebergSnapshot) -> bool:
     """Return True if a converter wrote the table's metadata from a Delta log."""
-    summaries = (one.summary.additional_properties for one in snapshot.metadata.snapshots if one.summary is not None)
+    summaries = (
+        entry.summary.additional_properties for entry in snapshot.metadata.snapshots if entry.summary is not None
+    )
     return any(not _MARKS.isdisjoint(names) for names in (snapshot.metadata.properties, *summaries))
 
 
@@ -55,16 +57,16 @@ def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds
 
 def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
     """Return the bounds of a column per file, as written."""
-    number = column.field_id
+    field_id = column.field_id
     return consistent_bounds(
         claimed_bounds(
             column,
-            files.of_column(LOWER, number),
-            files.of_column(UPPER, number),
+            files.of_column(LOWER, field_id),
+            files.of_column(UPPER, field_id),
             rows=rows_of(files),
-            values=files.of_column(VALUE_COUNTS, number),
-            null_count=files.of_column(NULL_COUNTS, number),
-            nan_count=files.of_column(NAN_COUNTS, number),
+            values=files.of_column(VALUE_COUNTS, field_id),
+            null_count=files.of_column(NULL_COUNTS, field_id),
+            nan_count=files.of_column(NAN_COUNTS, field_id),
         )
     )
 

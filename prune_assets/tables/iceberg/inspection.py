@@ -39,9 +39,9 @@ def inspect_snapshot(table: IcebergTable, options: InspectOptions) -> Inspection
     history = [entry.snapshot_id for entry in reversed(metadata.snapshot_log)]
     chosen = {resolve(name, table.columns) for name in options.names}
     of_positions, of_equality = _with_deletes(table)
-    found = IcebergInspection(
+    inspection = IcebergInspection(
         path=snapshot.io.root,
-        metadata=snapshot.place.rpartition("/")[2],
+        metadata=snapshot.metadata_path.rpartition("/")[2],
         format_version=metadata.format_version,
         snapshot_id=table.version_number,
         snapshots=tuple(dict.fromkeys(history)),
@@ -54,12 +54,14 @@ def inspect_snapshot(table: IcebergTable, options: InspectOptions) -> Inspection
         files_with_equality_deletes=of_equality,
         columns=tuple(_coverage(table, it) for it in snapshot.columns if not chosen or it.leaf.path[0] in chosen),
     )
-    return Inspection(found, lambda console: print_iceberg(found, console))
+    return Inspection(inspection, lambda console: print_iceberg(inspection, console))
 
 
 def _with_deletes(table: IcebergTable) -> tuple[int, int]:
     deletes = table.deletes.values()
-    return sum(1 for one in deletes if one.positions), sum(1 for one in deletes if one.equality)
+    return sum(1 for file_deletes in deletes if file_deletes.positions), sum(
+        1 for file_deletes in deletes if file_deletes.equality
+    )
 
 
 def _partitions(table: IcebergTable) -> list[IcebergPartitionField]:
@@ -77,12 +79,14 @@ def _partitions(table: IcebergTable) -> list[IcebergPartitionField]:
 
 
 def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCoverage:
-    found = table.file_bounds(column.leaf.path)
+    file_bounds = table.file_bounds(column.leaf.path)
     bounds = nulls = 0
-    if found is not None:
-        bounds = int(np.count_nonzero(flags_from(found.lower.is_valid()) | flags_from(found.upper.is_valid())))
-        nulls = int(np.count_nonzero(flags_from(found.null_count.is_valid())))
-    return IcebergColumnCoverage(column.leaf.name, column.kind, bounds, nulls)
+    if file_bounds is not None:
+        bounds = int(
+            np.count_nonzero(flags_from(file_bounds.lower.is_valid()) | flags_from(file_bounds.upper.is_valid()))
+        )
+        nulls = int(np.count_nonzero(flags_from(file_bounds.null_count.is_valid())))
+    return IcebergColumnCoverage(column.leaf.name, column.type_name, bounds, nulls)
 
 
 def planned_snapshot(
@@ -98,8 +102,10 @@ def planned_snapshot(
     if snapshot is None:
         return None
     of_positions, of_equality = _with_deletes(table)
-    of_vectors = sum(1 for one in table.deletes.values() if any(each.is_vector for each in one.positions))
-    here = sum(1 for number in table.deletes if read[number])
+    of_vectors = sum(
+        1 for file_deletes in table.deletes.values() if any(each.is_vector for each in file_deletes.positions)
+    )
+    here = sum(1 for file_number in table.deletes if read[file_number])
     notes = [
         f"row counts include rows that {what} deletes of {counted(count, 'file')} may hide"
         for what, count in (("position", of_positions), ("equality", of_equality))
@@ -126,8 +132,8 @@ def clustered_by(table: IcebergTable) -> list[str]:
     """Return the columns of the table's sort order, without transforms."""
     metadata, by_id = table.snapshot.metadata, {column.field_id: column for column in table.by_path.values()}
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
-    fields = [] if order is None else [one for one in order.fields if str(one.transform) == "identity"]
-    return [by_id[one.source_id].leaf.name for one in fields if one.source_id in by_id]
+    fields = [] if order is None else [field for field in order.fields if str(field.transform) == "identity"]
+    return [by_id[field.source_id].leaf.name for field in fields if field.source_id in by_id]
 
 
 @dataclass(slots=True)
@@ -150,8 +156,8 @@ class ManifestClaims(Claims):
 
         None if the column has no bounds.
         """
-        found = self.table.file_bounds(path)
-        return None if found is None else found.slice(file, file + 1)
+        file_bounds = self.table.file_bounds(path)
+        return None if file_bounds is None else file_bounds.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
         """Return the row count of a file, including deleted rows."""

@@ -42,7 +42,7 @@ class MetadataFiles:
 
     def fetch(self, locations: Sequence[str]) -> None:
         """Read files together, for later calls of `new_input`."""
-        files = [self.found(location) for location in locations]
+        files = [self.find(location) for location in locations]
         read = read_whole(files, purpose="log", traffic=self.traffic)
         self._at_hand = dict(zip(locations, read, strict=True))
 
@@ -52,19 +52,19 @@ class MetadataFiles:
             self.fetch([location])
         return _Read(self._at_hand.pop(location))
 
-    def found(self, location: str) -> DataFile:
+    def find(self, location: str) -> DataFile:
         """Find a file by its location in the metadata.
 
         Raises UnsupportedFeature if it may not be opened, and MalformedFile if it is missing.
         """
-        place = allowed_place(self.root, place_of(location), self.allow)
-        found = find_file(place)
-        if found is None:
+        path = allowed_place(self.root, place_of(location), self.allow)
+        file = find_file(path)
+        if file is None:
             raise MalformedFile(
                 f"{self.root}: its metadata name the file {location}, which is not there; was the table moved, or "
                 "was the snapshot expired?"
             )
-        return found
+        return file
 
 
 def place_of(location: str) -> str:
@@ -80,7 +80,7 @@ def place_of(location: str) -> str:
 
 
 @contextmanager
-def understood(place: str) -> Iterator[None]:
+def understood(path: str) -> Iterator[None]:
     """Convert any error of pyiceberg in the block to MalformedFile with a one-line message."""
     try:
         yield
@@ -89,7 +89,7 @@ def understood(place: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - bytes that are no metadata fail in many ways
         why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:200]
         raise MalformedFile(
-            f"{place}: is no metadata of Iceberg that can be read ({why}); the file is damaged"
+            f"{path}: is no metadata of Iceberg that can be read ({why}); the file is damaged"
         ) from None
 
 
@@ -115,23 +115,23 @@ def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
     A table without a catalog (`v3.metadata.json`) has its last version. For other tables the catalog decides, so
     two files with the same highest number are refused.
     """
-    numbers = {
+    versions = {
         file.path: int(match[1] or match[2])
         for file in files
         if (match := _METADATA.fullmatch(name_of(file))) is not None
     }
     hint = next((file for file in files if name_of(file) == HINT), None)
     if hint is not None:
-        text = next(read_whole([hint], purpose="log", traffic=traffic)).decode(errors="replace").strip()
-        named = [file.path for file in files if name_of(file) in {text, f"{text}.metadata.json"}]
+        hinted_name = next(read_whole([hint], purpose="log", traffic=traffic)).decode(errors="replace").strip()
+        named = [file.path for file in files if name_of(file) in {hinted_name, f"{hinted_name}.metadata.json"}]
         if named:
             return named[0]
-        if text.isdigit():  # Only a table without a catalog has one.
-            numbers = {path: n for path, n in numbers.items() if path.rpartition("/")[2].startswith("v")}
+        if hinted_name.isdigit():  # Only a table without a catalog has one.
+            versions = {path: version for path, version in versions.items() if path.rpartition("/")[2].startswith("v")}
     unnumbered = [file.path for file in files if name_of(file) != HINT]
-    if not numbers and len(unnumbered) == 1:
+    if not versions and len(unnumbered) == 1:
         return unnumbered[0]
-    last = [path for path, number in numbers.items() if number == max(numbers.values())]
+    last = [path for path, version in versions.items() if version == max(versions.values())]
     if not last and unnumbered:
         raise UnsupportedFeature(
             f"{table}: no file of its folder metadata is named by a version, as v3.metadata.json is, so only the "

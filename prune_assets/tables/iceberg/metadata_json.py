@@ -32,64 +32,64 @@ class ParsedMetadata(NamedTuple):
     manifests: Mapping[int, tuple[str, ...]]
 
 
-def parse_metadata(known: dict[str, Any]) -> ParsedMetadata:
-    """Parse a metadata file; modifies `known`. Raises the errors of pyiceberg."""
+def parse_metadata(metadata: dict[str, Any]) -> ParsedMetadata:
+    """Parse a metadata file; modifies `metadata`. Raises the errors of pyiceberg."""
     from pyiceberg.table.metadata import TableMetadataUtil
 
-    _make_texts(known, "properties")
+    _make_strings(metadata, "properties")
     manifests = {}
-    for snapshot in known.get("snapshots") or ():
-        _make_texts(snapshot, "summary")
+    for snapshot in metadata.get("snapshots") or ():
+        _make_strings(snapshot, "summary")
         if "manifest-list" not in snapshot and "manifests" in snapshot:
             manifests[snapshot["snapshot-id"]] = tuple(map(str, snapshot["manifests"]))
             snapshot["manifest-list"] = ""
-    for spec in _partition_specs(known):
+    for spec in _partition_specs(metadata):
         for i, field in enumerate(spec):
             field.setdefault("field-id", _FIRST_ID + i)
-    for schema in (*(known.get("schemas") or ()), *([known["schema"]] if "schema" in known else ())):
+    for schema in (*(metadata.get("schemas") or ()), *([metadata["schema"]] if "schema" in metadata else ())):
         _replace_types(schema)
-    return ParsedMetadata(TableMetadataUtil.parse_obj(known), manifests)
+    return ParsedMetadata(TableMetadataUtil.parse_obj(metadata), manifests)
 
 
-def _make_texts(parent: dict[str, Any], name: str) -> None:
+def _make_strings(parent: dict[str, Any], name: str) -> None:
     """Convert properties to strings, which they must be, and drop nulls."""
     if isinstance(parent.get(name), dict):
-        parent[name] = {key: _text(value) for key, value in parent[name].items() if value is not None}
+        parent[name] = {key: _as_string(value) for key, value in parent[name].items() if value is not None}
 
 
-def _text(value: Any) -> Any:
+def _as_string(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float) else value
 
 
-def _partition_specs(known: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    yield known.get("partition-spec") or []
-    for spec in known.get("partition-specs") or ():
+def _partition_specs(metadata: Mapping[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    yield metadata.get("partition-spec") or []
+    for spec in metadata.get("partition-specs") or ():
         yield spec.get("fields") or []
 
 
-def _replace_types(kind: Any) -> None:
+def _replace_types(type_json: Any) -> None:
     """Replace each nested type that pyiceberg lacks with an OtherType."""
-    if not isinstance(kind, dict):
+    if not isinstance(type_json, dict):
         return
-    for field in kind.get("fields") or ():
-        field["type"] = _known_type(field["type"])
-    for part in _NESTED.get(str(kind.get("type")), ()):
-        kind[part] = _known_type(kind[part])
+    for field in type_json.get("fields") or ():
+        field["type"] = _replace_unknown_type(field["type"])
+    for part in _NESTED.get(str(type_json.get("type")), ()):
+        type_json[part] = _replace_unknown_type(type_json[part])
 
 
-def _known_type(kind: Any) -> Any:
-    if not isinstance(kind, str):
-        _replace_types(kind)
-        return kind
+def _replace_unknown_type(type_json: Any) -> Any:
+    if not isinstance(type_json, str):
+        _replace_types(type_json)
+        return type_json
     from pyiceberg.types import IcebergType
 
     try:
-        IcebergType.handle_primitive_type(kind, lambda value: value)
+        IcebergType.handle_primitive_type(type_json, lambda value: value)
     except ValueError:
-        return other_type(kind)
-    return kind
+        return other_type(type_json)
+    return type_json
 
 
 class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not installed everywhere
@@ -120,5 +120,5 @@ class OtherType(PrimitiveType):  # type: ignore[misc]  # pyiceberg is not instal
 
 def other_type(name: str) -> OtherType:
     """Return an OtherType without validation, because pyiceberg cannot parse the name."""
-    found: OtherType = OtherType.model_construct(root=name)
-    return found
+    other: OtherType = OtherType.model_construct(root=name)
+    return other

@@ -48,35 +48,35 @@ def looking_ahead(location: Location) -> Iterator[None]:
 
     A listing is slow, so it runs while other formats check the location.
     """
-    place = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
-    if not is_remote(place) or is_metadata_file(place):
+    path = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
+    if not is_remote(path) or is_metadata_file(path):
         yield
         return
     with ThreadPoolExecutor(1) as pool:
-        token = _AHEAD.set((place, pool.submit(lambda: listed(address(place)))))
+        token = _AHEAD.set((path, pool.submit(lambda: listed(address(path)))))
         try:
             yield
         finally:
             _AHEAD.reset(token)
 
 
-def metadata_place(location: Location) -> str | None:
+def find_metadata_file(location: Location) -> str | None:
     """Return the address of a table's metadata file.
 
     The location is the metadata file itself, or a table whose current file is returned. None if missing.
     """
     if not isinstance(location, str | os.PathLike):
         return None
-    place = address(os.fspath(location))
-    if is_metadata_file(place):
-        return place if is_remote(place) else os.path.abspath(place)
-    if not is_remote(place):
+    path = address(os.fspath(location))
+    if is_metadata_file(path):
+        return path if is_remote(path) else os.path.abspath(path)
+    if not is_remote(path):
         # An invalid path does not raise here; the format that lists the files refuses it.
-        if not os.path.isdir(os.path.join(place, "metadata")):
+        if not os.path.isdir(os.path.join(path, "metadata")):
             return None
-        place = os.path.abspath(place)
+        path = os.path.abspath(path)
     ahead = _AHEAD.get()
-    files = listed(place) if ahead is None or ahead[0] != os.fspath(location) else ahead[1].result()
+    files = listed(path) if ahead is None or ahead[0] != os.fspath(location) else ahead[1].result()
     return newest(os.fspath(location), files, Traffic()) if files else None
 
 
@@ -84,10 +84,10 @@ def is_iceberg(location: Location) -> bool:
     """Return True if a location is an Iceberg table or its metadata file."""
     if not isinstance(location, str | os.PathLike):
         return False
-    place = address(os.fspath(location))
-    if is_metadata_file(place):
+    path = address(os.fspath(location))
+    if is_metadata_file(path):
         return True
-    return (is_remote(place) or os.path.isdir(os.path.join(place, "metadata"))) and bool(listed(place))
+    return (is_remote(path) or os.path.isdir(os.path.join(path, "metadata"))) and bool(listed(path))
 
 
 def _directory_of(location: str) -> str:
@@ -99,8 +99,8 @@ def _directory_of(location: str) -> str:
 
 
 def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
-    place = metadata_place(location)
-    if place is None:
+    metadata_path = find_metadata_file(location)
+    if metadata_path is None:
         return None
     entry = options.entry
     if entry is not None and entry.format != "iceberg":
@@ -120,7 +120,7 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
         from parquet_core.storage.allowed_locations import addresses
 
         allow = addresses(allow)
-    snapshot = open_iceberg(place, version=version, timestamp=options.timestamp, allow=allow)
+    snapshot = open_iceberg(metadata_path, version=version, timestamp=options.timestamp, allow=allow)
     name = os.fspath(location) if entry is None else entry.name  # type: ignore[arg-type]
     return IcebergTable(
         os.fspath(location),  # type: ignore[arg-type]  # as above
@@ -179,29 +179,29 @@ _SETTINGS = {
 }
 
 
-def _latest(table: str) -> IcebergSnapshot:
+def _open_latest(table: str) -> IcebergSnapshot:
     check_installed(table)
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
-    place = metadata_place(table)
-    assert place is not None  # it was recognized
-    return open_iceberg(place, version=None, timestamp=None, allow=())
+    metadata_path = find_metadata_file(table)
+    assert metadata_path is not None  # it was recognized
+    return open_iceberg(metadata_path, version=None, timestamp=None, allow=())
 
 
 def current_snapshot(table: str) -> int:
     """Return the id of the current snapshot; 0 for a table without snapshots."""
-    snapshot = _latest(table).snapshot
+    snapshot = _open_latest(table).snapshot
     return 0 if snapshot is None else snapshot.snapshot_id
 
 
 def snapshot_history(table: str, limit: int) -> list[tuple[int, int | None, dict[str, Any]]]:
     """Return id, time, operation and summary of the newest snapshots in the metadata."""
-    snapshots = _latest(table).metadata.snapshots
+    snapshots = _open_latest(table).metadata.snapshots
     newest = sorted(snapshots, key=lambda each: (each.sequence_number or 0, each.timestamp_ms), reverse=True)
-    return [(each.snapshot_id, each.timestamp_ms, _described(each)) for each in newest[:limit]]
+    return [(each.snapshot_id, each.timestamp_ms, _describe_snapshot(each)) for each in newest[:limit]]
 
 
-def _described(snapshot: Snapshot) -> dict[str, Any]:
+def _describe_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     if snapshot.summary is None:
         return {}
     return {
@@ -218,29 +218,31 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
     """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 
-    snapshot = _latest(table)
+    snapshot = _open_latest(table)
     files = snapshot.open_all()
     deletes = deletes_by_file(snapshot)
     named = {column.field_id: column for column in snapshot.columns}
     fields = [field for field in snapshot.partition_fields if field.transform in {"identity", *_UNITS}]
-    known = {named[field.source].leaf.name: field.source for field in fields if field.source in named}
-    sources = [known[partition_named(column, known)] for column in columns]
+    source_ids = {named[field.source].leaf.name: field.source for field in fields if field.source in named}
+    sources = [source_ids[partition_named(column, source_ids)] for column in columns]
     for i, file in enumerate(files):
         values = {
-            field.source: _as_text(file.partition[field.position], field.transform, named[field.source].kind)
+            field.source: _directory_value(
+                file.partition[field.position], field.transform, named[field.source].type_name
+            )
             for field in fields
             if field.spec == file.spec_id and field.source in named
         }
         of_file = deletes.get(i, FileDeletes())
-        identity = "\0".join([file.file_path, *(each.file_path for some in of_file for each in some)])
+        identity = "\0".join([file.file_path, *(each.file_path for group in of_file for each in group)])
         yield tuple(values.get(source) for source in sources), identity
 
 
-def _as_text(value: Any, transform: str, kind: str) -> str | None:
+def _directory_value(value: Any, transform: str, type_name: str) -> str | None:
     """Return a partition value in the form of directory names."""
     if value is None or value is ABSENT:
         return None
-    unit = _UNITS.get(transform) or _IDENTITIES.get(kind)
+    unit = _UNITS.get(transform) or _IDENTITIES.get(type_name)
     if unit is None:
         return str(value)
     import numpy as np
@@ -248,9 +250,9 @@ def _as_text(value: Any, transform: str, kind: str) -> str | None:
     from prune_assets.tables.iceberg.single_values import number_of
 
     began = np.array(number_of(value), np.int64).astype(f"datetime64[{unit}]")
-    if kind == "date":
+    if type_name == "date":
         return str(began.astype("datetime64[D]"))
-    return f"{began.astype('datetime64[us]')}{'+00:00' if kind == 'timestamptz' else ''}"
+    return f"{began.astype('datetime64[us]')}{'+00:00' if type_name == 'timestamptz' else ''}"
 
 
 ICEBERG = Format(

@@ -52,13 +52,13 @@ def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ic
     outcomes = unknown(len(snapshot.files))
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
-            at, values = snapshot.files.partition_values(field.spec, field.position)
-            if not len(at):
+            file_numbers, values = snapshot.files.partition_values(field.spec, field.position)
+            if not len(file_numbers):
                 continue
             wanted = None
             if field.transform.startswith("bucket["):
                 wanted = buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
-            outcomes[at] &= _outcomes(leaf, column, field.transform, values, wanted)
+            outcomes[file_numbers] &= _outcomes(leaf, column, field.transform, values, wanted)
     return outcomes
 
 
@@ -77,15 +77,15 @@ def _outcomes(
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
     """Return bounds of the column per transformed value, as for one row."""
     null = np.array([value is None for value in values], np.bool_)
-    numbers = [None if value is None else number_of(value) for value in values]
+    plain_values = [None if value is None else number_of(value) for value in values]
     if transform == "identity":
-        array = as_array(column, numbers)
+        array = as_array(column, plain_values)
         bounds = bounds_of_values(array)
         lost = flags_from(array.is_null()) & ~null
-        known = from_numpy(np.where(lost, -1, null), valid=~lost)
-        return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, known, bounds.row_count)
+        null_count = from_numpy(np.where(lost, -1, null), valid=~lost)
+        return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, null_count, bounds.row_count)
     enclose = ends_of(column, transform)
-    ends = [_UNKNOWN if number is None else enclose(number) for number in numbers]
+    ends = [_UNKNOWN if plain_value is None else enclose(plain_value) for plain_value in plain_values]
     return Bounds(
         lower=as_array(column, [end.low for end in ends]),
         upper=as_array(column, [end.high for end in ends]),
@@ -103,13 +103,13 @@ def ends_of(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
     """Return a function that maps a transformed value to the range of the column."""
     name, _, width = transform.rstrip("]").partition("[")
     if name in _UNITS:
-        return lambda value: _of_time(_UNITS[name], value, is_date=column.kind == "date")
+        return lambda value: _ends_of_time(_UNITS[name], value, is_date=column.type_name == "date")
     if name == "truncate" and width.isdigit():
-        return lambda value: _of_truncated(column, int(width), value)
+        return lambda value: _ends_of_truncated(column, int(width), value)
     return lambda _: _UNKNOWN
 
 
-def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
+def _ends_of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
     """Return the range of a year, month, day or hour, counted since 1970.
 
     Before 1970, some writers rounded towards 1970 instead of down, so the range includes the interval before.
@@ -128,10 +128,10 @@ def _of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
     return _Ends(low, high - 1) if is_date else _Ends(low * DAY, high * DAY - 1)
 
 
-def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
+def _ends_of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
     if isinstance(value, int):
-        kind = bounds_type(column.leaf)
-        most = 10**kind.precision - 1 if pa.types.is_decimal(kind) else (1 << kind.bit_width - 1) - 1
+        arrow_type = bounds_type(column.leaf)
+        most = 10**arrow_type.precision - 1 if pa.types.is_decimal(arrow_type) else (1 << arrow_type.bit_width - 1) - 1
         return _Ends(value, min(value + width - 1, most))
     if len(value) < width:
         return _Ends(value, value)
@@ -141,7 +141,7 @@ def _of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
     return _Ends(low, head[:-1] + bytes([head[-1] + 1]) if head else None)
 
 
-def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there: IcebergType) -> set[int] | None:
+def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, iceberg_type: IcebergType) -> set[int] | None:
     """Return the buckets of a leaf's literals.
 
     None if the leaf is not an equality or the buckets are unknown.
@@ -155,13 +155,13 @@ def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, kind_there:
             return None
     from pyiceberg.transforms import parse_transform
 
-    kind = bounds_type(column.leaf)
+    arrow_type = bounds_type(column.leaf)
     try:
-        literals = values.cast(kind)
-        if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-            literals = literals.view(pa.int64() if kind.bit_width == 64 else pa.int32())
-        plain = [value.decode() if column.kind == "string" else value for value in literals.to_pylist()]
-        bucket = parse_transform(transform).transform(kind_there)
+        literals = values.cast(arrow_type)
+        if pa.types.is_timestamp(arrow_type) or pa.types.is_date(arrow_type):
+            literals = literals.view(pa.int64() if arrow_type.bit_width == 64 else pa.int32())
+        plain = [value.decode() if column.type_name == "string" else value for value in literals.to_pylist()]
+        bucket = parse_transform(transform).transform(iceberg_type)
     except (pa.ArrowException, UnicodeDecodeError, ValueError):
         return None
     return {bucket(value) for value in plain}

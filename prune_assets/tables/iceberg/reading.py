@@ -51,10 +51,10 @@ def declared_type(table: IcebergTable, name: str) -> DeclaredType:
     """
     field = next(field for field in table.snapshot.schema.fields if field.name == name)
     try:
-        kind = spark_type(field.field_type)
+        type_json = spark_type(field.field_type)
     except ValueError as error:
         raise UnsupportedFeature(f"Spark's reader of Parquet has no type {error}") from None
-    return parse_type({"name": name, "type": kind, "nullable": True, "metadata": {}})
+    return parse_type({"name": name, "type": type_json, "nullable": True, "metadata": {}})
 
 
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
@@ -62,30 +62,30 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
     Raises UnsupportedFeature if Spark would read them differently from Iceberg.
     """
-    schema, numbers = declared_schema(table), wanted.files.tolist()
-    if not numbers:
+    schema, file_numbers = declared_schema(table), wanted.files.tolist()
+    if not file_numbers:
         return spark.createDataFrame([], schema)
-    for number in numbers:
-        if number in table.deletes:
-            path = wanted.index.groups.files[number].path
+    for file_number in file_numbers:
+        if file_number in table.deletes:
+            path = wanted.index.groups.files[file_number].path
             raise UnsupportedFeature(f"{path}: some of its rows are deleted in other files; {_REMEDY}")
-    for kind in np.unique(wanted.index.groups.kind[wanted.files]).tolist():
-        why = _differs(wanted.index, kind)
+    for footer_kind in np.unique(wanted.index.groups.kind[wanted.files]).tolist():
+        why = _difference(wanted.index, footer_kind)
         if why:
-            number = next(i for i in numbers if wanted.index.groups.kind[i] == kind)
-            raise UnsupportedFeature(f"{wanted.index.groups.files[number].path}: {why}; {_REMEDY}")
-    paths = [wanted.index.groups.files[number].path for number in numbers]
+            file_number = next(i for i in file_numbers if wanted.index.groups.kind[i] == footer_kind)
+            raise UnsupportedFeature(f"{wanted.index.groups.files[file_number].path}: {why}; {_REMEDY}")
+    paths = [wanted.index.groups.files[file_number].path for file_number in file_numbers]
     reader = reader_of(spark, paths[0]).options(**wanted.options).schema(schema).option("recursiveFileLookup", "true")
     with explaining(spark, paths[0]):
         return reader.parquet(*(escaped(absolute(path)) for path in paths))
 
 
-def _differs(index: MetadataIndex, kind: int) -> str:
+def _difference(index: MetadataIndex, footer_kind: int) -> str:
     """Return why Spark would read other columns than Iceberg from files of one schema.
 
     Return "" if the columns are the same.
     """
-    called, stored = index.groups.kinds[kind], index.groups.names.kinds[kind]
+    called, stored = index.groups.kinds[footer_kind], index.groups.names.kinds[footer_kind]
     if called.is_unnamed:
         return "does not number its columns"
     own = {leaf.path: stored.columns[leaf.index].path for leaf in called.columns}

@@ -40,16 +40,16 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
     where = trusted_part(wanted.where.conjuncts, doubted) if doubted else wanted.where.frozen_sql
     where = where if wanted.is_text else None
     if by_tasks and (drifted or doubted or len(wanted.files) < table.kept_by_manifests()):
-        staged = _staged(spark, name, table, wanted, where)
+        staged = _stage_scan(spark, name, table, wanted, where)
         if staged is not None:
             return staged
     if drifted and not table.is_older:
         return None
     frame = spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
-    return _held_back(frame, where) if doubted else frame
+    return _filter_trusted(frame, where) if doubted else frame
 
 
-def _held_back(frame: DataFrame, where: str | None) -> DataFrame:
+def _filter_trusted(frame: DataFrame, where: str | None) -> DataFrame:
     """Filter by trusted conditions only, and block the pushdown of later filters.
 
     Spark pushes no filter below a non-deterministic one. The blocking filter is true for every row, but Spark cannot
@@ -60,29 +60,29 @@ def _held_back(frame: DataFrame, where: str | None) -> DataFrame:
     return (frame if where is None else frame.where(where)).where(spark_partition_id() >= 0)
 
 
-def _staged(
+def _stage_scan(
     spark: SparkSession, name: str, table: IcebergTable, wanted: FilesToRead, where: str | None
 ) -> DataFrame | None:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     files = table.snapshot.files
-    paths = {files.path(number) for number in wanted.files.tolist()}
+    paths = {files.path(file_number) for file_number in wanted.files.tolist()}
     if len(paths) > _MOST_TASKS:
         return None
     try:
-        return _staged_in_java(spark, name, int(table.version_number or 0), paths, where)
+        return _stage_in_java(spark, name, int(table.version_number or 0), paths, where)
     except (Py4JError, PySparkException):  # the runtime has other classes or methods
         return None
 
 
-def _staged_in_java(
+def _stage_in_java(
     spark: SparkSession, name: str, version: int, paths: set[str], where: str | None
 ) -> DataFrame | None:
     jvm: JVMView = spark._jvm
     java_table = loaded(spark, name)
     tasks = jvm.java.util.ArrayList()
-    scan = _filtered(spark, name, java_table.newScan().useSnapshot(version), where)
+    scan = _filter_scan(spark, name, java_table.newScan().useSnapshot(version), where)
     planned = scan.planFiles()
     each, seen = planned.iterator(), 0
     while each.hasNext() and seen <= _MOST_TASKS:
@@ -93,11 +93,11 @@ def _staged_in_java(
     if seen > _MOST_TASKS:
         return None
     # The same files, snapshot and filter always have the same set id, so repeated reads share one set.
-    known = "\0".join([str(java_table.uuid()), str(version), str(where), *sorted(paths)])
-    task_set = f"prune-assets-{hashlib.sha256(known.encode()).hexdigest()[:32]}"
+    identity = "\0".join([str(java_table.uuid()), str(version), str(where), *sorted(paths)])
+    task_set = f"prune-assets-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"
     jvm.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(java_table, task_set, tasks)
     frame = _frame(spark, name, java_table, task_set)
-    return frame if _scans(frame) == {_STAGED} else None
+    return frame if _scan_classes(frame) == {_STAGED} else None
 
 
 def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str) -> DataFrame:
@@ -121,21 +121,21 @@ def _table_cache(spark: SparkSession) -> JavaObject | None:
     try:
         # By reflection, because Py4J does not always find the method of the class.
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
-        found = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
-        method = found.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
+        cache_class = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
+        method = cache_class.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
         return method.invoke(None, gateway.new_array(jvm.java.lang.Object, 0))  # type: ignore[union-attr]
     except Py4JError:
         return None
 
 
-def _scans(frame: DataFrame) -> set[str]:
+def _scan_classes(frame: DataFrame) -> set[str]:
     """Return the scan classes of a frame, because an unknown option is ignored silently."""
     leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
-    found = [leaves.apply(i) for i in range(leaves.size())]
-    return {str(leaf.scan().getClass().getSimpleName()) for leaf in found}
+    scan_nodes = [leaves.apply(i) for i in range(leaves.size())]
+    return {str(leaf.scan().getClass().getSimpleName()) for leaf in scan_nodes}
 
 
-def _filtered(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
+def _filter_scan(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
     """Add the conditions that Iceberg can express to a scan.
 
     Iceberg's reader skips row groups by them.

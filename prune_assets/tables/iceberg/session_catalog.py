@@ -83,10 +83,10 @@ def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
     """
     table, _, last = name.rpartition(".")
     for pattern, instead in _SELECTORS:
-        found = pattern.fullmatch(last.strip("`"))
-        if found is not None and table and exists_in_session(table, spark):
+        selector = pattern.fullmatch(last.strip("`"))
+        if selector is not None and table and exists_in_session(table, spark):
             what = f"name {table}, whose main branch is written" if to_write else f"name {table} and {instead}"
-            raise UnsupportedFeature(f"{name}: names a snapshot of a table; {what.format(found[1], table=table)}")
+            raise UnsupportedFeature(f"{name}: names a snapshot of a table; {what.format(selector[1], table=table)}")
 
 
 def exists_in_session(name: str, spark: SparkSession) -> bool:
@@ -100,7 +100,7 @@ def exists_in_session(name: str, spark: SparkSession) -> bool:
 
 def session_metadata(name: str, spark: SparkSession) -> str:
     """Return the address of the metadata file. Raises UnsupportedFeature for a metadata table."""
-    location = _of_java(name, spark) if hasattr(spark, "_jvm") else _of_metadata_log(name, spark)
+    location = _find_by_java(name, spark) if hasattr(spark, "_jvm") else _find_by_log(name, spark)
     if location is None:
         raise UnsupportedFeature(
             f"{name}: the catalog lists it as iceberg, and shows no metadata of it; if it is a metadata table, or of a "
@@ -109,7 +109,7 @@ def session_metadata(name: str, spark: SparkSession) -> str:
     return place_of(location)
 
 
-def _of_java(name: str, spark: SparkSession) -> str | None:
+def _find_by_java(name: str, spark: SparkSession) -> str | None:
     from py4j.java_gateway import is_instance_of
     from py4j.protocol import Py4JError
 
@@ -119,13 +119,13 @@ def _of_java(name: str, spark: SparkSession) -> str | None:
         table = loaded(spark, name)
         if is_instance_of(spark.sparkContext._gateway, table, "org.apache.iceberg.BaseMetadataTable"):
             return None
-        found = table.operations().current().metadataFileLocation()
+        metadata_path = table.operations().current().metadataFileLocation()
     except Py4JError:
         return None
-    return None if found is None else str(found)
+    return None if metadata_path is None else str(metadata_path)
 
 
-def _of_metadata_log(name: str, spark: SparkSession) -> str | None:
+def _find_by_log(name: str, spark: SparkSession) -> str | None:
     from pyspark.errors import PySparkException
 
     try:

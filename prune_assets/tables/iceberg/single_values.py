@@ -45,31 +45,31 @@ _LONGEST_DECIMAL = 16
 def decoded(column: IcebergColumn, values: pa.Array | Sequence[bytes | None]) -> pa.Array:
     """Decode values to the column's bounds type; null if invalid."""
     values = values if isinstance(values, pa.Array) else bytes_array(values)
-    kind = bounds_type(column.leaf)
-    if pa.types.is_binary(kind):
+    arrow_type = bounds_type(column.leaf)
+    if pa.types.is_binary(arrow_type):
         return values
-    if pa.types.is_decimal(kind):
-        return _of_decimals(values, kind)
-    code = _CODES.get(column.kind)
+    if pa.types.is_decimal(arrow_type):
+        return _decode_decimals(values, arrow_type)
+    code = _CODES.get(column.type_name)
     if code is not None:
-        return _of_widths(values, np.dtype(code), _WIDTHS[column.kind]).view(kind)
+        return _decode_widths(values, np.dtype(code), _WIDTHS[column.type_name]).view(arrow_type)
     return as_array(column, numbers_of(column, values.to_pylist()))
 
 
 def bytes_array(values: Sequence[bytes | None]) -> pa.Array:
     """Build a binary array; `pa.array` would import pandas if it is installed."""
-    known = np.array([value is not None for value in values], np.bool_)
+    valid = np.array([value is not None for value in values], np.bool_)
     ends = np.cumsum([0, *(len(value or b"") for value in values)], dtype=np.int32)
     data = pa.py_buffer(b"".join(value or b"" for value in values))
-    return pa.Array.from_buffers(pa.binary(), len(known), [from_numpy(known).buffers()[1], pa.py_buffer(ends), data])
+    return pa.Array.from_buffers(pa.binary(), len(valid), [from_numpy(valid).buffers()[1], pa.py_buffer(ends), data])
 
 
 def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[Any]:
     """Decode values one by one to numbers, strings or bytes; None if invalid."""
     decode = _decoder(column)
-    texts = column.kind == "string"
-    found = [None if value is None else decode(value) for value in values]
-    return [value.decode() if texts and value is not None else value for value in found]
+    is_string = column.type_name == "string"
+    plain_values = [None if value is None else decode(value) for value in values]
+    return [value.decode() if is_string and value is not None else value for value in plain_values]
 
 
 class _Bytes(NamedTuple):
@@ -81,52 +81,52 @@ class _Bytes(NamedTuple):
     data: NDArray[np.uint8]
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
-    known: NDArray[np.bool_]
+    valid: NDArray[np.bool_]
 
 
 def _bytes(values: pa.Array) -> _Bytes:
     offsets = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    known = flags_from(values.is_valid())
-    lengths = np.where(known, np.diff(offsets), 0).astype(np.int64)
-    return _Bytes(np.frombuffer(values.buffers()[2] or b"", np.uint8), offsets[:-1].astype(np.int64), lengths, known)
+    valid = flags_from(values.is_valid())
+    lengths = np.where(valid, np.diff(offsets), 0).astype(np.int64)
+    return _Bytes(np.frombuffer(values.buffers()[2] or b"", np.uint8), offsets[:-1].astype(np.int64), lengths, valid)
 
 
-def _of_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
+def _decode_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
     """Decode numbers; values of a smaller width were written before the column was widened."""
     given = _bytes(values)
-    found, known = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
+    widened, valid = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
     for width in widths:
-        at = np.flatnonzero(given.lengths == width)
-        read = given.data[given.starts[at][:, None] + np.arange(width)].view(f"<{dtype.kind}{width}")
-        found[at], known[at] = read.reshape(-1).astype(dtype), True
-    return from_numpy(found, valid=known)
+        positions = np.flatnonzero(given.lengths == width)
+        read = given.data[given.starts[positions][:, None] + np.arange(width)].view(f"<{dtype.kind}{width}")
+        widened[positions], valid[positions] = read.reshape(-1).astype(dtype), True
+    return from_numpy(widened, valid=valid)
 
 
-def _of_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _decode_decimals(values: pa.Array, decimal_type: pa.DataType) -> pa.Array:
     """Decode big-endian decimals of any length up to 16 bytes; null beyond the precision."""
     given = _bytes(values)
     words = np.zeros((len(values), _LONGEST_DECIMAL), np.uint8)
     for length in range(1, _LONGEST_DECIMAL + 1):
-        at = np.flatnonzero(given.lengths == length)
-        if len(at):
-            read = given.data[given.starts[at][:, None] + np.arange(length)]
-            words[at] = np.where(read[:, :1] >= 0x80, np.uint8(0xFF), np.uint8(0))
-            words[at, :length] = read[:, ::-1]
-    known = (given.lengths > 0) & (given.lengths <= _LONGEST_DECIMAL)
-    stored = pa.Array.from_buffers(kind, len(values), [from_numpy(known).buffers()[1], pa.py_buffer(words)])
-    most = scalar_of(decimal.Decimal((0, (9,) * kind.precision, -kind.scale)), kind)
+        positions = np.flatnonzero(given.lengths == length)
+        if len(positions):
+            read = given.data[given.starts[positions][:, None] + np.arange(length)]
+            words[positions] = np.where(read[:, :1] >= 0x80, np.uint8(0xFF), np.uint8(0))
+            words[positions, :length] = read[:, ::-1]
+    valid = (given.lengths > 0) & (given.lengths <= _LONGEST_DECIMAL)
+    stored = pa.Array.from_buffers(decimal_type, len(values), [from_numpy(valid).buffers()[1], pa.py_buffer(words)])
+    most = scalar_of(decimal.Decimal((0, (9,) * decimal_type.precision, -decimal_type.scale)), decimal_type)
     fits = pc.and_(pc.less_equal(stored, most), pc.greater_equal(stored, pc.negate(most)))
-    return pc.if_else(fits, stored, pa.nulls(1, kind)[0])
+    return pc.if_else(fits, stored, pa.nulls(1, decimal_type)[0])
 
 
 def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
-    kind = column.kind
-    if kind in _NUMBERS:
-        widths = _WIDTHS[kind]
+    type_name = column.type_name
+    if type_name in _NUMBERS:
+        widths = _WIDTHS[type_name]
         return lambda value: int.from_bytes(value, "little", signed=True) if len(value) in widths else None
-    if kind == "boolean":
+    if type_name == "boolean":
         return lambda value: value != b"\0" if len(value) == 1 else None
-    if kind.startswith("decimal("):
+    if type_name.startswith("decimal("):
         return lambda value: int.from_bytes(value, "big", signed=True) if 0 < len(value) <= _LONGEST_DECIMAL else None
     return lambda value: value
 
@@ -151,22 +151,23 @@ def as_array(column: IcebergColumn, values: Sequence[Any]) -> pa.Array:
 
     A value that does not fit becomes null.
     """
-    kind = bounds_type(column.leaf)
-    if pa.types.is_binary(kind):
+    arrow_type = bounds_type(column.leaf)
+    if pa.types.is_binary(arrow_type):
         return bytes_array([value.encode() if isinstance(value, str) else value for value in values])
-    known = np.array([value is not None for value in values], np.bool_)
-    if pa.types.is_boolean(kind):
-        return from_numpy(np.array([bool(value) for value in values], np.bool_), valid=known)
-    if pa.types.is_floating(kind):
-        numbers = np.array([0.0 if value is None else value for value in values], np.float64)
-        return from_numpy(numbers.astype(f"f{kind.bit_width // 8}"), valid=known)
-    if pa.types.is_decimal(kind):
+    valid = np.array([value is not None for value in values], np.bool_)
+    if pa.types.is_boolean(arrow_type):
+        return from_numpy(np.array([bool(value) for value in values], np.bool_), valid=valid)
+    if pa.types.is_floating(arrow_type):
+        floats = np.array([0.0 if value is None else value for value in values], np.float64)
+        return from_numpy(floats.astype(f"f{arrow_type.bit_width // 8}"), valid=valid)
+    if pa.types.is_decimal(arrow_type):
         most = 1 << 127
         fits = [value if value is not None and -most <= value < most else None for value in values]
-        return _of_decimals(
-            bytes_array([None if value is None else value.to_bytes(16, "big", signed=True) for value in fits]), kind
+        return _decode_decimals(
+            bytes_array([None if value is None else value.to_bytes(16, "big", signed=True) for value in fits]),
+            arrow_type,
         )
-    most = 1 << kind.bit_width - 1
-    known &= np.array([value is not None and -most <= value < most for value in values], np.bool_)
-    plain = [value if fits else 0 for value, fits in zip(values, known.tolist(), strict=True)]
-    return from_numpy(np.array(plain, f"i{kind.bit_width // 8}"), valid=known).view(kind)
+    most = 1 << arrow_type.bit_width - 1
+    valid &= np.array([value is not None and -most <= value < most for value in values], np.bool_)
+    plain = [value if fits else 0 for value, fits in zip(values, valid.tolist(), strict=True)]
+    return from_numpy(np.array(plain, f"i{arrow_type.bit_width // 8}"), valid=valid).view(arrow_type)

@@ -29,24 +29,24 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
     """
     snapshot, columns, parts = table.snapshot, table.by_path, list(leaves(predicate))
     named = [columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None for leaf in parts]
-    with understood(snapshot.place):
-        of_manifests = [_of_manifests(leaf, column, snapshot) for leaf, column in zip(parts, named, strict=True)]
+    with understood(snapshot.metadata_path):
+        of_manifests = [_manifest_outcomes(leaf, column, snapshot) for leaf, column in zip(parts, named, strict=True)]
     read = snapshot.open(
         may_match(fold(predicate, of_manifests)), {column.field_id for column in named if column is not None}
     )
     files = snapshot.files
     by_list = [files.by_file(outcomes) for outcomes in of_manifests]
-    of_partitions, by_leaf, told = [], [], {}
-    for leaf, column, known in zip(parts, named, by_list, strict=True):
+    of_partitions, by_leaf, statistics_flags = [], [], {}
+    for leaf, column, outcomes in zip(parts, named, by_list, strict=True):
         if column is not None and isinstance(leaf, ColumnLeaf):
-            with understood(snapshot.place):
-                known = intersect(known, outcomes_of_partitions(leaf, column, snapshot))  # noqa: PLW2901 - step by step
-        of_partitions.append(known)
+            with understood(snapshot.metadata_path):
+                outcomes = intersect(outcomes, outcomes_of_partitions(leaf, column, snapshot))  # noqa: PLW2901 - step by step
+        of_partitions.append(outcomes)
         bounds = None if column is None else table.file_bounds(column.leaf.path)
         if bounds is not None and column is not None and isinstance(leaf, ColumnLeaf):
-            told[column.leaf.path] = with_statistics(bounds)
-            known = intersect(known, outcomes_from_bounds(leaf, bounds))  # noqa: PLW2901 - see above
-        by_leaf.append(known)
+            statistics_flags[column.leaf.path] = with_statistics(bounds)
+            outcomes = intersect(outcomes, outcomes_from_bounds(leaf, bounds))  # noqa: PLW2901 - see above
+        by_leaf.append(outcomes)
     sources = {field.source for field in snapshot.partition_fields if field.transform != "void"}
     return FileAnswers(
         partitions=fold(predicate, of_partitions),
@@ -54,13 +54,13 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
         by_leaf=tuple(by_leaf),
         by_partition=tuple(of_partitions),
         by_values=frozenset(path for path, column in columns.items() if column.field_id in sources),
-        files_with_statistics=told,
+        files_with_statistics=statistics_flags,
         examined_files=int(files.known.sum()),
         by_list=ByList(tuple(by_list), len(read), int(len(read) - read.sum())),
     )
 
 
-def _of_manifests(leaf: Leaf, column: IcebergColumn | None, snapshot: IcebergSnapshot) -> OutcomeArray:
+def _manifest_outcomes(leaf: Leaf, column: IcebergColumn | None, snapshot: IcebergSnapshot) -> OutcomeArray:
     count = len(snapshot.summaries)
     if isinstance(leaf, Constant):
         return constant_answers(leaf, count)

@@ -72,7 +72,7 @@ class IcebergSnapshot:
     `summaries`: per manifest, the partition field summaries in the manifest list. `deletes`: delete files.
     """
 
-    place: str
+    metadata_path: str
     metadata: TableMetadata
     snapshot: Snapshot | None
     schema: Schema
@@ -86,14 +86,14 @@ class IcebergSnapshot:
         """Leaves of the table's schema."""
         # Files migrated from Hive lack the columns of identity partitions.
         filled = {field.source for field in self.partition_fields if field.transform == "identity"}
-        with understood(self.place):
+        with understood(self.metadata_path):
             return columns_of(self.schema, filled)
 
     @cached_property
     def numbered(self) -> Numbered:
         """Columns by field id."""
         names = self.metadata.properties.get("schema.name-mapping.default", "")
-        with understood(self.place):
+        with understood(self.metadata_path):
             return numbered(self.schema, self.columns, self.metadata.schemas, names)
 
     @cached_property
@@ -138,42 +138,44 @@ def partition_key(spec: int, partition: Sequence[Any]) -> str:
 
 
 def open_iceberg(
-    place: str, *, version: int | None, timestamp: dt.datetime | int | str | None, allow: Sequence[str]
+    metadata_path: str, *, version: int | None, timestamp: dt.datetime | int | str | None, allow: Sequence[str]
 ) -> IcebergSnapshot:
     """Open a snapshot by the address of a metadata file.
 
     `version`: its id, by default the current one. Metadata files never change, so the last opened snapshots are cached
     in memory.
     """
-    io = MetadataFiles(place.rpartition("/")[0].rpartition("/")[0], allow)
-    asked = io.found(place), version, timestamp, tuple(allow), os.environ.get(ALLOW)
-    snapshot = _KEPT.pop(asked, None)
-    snapshot = _KEPT[asked] = _opened(place, io, version, timestamp) if snapshot is None else snapshot
+    io = MetadataFiles(metadata_path.rpartition("/")[0].rpartition("/")[0], allow)
+    cache_key = io.find(metadata_path), version, timestamp, tuple(allow), os.environ.get(ALLOW)
+    snapshot = _KEPT.pop(cache_key, None)
+    snapshot = _KEPT[cache_key] = (
+        _open_snapshot(metadata_path, io, version, timestamp) if snapshot is None else snapshot
+    )
     for oldest in list(_KEPT)[:-MAX_KEPT]:
         _KEPT.pop(oldest, None)
     return replace(snapshot, io=io)
 
 
-def _opened(
-    place: str, io: MetadataFiles, version: int | None, timestamp: dt.datetime | int | str | None
+def _open_snapshot(
+    metadata_path: str, io: MetadataFiles, version: int | None, timestamp: dt.datetime | int | str | None
 ) -> IcebergSnapshot:
-    metadata, manifests = _metadata(place, io)
-    snapshot = _chosen(place, metadata, version, timestamp)
-    with understood(place):
+    metadata, manifests = _metadata(metadata_path, io)
+    snapshot = _choose_snapshot(metadata_path, metadata, version, timestamp)
+    with understood(metadata_path):
         schema = metadata.schema()
         if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id:
             schema = schema if snapshot.schema_id is None else metadata.schema_by_id(snapshot.schema_id) or schema
         ids = _partition_ids(metadata)
         every = _manifests(snapshot, manifests, io)
-        data, deletes = ([one for one in every if one.is_data is is_data] for is_data in (True, False))
-        listed = [listing(one, ids, place) for one in (*data, *deletes)]
+        data, deletes = ([manifest for manifest in every if manifest.is_data is is_data] for is_data in (True, False))
+        listed = [listing(manifest, ids, metadata_path) for manifest in (*data, *deletes)]
         return IcebergSnapshot(
-            place=place,
+            metadata_path=metadata_path,
             metadata=metadata,
             snapshot=snapshot,
             schema=schema,
             files=ListedFiles(with_believable_counts(listed[: len(data)]), ids, io),
-            summaries=[one.partitions for one in data],
+            summaries=[manifest.partitions for manifest in data],
             deletes=_deletes(listed[len(data) :], ids, io),
             io=io,
         )
@@ -193,20 +195,21 @@ def _manifests(
     return read_manifest_list(snapshot.manifest_list, io)
 
 
-def _metadata(place: str, io: MetadataFiles) -> ParsedMetadata:
-    with understood(place):
-        data = _unpacked(io.new_input(place).data)
+def _metadata(metadata_path: str, io: MetadataFiles) -> ParsedMetadata:
+    with understood(metadata_path):
+        data = _decompress(io.new_input(metadata_path).data)
         if len(data) > MAX_BYTES:
-            raise MalformedFile(f"{place}: has more than {MAX_BYTES:,} bytes; the file is damaged")
-        known = json.loads(data)
-        if known.get("format-version") not in _FORMATS:
+            raise MalformedFile(f"{metadata_path}: has more than {MAX_BYTES:,} bytes; the file is damaged")
+        metadata = json.loads(data)
+        if metadata.get("format-version") not in _FORMATS:
             raise UnsupportedFeature(
-                f"{place}: version {known.get('format-version')!r} of Iceberg's format is not read; read it with Spark"
+                f"{metadata_path}: version {metadata.get('format-version')!r} of Iceberg's format is not read; "
+                "read it with Spark"
             )
-        return parse_metadata(known)
+        return parse_metadata(metadata)
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     """Decompress a metadata file (gzip, zstd or plain), up to one byte beyond the limit."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(BytesIO(data)) as packed:
@@ -216,29 +219,31 @@ def _unpacked(data: bytes) -> bytes:
     return data
 
 
-def _chosen(
-    place: str, metadata: TableMetadata, version: int | None, timestamp: dt.datetime | int | str | None
+def _choose_snapshot(
+    metadata_path: str, metadata: TableMetadata, version: int | None, timestamp: dt.datetime | int | str | None
 ) -> Snapshot | None:
     if version is not None and timestamp is not None:
         raise WrongUse("version, timestamp: give one of the two")
     if version is not None:
-        found = metadata.snapshot_by_id(version)
-        if found is None:
-            raise WrongUse(f"{place}: has no snapshot {version}; prune inspect lists the last ones")
-        return found
+        snapshot = metadata.snapshot_by_id(version)
+        if snapshot is None:
+            raise WrongUse(f"{metadata_path}: has no snapshot {version}; prune inspect lists the last ones")
+        return snapshot
     if timestamp is None:
         current = metadata.current_snapshot()
         if current is None and metadata.current_snapshot_id is not None:
             raise MalformedFile(
-                f"{place}: lacks its current snapshot {metadata.current_snapshot_id}; the file is damaged"
+                f"{metadata_path}: lacks its current snapshot {metadata.current_snapshot_id}; the file is damaged"
             )
         return current
     moment = _milliseconds(timestamp)
     before = [entry for entry in metadata.snapshot_log if entry.timestamp_ms <= moment]
-    found = metadata.snapshot_by_id(before[-1].snapshot_id) if before else None
-    if found is None:
-        raise WrongUse(f"{place}: has no snapshot as of {timestamp}; it began later, or the snapshot was expired")
-    return found
+    snapshot = metadata.snapshot_by_id(before[-1].snapshot_id) if before else None
+    if snapshot is None:
+        raise WrongUse(
+            f"{metadata_path}: has no snapshot as of {timestamp}; it began later, or the snapshot was expired"
+        )
+    return snapshot
 
 
 def _milliseconds(timestamp: dt.datetime | int | str) -> int:
@@ -251,9 +256,9 @@ def _milliseconds(timestamp: dt.datetime | int | str) -> int:
 
 
 def _deletes(listed: Sequence[Listed], ids: Mapping[int, Sequence[int]], io: MetadataFiles) -> list[DeleteFile]:
-    io.fetch([one.location for one in listed])
-    found: list[DeleteFile] = []
-    for one in listed:
-        with understood(one.location):
-            found += delete_files(one, io.new_input(one.location).data, ids[one.spec])
-    return found
+    io.fetch([manifest.location for manifest in listed])
+    deletes: list[DeleteFile] = []
+    for manifest in listed:
+        with understood(manifest.location):
+            deletes += delete_files(manifest, io.new_input(manifest.location).data, ids[manifest.spec])
+    return deletes

@@ -130,10 +130,10 @@ class IcebergTable(LoggedTable):
         mapped = self.snapshot.numbered.names
         if path not in self.by_path or (mapped and self.by_path[path].field_id not in mapped.values()):
             return None
-        known = path, int(self.snapshot.files.opened.sum())
-        if known not in self._bounds:
-            self._bounds[known] = enclosing_bounds(self.by_path[path], self.snapshot)
-        return self._bounds[known]
+        cache_key = path, int(self.snapshot.files.opened.sum())
+        if cache_key not in self._bounds:
+            self._bounds[cache_key] = enclosing_bounds(self.by_path[path], self.snapshot)
+        return self._bounds[cache_key]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return values of columns that files lack, and position deletes. Raises UnsupportedFeature for others."""
@@ -239,8 +239,8 @@ class IcebergTable(LoggedTable):
         """Return the partition number of each file."""
         self.snapshot.open_all()
         keys = self.snapshot.partition_keys()
-        numbers = {key: i for i, key in enumerate(sorted(set(keys.values())))}
-        return np.array([numbers[keys[i]] for i in range(len(keys))], np.int64)
+        partition_numbers = {key: i for i, key in enumerate(sorted(set(keys.values())))}
+        return np.array([partition_numbers[keys[i]] for i in range(len(keys))], np.int64)
 
     def partition_names(self) -> list[str]:
         """Return the fields of the current partition spec, in the form of a layout."""

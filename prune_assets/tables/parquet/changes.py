@@ -29,9 +29,12 @@ def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[
     from parquet_core.dataset.opening import list_dataset
 
     listed = list_dataset(table)
-    known = {path[0]: values for path, values in listed.partitions.values.items()}
+    values_by_column = {path[0]: values for path, values in listed.partitions.values.items()}
     parts = [
-        [None if value is None else str(value) for value in known[partition_named(column, known)].to_pylist()]
+        [
+            None if value is None else str(value)
+            for value in values_by_column[partition_named(column, values_by_column)].to_pylist()
+        ]
         for column in columns
     ]
     for file, *of_file in zip(listed.files, *parts, strict=True):

@@ -25,8 +25,8 @@ def inspect_files(table: ParquetTable, options: InspectOptions) -> Inspection:
     from prune_assets.report.inspection.console import print_table
 
     index = table.read_all()
-    found = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
-    return Inspection(found, lambda console: print_table(found, console))
+    inspection = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
+    return Inspection(inspection, lambda console: print_table(inspection, console))
 
 
 def is_file(table: ParquetTable) -> bool:

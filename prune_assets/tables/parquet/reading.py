@@ -37,7 +37,7 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
     Paths are made absolute here, because Java keeps the working directory of its start while Python's may change.
     """
     index, opening, given = wanted.index, wanted.opening, table.given
-    paths = [index.groups.files[number].path for number in wanted.files.tolist()]
+    paths = [index.groups.files[file_number].path for file_number in wanted.files.tolist()]
     if any(map(_is_staged_in_partition, paths)):
         _refuse_unfinished(table)
     base = _base_path(given)
@@ -48,7 +48,7 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
             _refuse_unfinished(table)
             return reader_of(spark, given).options(**wanted.options).parquet(*patterns_of(given))
         whole = open_for_schema(spark, given, index, options=wanted.options)
-        if index.groups.partitions and not _agree(whole, index.groups.partitions):
+        if index.groups.partitions and not _infers_same_types(whole, index.groups.partitions):
             _refuse_unfinished(table)
             return whole
         schema = whole.schema
@@ -89,9 +89,9 @@ def _refuse_unfinished(table: ParquetTable) -> None:
         )
 
 
-def _agree(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
+def _infers_same_types(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
     """Return True if Spark infers the same types from directory names as the plan."""
-    types = {name.casefold(): kind for name, kind in whole.dtypes}
+    types = {name.casefold(): type_name for name, type_name in whole.dtypes}
     return all(
         column.unsupported or types.get(column.path[0].casefold()) == spark_type(column.type) for column in partitions
     )
@@ -121,15 +121,15 @@ def one_of_names(names: Iterable[str]) -> str:
     different = sorted(set(names))
     if len(different) == 1:
         return escaped(different[0])
-    begin = _shared(different)
+    begin = _prefix_length(different)
     rests = [name[begin:] for name in different]
-    end = _shared(sorted(rest[::-1] for rest in rests))
+    end = _prefix_length(sorted(rest[::-1] for rest in rests))
     stop = len(different[0]) - end
     choices = [escaped(rest[: len(rest) - end]).replace(",", r"\,") for rest in rests]
     return escaped(different[0][:begin]) + "{" + ",".join(choices) + "}" + escaped(different[0][stop:])
 
 
-def _shared(names: Sequence[str]) -> int:
+def _prefix_length(names: Sequence[str]) -> int:
     """Return the length of the common prefix of sorted names."""
     pairs = takewhile(lambda pair: pair[0] == pair[1], zip(names[0], names[-1], strict=False))
     return sum(1 for _ in pairs)

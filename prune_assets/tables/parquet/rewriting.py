@@ -77,8 +77,8 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
     name = metadata_column(frame)["file_path"].alias(FILE)
     named = frame.select(*(column_of(column, nested=False) for column in frame.columns), name)
     groups = pa.array(rewrite.groups, pa.int32())
-    known = pa.table({FILE: [file_uri(file.path) for file in rewrite.files], GROUP: groups})
-    return named.join(fn.broadcast(from_arrow(spark, known)), FILE).drop(FILE)
+    file_groups = pa.table({FILE: [file_uri(file.path) for file in rewrite.files], GROUP: groups})
+    return named.join(fn.broadcast(from_arrow(spark, file_groups)), FILE).drop(FILE)
 
 
 def _check_columns(rewrite: Rewrite) -> None:
@@ -89,8 +89,8 @@ def _check_columns(rewrite: Rewrite) -> None:
     index = rewrite.index
     ours = _types(index.groups.columns)
     for file in rewrite.numbers:
-        kind = index.groups.kinds[index.groups.kind[file]]
-        theirs = _types(kind.columns)
+        footer_kind = index.groups.kinds[index.groups.kind[file]]
+        theirs = _types(footer_kind.columns)
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})
             raise UnsupportedFeature(
@@ -102,12 +102,12 @@ def _check_columns(rewrite: Rewrite) -> None:
 
 def _check_types(stage: Path, rewrite: Rewrite) -> None:
     """Refuse new files whose types differ from the old files, e.g. from unsigned integers."""
-    there = _types(rewrite.index.groups.columns)
-    for path, kind in _types(read_dataset(str(stage)).groups.columns).items():
-        if there.get(path) != kind:
+    table_types = _types(rewrite.index.groups.columns)
+    for path, written_type in _types(read_dataset(str(stage)).groups.columns).items():
+        if table_types.get(path) != written_type:
             raise UnsupportedFeature(
-                f"{rewrite.table.name}: column {'.'.join(path)} is {there.get(path)}, but Spark writes it as {kind}, "
-                "and the table would then have both; nothing was changed"
+                f"{rewrite.table.name}: column {'.'.join(path)} is {table_types.get(path)}, but Spark writes it "
+                f"as {written_type}, and the table would then have both; nothing was changed"
             )
 
 

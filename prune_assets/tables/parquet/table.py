@@ -85,14 +85,16 @@ class ParquetTable(TableDefaults):
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
         """Return the values of files from directory names."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
-        known = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
+        values_by_name = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {
             name: f"{columns[name].unsupported}, so its values are unknown"
-            for name, values in known.items()
+            for name, values in values_by_name.items()
             if values is None
         }
         return [
-            FileConstants({name: values[file] for name, values in known.items() if values is not None}, unknown)
+            FileConstants(
+                {name: values[file] for name, values in values_by_name.items() if values is not None}, unknown
+            )
             for file in files
         ]
 
@@ -129,9 +131,9 @@ class ParquetTable(TableDefaults):
         opened = self.schema.groups.opened
         return self.listed.unread() & (np.zeros(len(self.listed.files), np.bool_) if opened is None else ~opened)
 
-    def part(self, numbers: NDArray[np.int64]) -> ListedDataset:
+    def part(self, file_numbers: NDArray[np.int64]) -> ListedDataset:
         """Return some files as a part that another process can read."""
-        return self.listed.part(numbers)
+        return self.listed.part(file_numbers)
 
     def partition_names(self) -> Sequence[str]:
         """Return the partition columns."""

@@ -44,7 +44,7 @@ def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     directory = plain_directory(table)
     session, layout, where, entry = df.sparkSession, request.layout, request.where, request.entry
     if entry is not None:
-        df = _as_columns_of(df, entry, layout)
+        df = _order_columns(df, entry, layout)
     bound = bind_layout(df.schema, layout, case_sensitive=semantics_of(session).case_sensitive)
     refuse_without_partitions(str(directory), bound.partition_by, request)
 
@@ -96,7 +96,7 @@ def write_files(
         if only_by_rows and not rows:
             removed: tuple[str, ...] = ()
         elif replaced is None:
-            removed = _replaced(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
+            removed = _files_to_remove(directory, old, {file.path.parent.relative_to(stage) for file in staged}, mode)
         else:
             removed = replaced(stage)
         if set(old).difference(removed):
@@ -112,7 +112,7 @@ def write_files(
     )
 
 
-def _replaced(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
+def _files_to_remove(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
     """Return the files to remove; `places`: directories of the new files."""
     if mode == "overwrite" or not old:
         # A summary file would keep the schema of removed files for the table.
@@ -167,7 +167,7 @@ def _literal(path: str) -> str:
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
-def _as_columns_of(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
+def _order_columns(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
     """Return the columns in the order of the catalog's table.
 
     Raises WrongUse for other columns, and LayoutError for other partitions.
@@ -224,7 +224,7 @@ def partitions_replaced(
     the types of `df`: with inferred types, `01` and `1` would be the same number.
     """
     old, new = _by_directory(table), _by_directory(stage)
-    selected = _selected(sorted(old.keys() | new.keys()), where, df, partition_by)
+    selected = _select_partitions(sorted(old.keys() | new.keys()), where, df, partition_by)
     if outside := sorted(new.keys() - selected):
         raise WrongUse(
             f"where: {where} does not select {outside[0]}, but the data has rows of it; nothing was replaced",
@@ -242,17 +242,19 @@ def _by_directory(directory: Path) -> dict[str, list[str]]:
     return by_directory
 
 
-def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]) -> set[str]:
+def _select_partitions(
+    places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]
+) -> set[str]:
     """Return the partition directories for which a condition is true."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as fn
 
     if not places:
         return set()
-    texts = [(directory_name, *map(_text, Path(directory_name).parts)) for directory_name in places]
+    rows = [(directory_name, *map(_directory_value, Path(directory_name).parts)) for directory_name in places]
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
-    frame = df.sparkSession.createDataFrame(texts, ", ".join(f"{name} string" for name in names))
-    values = [fn.col(f"text{i}").cast(_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
+    frame = df.sparkSession.createDataFrame(rows, ", ".join(f"{name} string" for name in names))
+    values = [fn.col(f"text{i}").cast(_cast_type(df, name)).alias(name) for i, name in enumerate(partition_by)]
     # Each name is added twice, to be ambiguous: a missing column `user` would resolve to Spark's function of that name.
     others = [fn.lit(None).alias(name) for name in df.columns if name not in partition_by for _ in range(2)]
     try:
@@ -266,11 +268,11 @@ def _selected(places: Sequence[str], where: str | Column, df: DataFrame, partiti
         ) from None
 
 
-def _text(part: str) -> str | None:
-    text = unescape(part.partition("=")[2])
-    return None if text == NULL_DIRECTORY else text
+def _directory_value(part: str) -> str | None:
+    value = unescape(part.partition("=")[2])
+    return None if value == NULL_DIRECTORY else value
 
 
-def _type(df: DataFrame, name: str) -> str:
-    kind = df.schema[name].dataType
-    return "string" if kind.typeName() in {"char", "varchar"} else kind.simpleString()
+def _cast_type(df: DataFrame, name: str) -> str:
+    data_type = df.schema[name].dataType
+    return "string" if data_type.typeName() in {"char", "varchar"} else data_type.simpleString()

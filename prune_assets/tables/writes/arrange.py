@@ -53,8 +53,10 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[Data
     if not keys and not bound.bloom and layout.files is not None:
         options = write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
         return df.repartition(layout.files), options
-    texts = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
-    named = df.withColumns(texts) if texts else df  # withColumns of Spark Connect refuses an empty dict
+    directory_names = {name: _directory_text(name) for name in bound.partition_by if _is_text(df, name)}
+    named = (
+        df.withColumns(directory_names) if directory_names else df
+    )  # withColumns of Spark Connect refuses an empty dict
     measured = measure(named, bound, keys, files=layout.files)
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
     partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
@@ -76,8 +78,8 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[Data
     whole = len(bound.partition_by)
     bounds = [values[:whole] if is_first else values for values, (_, is_first) in zip(bounds, starts, strict=True)]
     if bound.curve_by:
-        return _in_order(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
-    return _in_order(named, keys, bounds), spark_options
+        return _sort_into_ranges(named, (*bound.keys, SortKey(CURVE)), bounds).drop(CURVE), spark_options
+    return _sort_into_ranges(named, keys, bounds), spark_options
 
 
 def _options(
@@ -97,7 +99,7 @@ def _options(
     return write_options(layout, bound, row_group_rows=limit, distinct=distinct)
 
 
-def _in_order(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
+def _sort_into_ranges(df: DataFrame, keys: Sequence[SortKey], bounds: Sequence[tuple[Any, ...]]) -> DataFrame:
     """Return the rows with one task per range of the keys, sorted within each task."""
     ordered = [Ordered(sortable(df, key.column), key) for key in keys]
     file = rank_expression(ordered, bounds, range(len(bounds) + 1))
@@ -111,8 +113,8 @@ def _is_text(df: DataFrame, name: str) -> bool:
 def _directory_text(name: str) -> Column:
     from pyspark.sql import functions as fn
 
-    text = column_of(name, nested=False)
-    return fn.coalesce(fn.nullif(text, fn.lit("")), fn.lit(NULL_DIRECTORY))
+    column = column_of(name, nested=False)
+    return fn.coalesce(fn.nullif(column, fn.lit("")), fn.lit(NULL_DIRECTORY))
 
 
 def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
@@ -157,17 +159,17 @@ def along_curve(
     for i, name in enumerate(bound.curve_by):
         cut = cuts(codes[first + i], measured.drawn, 1 << bits)
         shift = bits * (len(bound.curve_by) - 1 - i)
-        ranks = [0, *(number << shift for _, number in cut)]
+        ranks = [0, *(range_number << shift for _, range_number in cut)]
         rows = [row for row, _ in cut]
         column = [Ordered(sortable(df, name), SortKey(name))]
         cells.append(rank_expression(column, values_at(measured, rows, [first + i]), ranks))
         above = np.searchsorted(codes[first + i][rows], codes[first + i], side="right")
         of_sample += np.array(ranks)[above]
     positions = curve_positions(len(bound.curve_by), hilbert=bool(layout.hilbert_by))
-    return df.withColumn(CURVE, _looked_up(positions, sum(cells[1:], cells[0]))), positions[of_sample]
+    return df.withColumn(CURVE, _look_up_cell(positions, sum(cells[1:], cells[0]))), positions[of_sample]
 
 
-def _looked_up(positions: Codes, cell: Column) -> Column:
+def _look_up_cell(positions: Codes, cell: Column) -> Column:
     from pyspark.sql import functions as fn
 
     # One string literal, which the optimizer turns into an array once; a literal per position would take a second.

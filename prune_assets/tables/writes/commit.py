@@ -219,7 +219,7 @@ def _remove(journal: Journal, table: Path) -> None:
         for file in (table / name for name in journal.removed):
             file.unlink(missing_ok=True)
             (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-        for file in _existing({(table / name).parent for name in journal.removed}):
+        for file in _existing_directories({(table / name).parent for name in journal.removed}):
             _sync(file)
         file = table / JOURNAL
         file.unlink()
@@ -231,7 +231,7 @@ def _remove(journal: Journal, table: Path) -> None:
         ) from error
 
 
-def _existing(directories: Iterable[Path]) -> list[Path]:
+def _existing_directories(directories: Iterable[Path]) -> list[Path]:
     return [directory for directory in directories if directory.exists()]
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 WRITTEN = ("parquet", "iceberg", "delta")
 
 
-def check_format(name: object, known: Sequence[str] = WRITTEN) -> None:
+def check_format(name: object, choices: Sequence[str] = WRITTEN) -> None:
     """Raise WrongUse for an unknown format name; None means the format of the table.
 
     >>> check_format("detla")
     Traceback (most recent call last):
     parquet_core.errors.WrongUse: format='detla': choose 'parquet' or 'iceberg' or 'delta'
     """
-    if name is not None and name not in known:
-        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, known))}")
+    if name is not None and name not in choices:
+        raise WrongUse(f"format={name!r}: choose {' or '.join(map(repr, choices))}")

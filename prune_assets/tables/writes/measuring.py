@@ -114,10 +114,10 @@ def _width(field: StructField) -> Column:
     from pyspark.sql import functions as fn
 
     column = column_of(field.name, nested=False)
-    kind = field.dataType.typeName()
+    type_name = field.dataType.typeName()
     widths = _PLAIN_WIDTHS | _TIMES_AND_LONGS
-    if kind in widths:
-        return fn.lit(widths[kind])
-    if kind not in {"string", "char", "varchar", "binary"}:
+    if type_name in widths:
+        return fn.lit(widths[type_name])
+    if type_name not in {"string", "char", "varchar", "binary"}:
         column = fn.to_json(fn.struct(column))
     return fn.coalesce(fn.octet_length(column), fn.lit(0))

@@ -47,9 +47,9 @@ def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int,
     if not len(rows):
         return []
     wanted = rows[np.arange(1, parts) * len(rows) // parts]
-    at = places[wanted]
+    codes = places[wanted]
     # Equal starts are merged to the last one; a range that would start at the first key is dropped.
-    last = np.append(np.diff(at) != 0, True)[: len(at)] & (at > places[rows[0]])
+    last = np.append(np.diff(codes) != 0, True)[: len(codes)] & (codes > places[rows[0]])
     return [(int(wanted[i]), int(i) + 1) for i in np.flatnonzero(last)]
 
 
@@ -72,14 +72,14 @@ def at_partitions(
     if len(begins) < _SEVERAL:
         return [(start, False) for start in starts]
     half = len(rows) / parts / 2
-    found: dict[int, bool] = {}
-    for place in np.searchsorted(places[rows], places[list(starts)], side="left").tolist():
-        nearest = int(begins[np.argmin(np.abs(begins - place))])
-        is_near = abs(nearest - place) <= half
+    moved_starts: dict[int, bool] = {}
+    for position in np.searchsorted(places[rows], places[list(starts)], side="left").tolist():
+        nearest = int(begins[np.argmin(np.abs(begins - position))])
+        is_near = abs(nearest - position) <= half
         # The first row of all starts the first file already.
         if nearest or not is_near:
-            found[nearest if is_near else place] = is_near
-    return [(int(rows[place]), is_near) for place, is_near in found.items()]
+            moved_starts[nearest if is_near else position] = is_near
+    return [(int(rows[position]), is_near) for position, is_near in moved_starts.items()]
 
 
 def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -109,9 +109,9 @@ def distinct_per_row_group(measured: MeasuredData, places: Codes, partitions: Co
 
 
 def _most_values(hashes: NDArray[np.float64], part: Codes, rate: float, in_all: int) -> int:
-    known, most = hashes < rate, math.ceil(in_all * DISTINCT_MARGIN)
-    values, number = np.unique(hashes[known], return_inverse=True)
-    pairs = np.unique(np.stack([part[known], number.astype(np.int64)]), axis=1)
+    sampled, most = hashes < rate, math.ceil(in_all * DISTINCT_MARGIN)
+    values, value_numbers = np.unique(hashes[sampled], return_inverse=True)
+    pairs = np.unique(np.stack([part[sampled], value_numbers.astype(np.int64)]), axis=1)
     count = int(np.unique(pairs[0], return_counts=True)[1].max(initial=0))
     if rate == 1.0:
         return count

@@ -83,17 +83,17 @@ def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], 
     middle = len(bounds) // 2
     below = rank_expression(keys, bounds[:middle], ranks[: middle + 1])
     above = rank_expression(keys, bounds[middle + 1 :], ranks[middle + 1 :])
-    return fn.when(_before(keys, bounds[middle]), below).otherwise(above)
+    return fn.when(_sorts_before(keys, bounds[middle]), below).otherwise(above)
 
 
-def _before(keys: Sequence[Ordered], bound: tuple[Any, ...]) -> Column:
+def _sorts_before(keys: Sequence[Ordered], bound: tuple[Any, ...]) -> Column:
     """Return True if a row sorts before a bound; the expression is never null."""
     (column, key), value = keys[0], bound[0]
     first = _value_before(column, key, value)
     if len(bound) == 1:
         return first
     same = column.isNull() if value is None else column.eqNullSafe(_literal(value))
-    return first | (same & _before(keys[1:], bound[1:]))
+    return first | (same & _sorts_before(keys[1:], bound[1:]))
 
 
 def _value_before(column: Column, key: SortKey, value: Any) -> Column:

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def _delta(directory: Path) -> Path | None:
-    return _there(directory / "_delta_log")
+    return _path_if_present(directory / "_delta_log")
 
 
 def _hudi(directory: Path) -> Path | None:
-    return _there(directory / ".hoodie")
+    return _path_if_present(directory / ".hoodie")
 
 
 def _iceberg(directory: Path) -> Path | None:
     metadata = directory / "metadata"
     # A `metadata` directory that cannot be listed counts as an ordinary directory of this name.
     files = sorted(metadata.glob("[!.]*.metadata.json*")) if os.access(metadata, os.R_OK) else []
-    return files[0] if files else _there(metadata / "version-hint.text")
+    return files[0] if files else _path_if_present(metadata / "version-hint.text")
 
 
-def _there(path: Path) -> Path | None:
+def _path_if_present(path: Path) -> Path | None:
     return path if os.path.lexists(path) else None
 
 
@@ -68,19 +68,19 @@ def refuse_unread(table: object) -> None:
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
-    place = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
-    if has_magic(str(place)) and not os.path.lexists(place):
-        _refuse_pattern(table, place)
+    directory = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
+    if has_magic(str(directory)) and not os.path.lexists(directory):
+        _refuse_pattern(table, directory)
         return
-    if not os.path.isdir(place):  # noqa: PTH112 - of any name
+    if not os.path.isdir(directory):  # noqa: PTH112 - of any name
         return
     for name in OF_OTHERS:
-        if (mark := FORMATS[name](place)) is not None:
+        if (mark := FORMATS[name](directory)) is not None:
             raise UnsupportedFeature(
-                f"{table}: is a table of {name} ({mark.relative_to(place)} is in it), which is not read here; read "
+                f"{table}: is a table of {name} ({mark.relative_to(directory)} is in it), which is not read here; read "
                 f"it with Spark's own reader for {name}"
             )
-    for above in place.parents:
+    for above in directory.parents:
         for name, mark_of in FORMATS.items():
             if mark_of(above) is not None:
                 raise UnsupportedFeature(
@@ -129,24 +129,24 @@ def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] =
     seen: set[Path] = set()
     for directory in directories:
         for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as named, then behind links
-            for place in (Path(named), *Path(named).parents):
-                if place in seen:
+            for ancestor in (Path(named), *Path(named).parents):
+                if ancestor in seen:
                     break
-                seen.add(place)
-                _refuse(place, directory, formats)
+                seen.add(ancestor)
+                _refuse(ancestor, directory, formats)
 
 
-def _instead(name: str) -> str:
+def _name_remedy(name: str) -> str:
     if name == "Delta":
         return "write it with format delta (--format delta), or name another directory"
     return f"name another directory, or write with Spark's own writer for {name}"
 
 
-def _refuse(place: Path, directory: Path, formats: Collection[str]) -> None:
+def _refuse(ancestor: Path, directory: Path, formats: Collection[str]) -> None:
     for name in formats:
-        if (mark := FORMATS[name](place)) is not None:
-            subject = "" if place == directory else f"{place} "
+        if (mark := FORMATS[name](ancestor)) is not None:
+            subject = "" if ancestor == directory else f"{ancestor} "
             raise WrongUse(
-                f"{directory}: {subject}is a table of {name} ({mark.relative_to(place)} is in it), and other files "
-                f"would corrupt it; {_instead(name)}"
+                f"{directory}: {subject}is a table of {name} ({mark.relative_to(ancestor)} is in it), and other files "
+                f"would corrupt it; {_name_remedy(name)}"
             )

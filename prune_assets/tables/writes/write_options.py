@@ -91,21 +91,21 @@ def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
     Ignores case. `names`: top-level columns of the data.
     `bind_layout` checks the rest of a layout, because it has the types.
     """
-    known = {name.casefold() for name in names}
+    folded_names = {name.casefold() for name in names}
     curve = "zorder_by" if layout.zorder_by else "hilbert_by"
     options: list[tuple[str, Iterable[str]]] = [("sort_by", layout.sort_columns), (curve, layout.curve_by)]
     options += [("partition_by", layout.partition_by), ("bloom", layout.bloom), ("dictionary", layout.dictionary)]
     for option, columns in options:
         for column in columns:
-            if not {column.casefold(), column.casefold().partition(".")[0]} & known:
+            if not {column.casefold(), column.casefold().partition(".")[0]} & folded_names:
                 raise _no_column(option, column, names)
 
 
 def _key(schema: StructType, names: Sequence[str], option: str, case_sensitive: bool) -> tuple[str, ...]:  # noqa: FBT001 - passed on
-    found = tuple(_resolve(schema, name, option, case_sensitive)[0] for name in names)
-    if len(set(found)) < len(found):
-        raise LayoutError(f"{option}: {', '.join(found)} names a column twice; name each column once")
-    return found
+    resolved = tuple(_resolve(schema, name, option, case_sensitive)[0] for name in names)
+    if len(set(resolved)) < len(resolved):
+        raise LayoutError(f"{option}: {', '.join(resolved)} names a column twice; name each column once")
+    return resolved
 
 
 def write_options(
@@ -124,7 +124,7 @@ def write_options(
         "parquet.page.size.row.check.min": _first_size_check(layout),
         "maxRecordsPerFile": 0,  # overrides a limit of the session, which would split the files
     }
-    options |= {key: value for key, value in _optional(layout).items() if value is not None}
+    options |= {key: value for key, value in _optional_settings(layout).items() if value is not None}
     options |= {f"parquet.enable.dictionary#{column}": str(on).lower() for column, on in bound.dictionary.items()}
     if row_group_rows is not None:
         options["parquet.block.row.count.limit"] = row_group_rows
@@ -139,7 +139,7 @@ def write_options(
     return {key: str(value) for key, value in options.items()}
 
 
-def _optional(layout: LayoutSpec) -> dict[str, object]:
+def _optional_settings(layout: LayoutSpec) -> dict[str, object]:
     level = layout.compression_level
     return {
         "parquet.compression.codec.zstd.level": level if layout.compression == "zstd" else None,
@@ -189,10 +189,10 @@ def _leaf(schema: StructType, name: str, key: str, case_sensitive: bool) -> str:
 
 
 def _leaf_type(schema: StructType, path: str) -> DataType:
-    found: DataType = schema
+    data_type: DataType = schema
     for part in path.split("."):
-        found = found[part].dataType  # type: ignore[index]  # a struct, tested before
-    return found
+        data_type = data_type[part].dataType  # type: ignore[index]  # a struct, tested before
+    return data_type
 
 
 def _check_type(data_type: DataType, allowed: Iterable[str], option: str, verdict: str) -> None:

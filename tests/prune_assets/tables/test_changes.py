@@ -14,16 +14,16 @@ from prune_assets.tables.changes import Seen, look, seen_tables, table_fingerpri
 
 
 def test_a_state_from_a_cursor_gets_its_version_and_stays_the_same(tmp_path):
-    place = str(tmp_path)
-    write_table(place, pa.table({"id": [1]}))
-    first = look(place, None)
+    path = str(tmp_path)
+    write_table(path, pa.table({"id": [1]}))
+    first = look(path, None)
     assert (first.state, first.version) == (("version 0", 1), 0)
-    assert look(place, first) is first
-    (known,) = seen_tables(json.dumps({"t": first.state})).values()
-    again = look(place, known)
-    assert (known.version, again.version, again) == (None, 0, first)
-    write_table(place, pa.table({"id": [2]}), mode="append")
-    assert (look(place, known).state, look(place, known).version) == (("version 1", 2), 1)
+    assert look(path, first) is first
+    (stored,) = seen_tables(json.dumps({"t": first.state})).values()
+    again = look(path, stored)
+    assert (stored.version, again.version, again) == (None, 0, first)
+    write_table(path, pa.table({"id": [2]}), mode="append")
+    assert (look(path, stored).state, look(path, stored).version) == (("version 1", 2), 1)
 
 
 @pytest.mark.parametrize("fingerprint", ["version 12", "version of Monday", "12"])
@@ -31,5 +31,5 @@ def test_a_text_is_no_version(monkeypatch, fingerprint):
     form = SimpleNamespace(fingerprint=lambda _: fingerprint)
     monkeypatch.setattr(changes, "recognize", lambda table: (form, table))
     assert table_fingerprint("t") == fingerprint
-    found = look("t", Seen(fingerprint, 3))
-    assert (found.state, found.version) == ((fingerprint, 3), None)
+    seen = look("t", Seen(fingerprint, 3))
+    assert (seen.state, seen.version) == ((fingerprint, 3), None)

@@ -45,8 +45,8 @@ NESTED = [
 ]
 
 
-def described(kind, name="c"):
-    return {"name": name, "type": kind, "nullable": True, "metadata": {}}
+def described(type_json, name="c"):
+    return {"name": name, "type": type_json, "nullable": True, "metadata": {}}
 
 
 @pytest.mark.parametrize("kind", [*PRIMITIVE, *NESTED], ids=lambda kind: kind.simpleString())

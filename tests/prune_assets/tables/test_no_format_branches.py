@@ -98,11 +98,11 @@ def test_each_list_of_formats_is_found(source):
 def test_a_format_is_named_by_its_entry_alone():
     of_formats = [PRODUCT / "tables" / package.rpartition(".")[2] for package in PACKAGES]
     others = [path for path in sorted(PRODUCT.rglob("*.py")) if not any(map(path.is_relative_to, of_formats))]
-    found = {str(path.relative_to(PRODUCT)): [*named_formats(ast.parse(path.read_text()))] for path in others}
-    assert {path for path, places in found.items() if places} == NAMING
+    formats_by_path = {str(path.relative_to(PRODUCT)): [*named_formats(ast.parse(path.read_text()))] for path in others}
+    assert {path for path, places in formats_by_path.items() if places} == NAMING
 
 
 def test_nothing_asks_which_format_a_table_has():
     assert len(FILES) > 200
-    found = {str(path.relative_to(PRODUCT)): list(branches(ast.parse(path.read_text()))) for path in FILES}
-    assert {path: asked for path, asked in found.items() if asked} == {}
+    branches_by_path = {str(path.relative_to(PRODUCT)): list(branches(ast.parse(path.read_text()))) for path in FILES}
+    assert {path: lines for path, lines in branches_by_path.items() if lines} == {}

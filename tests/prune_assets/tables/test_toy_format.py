@@ -38,9 +38,9 @@ WHERES = {
 }
 
 
-def rows_of(number):
-    ids = range(number * ROWS, (number + 1) * ROWS)
-    return [{"id": id_, "name": f"n{id_}", "day": DAYS[number]} for id_ in ids]
+def rows_of(file_number):
+    ids = range(file_number * ROWS, (file_number + 1) * ROWS)
+    return [{"id": id_, "name": f"n{id_}", "day": DAYS[file_number]} for id_ in ids]
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +53,13 @@ def made(tmp_path_factory):
     """Write the table, with a file that does not belong to it, and the live rows as plain files without a layout."""
     table, live = tmp_path_factory.mktemp("toy"), tmp_path_factory.mktemp("live")
     files, left = [], []
-    for number, (day, deleted) in enumerate(zip(DAYS, DELETED, strict=True)):
-        rows, path = rows_of(number), f"{number}.parquet"
+    for file_number, (day, deleted) in enumerate(zip(DAYS, DELETED, strict=True)):
+        rows, path = rows_of(file_number), f"{file_number}.parquet"
         stored = pa.Table.from_pylist(rows).select(["id", "name"])
         pq.write_table(stored, table / path, row_group_size=ROW_GROUP, write_page_index=True)
         bounds = {"id": [rows[0]["id"], rows[-1]["id"]]}
         files.append({"path": path, "rows": ROWS, "day": day, "bounds": bounds, "deleted": deleted})
-        left += [row for at, row in enumerate(rows) if at not in deleted]
+        left += [row for position, row in enumerate(rows) if position not in deleted]
     pq.write_table(pa.table({"id": range(500), "name": ["n42"] * 500}), table / "stray.parquet")
     (table / MANIFEST).write_text(json.dumps({"partition": "day", "files": files}))
     pq.write_table(pa.Table.from_pylist(left), live / "0.parquet", write_statistics=False)
@@ -89,7 +89,7 @@ def changed(table, tmp_path, **of_first):
 def test_a_plan_opens_the_files_that_the_manifest_leaves(table, where):
     plan = pr.plan(table, where=where)
     opened = [file.path for file, is_open in zip(plan.index.groups.files, _opened(plan), strict=True) if is_open]
-    assert opened == [f"{table}/{number}.parquet" for number in WHERES[where]]
+    assert opened == [f"{table}/{file_number}.parquet" for file_number in WHERES[where]]
 
 
 def _opened(plan):
@@ -116,9 +116,9 @@ def test_the_rows_are_those_that_spark_finds(spark, made, where):
 @pytest.mark.spark
 def test_read_arrow_finds_the_same_rows(spark, made):
     table, live = made
-    found = pr.read_arrow(table, where="id BETWEEN 90 AND 110").to_pylist()
+    rows = pr.read_arrow(table, where="id BETWEEN 90 AND 110").to_pylist()
     expected = spark.read.parquet(str(live)).where("id BETWEEN 90 AND 110").collect()
-    assert sorted(found, key=lambda row: row["id"]) == [row.asDict() for row in sorted(expected)]
+    assert sorted(rows, key=lambda row: row["id"]) == [row.asDict() for row in sorted(expected)]
 
 
 @pytest.mark.spark
@@ -138,8 +138,8 @@ def test_a_report_says_what_skipped_and_who_reads_it_alone(table):
     report = json.loads(prune("explain", table, "--where", "day = 'mon' AND id < 30", "--json").stdout)
     assert (report["total"]["files"], report["kept"]["files"], report["kept"]["rows"]) == (4, 1, 50)
     assert report["engines"][0]["name"] == "the toy's own reader alone"
-    text = prune("explain", table, "--where", "day = 'mon' AND id < 30").stdout
-    assert "the toy's own reader alone" in text
+    output = prune("explain", table, "--where", "day = 'mon' AND id < 30").stdout
+    assert "the toy's own reader alone" in output
 
 
 def test_a_layout_is_proven_of_the_files_of_the_manifest(table):

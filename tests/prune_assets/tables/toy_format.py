@@ -91,8 +91,8 @@ class ToyTable(TableDefaults):
 
     @cached_property
     def day(self):
-        text = next(column for column in self.in_files if column.type == pa.string())
-        return replace(text, path=(self.manifest["partition"],))
+        string_column = next(column for column in self.in_files if column.type == pa.string())
+        return replace(string_column, path=(self.manifest["partition"],))
 
     @property
     def columns(self):
@@ -102,14 +102,14 @@ class ToyTable(TableDefaults):
         return self._frame(spark, 0).limit(0)
 
     def open_in_spark(self, spark, wanted):
-        frames = [self._frame(spark, number, wanted.options) for number in wanted.files.tolist()]
+        frames = [self._frame(spark, file_number, wanted.options) for file_number in wanted.files.tolist()]
         return reduce(lambda one, other: one.unionAll(other), frames) if frames else self.empty_frame(spark)
 
-    def _frame(self, spark, number, options=None):
+    def _frame(self, spark, file_number, options=None):
         from pyspark.sql import functions as fn
 
-        file, name = self.files[number], self.manifest["partition"]
-        frame = spark.read.options(**(options or {})).parquet(self.paths[number])
+        file, name = self.files[file_number], self.manifest["partition"]
+        frame = spark.read.options(**(options or {})).parquet(self.paths[file_number])
         if file["deleted"]:
             frame = frame.where(~fn.col("_metadata.row_index").isin(file["deleted"]))
         return frame.withColumn(name, fn.nullif(fn.lit(file[name]), fn.lit(None)))
@@ -118,15 +118,17 @@ class ToyTable(TableDefaults):
         name = self.manifest["partition"]
         return [
             FileConstants(
-                {name: pa.scalar(self.files[number][name])} if name in names else {},
+                {name: pa.scalar(self.files[file_number][name])} if name in names else {},
                 {},
-                ToyDeletedRows(tuple(self.files[number]["deleted"])) if self.files[number]["deleted"] else None,
+                ToyDeletedRows(tuple(self.files[file_number]["deleted"]))
+                if self.files[file_number]["deleted"]
+                else None,
             )
-            for number in files
+            for file_number in files
         ]
 
     def answers(self, predicate):
-        by_partition, by_bounds, told = [], [], {}
+        by_partition, by_bounds, files_with_bounds = [], [], {}
         for leaf in leaves(predicate):
             path = leaf.column if isinstance(leaf, ColumnLeaf) else None
             days = self._days() if path == self.day.path else None
@@ -135,7 +137,7 @@ class ToyTable(TableDefaults):
             by_partition.append(of_day)
             by_bounds.append(of_day if bounds is None else outcomes_from_bounds(leaf, bounds))
             if bounds is not None:
-                told[path] = len(self.files)
+                files_with_bounds[path] = len(self.files)
         partitions, outcomes = fold(predicate, by_partition), fold(predicate, by_bounds)
         by_values = frozenset({self.day.path})
         return FileAnswers(
@@ -143,7 +145,7 @@ class ToyTable(TableDefaults):
             outcomes,
             tuple(by_bounds),
             by_values,
-            files_with_statistics=told,
+            files_with_statistics=files_with_bounds,
             examined_files=len(self.files),
         )
 
@@ -153,12 +155,12 @@ class ToyTable(TableDefaults):
 
     def file_bounds(self, path):
         column = next((column for column in self.in_files if column.path == path), None)
-        known = [file["bounds"].get(".".join(path)) for file in self.files]
-        if column is None or not any(known):
+        stated = [file["bounds"].get(".".join(path)) for file in self.files]
+        if column is None or not any(stated):
             return None
-        kind, rows = bounds_type(column), np.array([file["rows"] for file in self.files], np.int64)
-        low, high = (pa.array([None if each is None else each[i] for each in known], kind) for i in (0, 1))
-        return Bounds(low, high, pa.nulls(len(known), pa.int64()), rows)
+        arrow_type, rows = bounds_type(column), np.array([file["rows"] for file in self.files], np.int64)
+        low, high = (pa.array([None if each is None else each[i] for each in stated], arrow_type) for i in (0, 1))
+        return Bounds(low, high, pa.nulls(len(stated), pa.int64()), rows)
 
     def read_all(self):
         return self.read(np.ones(len(self.files), np.bool_))
@@ -168,10 +170,10 @@ class ToyTable(TableDefaults):
 
     def _logged(self, wanted):
         chosen = np.flatnonzero(wanted).tolist()
-        found = {file.path: file for file in look_up([self.paths[i] for i in chosen])}
+        files_by_path = {file.path: file for file in look_up([self.paths[i] for i in chosen])}
         sizes = np.array([Path(path).stat().st_size for path in self.paths], np.int64)
         return LoggedFiles(
-            files=FileList(self.paths.__getitem__, sizes, {i: found[self.paths[i]] for i in chosen}),
+            files=FileList(self.paths.__getitem__, sizes, {i: files_by_path[self.paths[i]] for i in chosen}),
             opened=wanted,
             row_count=np.full(len(wanted), AT_LEAST, np.int64),
             deleted=self.deleted_rows() > 0,
@@ -179,12 +181,16 @@ class ToyTable(TableDefaults):
             partitions=(self.day,),
         )
 
-    def read_partitioned(self, numbers=None):
+    def read_partitioned(self, file_numbers=None):
         partition = self.rewrite_scope()
-        return (self.read_all(), partition) if numbers is None else (self.part(numbers).read_all(), partition[numbers])
+        return (
+            (self.read_all(), partition)
+            if file_numbers is None
+            else (self.part(file_numbers).read_all(), partition[file_numbers])
+        )
 
-    def part(self, numbers):
-        return replace(self, manifest=self.manifest | {"files": [self.files[i] for i in numbers.tolist()]})
+    def part(self, file_numbers):
+        return replace(self, manifest=self.manifest | {"files": [self.files[i] for i in file_numbers.tolist()]})
 
     def unread(self):
         return np.ones(len(self.files), np.bool_)
@@ -197,15 +203,18 @@ class ToyTable(TableDefaults):
         from pyspark.sql import functions as fn
 
         parts = [
-            self._frame(spark, number).drop(self.manifest["partition"]).withColumn(GROUP, fn.lit(group))
-            for number, group in zip(rewrite.numbers, rewrite.groups, strict=True)
+            self._frame(spark, file_number).drop(self.manifest["partition"]).withColumn(GROUP, fn.lit(group))
+            for file_number, group in zip(rewrite.numbers, rewrite.groups, strict=True)
         ]
         frame = reduce(lambda one, other: one.unionAll(other), parts)
-        day_of = {group: self.files[number][self.manifest["partition"]] for number, group in rewrite.group_of.items()}
+        day_of = {
+            group: self.files[file_number][self.manifest["partition"]]
+            for file_number, group in rewrite.group_of.items()
+        }
         written = write_groups(frame, f"{self.given}/{uuid4().hex}", rewrite)
         days = {path: day_of[int(path.rpartition(f"/{GROUP}=")[2].partition("/")[0])] for path in written}
-        kept = [file for number, file in enumerate(self.files) if number not in rewrite.group_of]
-        added = _publish(str(self.given), self.manifest | {"files": kept}, days)
+        remaining = [file for file_number, file in enumerate(self.files) if file_number not in rewrite.group_of]
+        added = _publish(str(self.given), self.manifest | {"files": remaining}, days)
         return Rewritten(added, frozenset(file.path for file in rewrite.files))
 
     def partition_names(self):
@@ -220,8 +229,8 @@ class ToyTable(TableDefaults):
 
 def inspect(table, options):
     index = table.read_all()
-    found = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
-    return Inspection(found, lambda console: console.print(f"a toy of {len(table.files)} files"))
+    inspection = inspect_table(table.name, index, choose_columns(index, options.names), bloom=options.bloom)
+    return Inspection(inspection, lambda console: console.print(f"a toy of {len(table.files)} files"))
 
 
 def log_findings(table, limits):
@@ -237,8 +246,8 @@ class ToyClaims(Claims):
     partition_remedy = "write the manifest anew"
 
     def bounds(self, path, file):
-        found = self.table.file_bounds(path)
-        return None if found is None else found.slice(file, file + 1)
+        file_bounds = self.table.file_bounds(path)
+        return None if file_bounds is None else file_bounds.slice(file, file + 1)
 
     def rows(self, file):
         return self.table.files[file]["rows"]

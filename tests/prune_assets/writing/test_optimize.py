@@ -104,13 +104,13 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     reasons = {file.path.removeprefix(f"{tmp_path}/"): file.reasons for file in forecast.picked}
     assert sorted(reasons.values()) == [("overlaps", "small")] * 3 + [("overlaps", "small", "deleted rows")]
 
-    real, between = rewriting._tagged, rows(spark, 5000, 5010, part="'new'")
+    real, between = rewriting._tag_clustered, rows(spark, 5000, 5010, part="'new'")
 
     def late_append(adds, snapshot):
         pr.write(between, tmp_path, layout=LAYOUT)
         return real(adds, snapshot)
 
-    monkeypatch.setattr(rewriting, "_tagged", late_append)
+    monkeypatch.setattr(rewriting, "_tag_clustered", late_append)
     done = pr.optimize(tmp_path, session=spark, **request)
     assert done.picked == forecast.picked
     assert (done.new_files, done.left, done.version) == (forecast.new_files, 0, 7)
@@ -227,7 +227,7 @@ def test_a_commit_that_takes_a_picked_file_away_is_not_undone(spark, tmp_path, m
         deltalog.rewrite(deltalog.open_snapshot(tmp_path), removes=snapshot.paths()[:1])
         return adds
 
-    monkeypatch.setattr(rewriting, "_tagged", late_delete)
+    monkeypatch.setattr(rewriting, "_tag_clustered", late_delete)
     with pytest.raises(CommitConflict, match="which this commit removes too"):
         pr.optimize(tmp_path, layout=LAYOUT, session=spark)
     assert write_directories(tmp_path) == before

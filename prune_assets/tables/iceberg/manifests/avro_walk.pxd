@@ -14,13 +14,13 @@ cdef class Node:
 cdef int _rows(bytes buffer, Node node, Py_ssize_t count, Py_ssize_t width, cython.longlong[::1] table) except -1
 
 @cython.locals(data="const unsigned char*", size=Py_ssize_t, i=Py_ssize_t, position=Py_ssize_t)
-cpdef int numbers_at(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] found) except -1
+cpdef int numbers_at(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] numbers) except -1
 
 @cython.locals(data="const unsigned char*", size=Py_ssize_t, i=Py_ssize_t)
-cpdef int behind_at(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] found) except -1
+cpdef int behind_at(bytes buffer, cython.longlong[::1] starts, cython.longlong[::1] stops) except -1
 
 @cython.locals(data="const unsigned char*", size=Py_ssize_t, i=Py_ssize_t, position=Py_ssize_t, stop=Py_ssize_t, left=cython.longlong, is_it=bint)
-cpdef int positions_of_key(bytes buffer, cython.longlong[::1] starts, cython.longlong key, bint of_bytes, cython.longlong[::1] found) except -1
+cpdef int positions_of_key(bytes buffer, cython.longlong[::1] starts, cython.longlong key, bint of_bytes, cython.longlong[::1] positions) except -1
 
 cdef Py_ssize_t _after(const unsigned char* data, Py_ssize_t position, Py_ssize_t size) except -1
 

@@ -79,8 +79,8 @@ def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> 
         raise MalformedFile(f"{size - position} bytes are left behind its rows")
 
 
-def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Read the number at each position into `found`.
+def numbers_at(buffer: bytes, starts: Numbers, numbers: Numbers) -> None:
+    """Read the number at each position into `numbers`.
 
     Entries whose position is -1 are kept.
     """
@@ -88,29 +88,29 @@ def numbers_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
     for i in range(len(starts)):
         if starts[i] >= 0:
             position = _after(data, starts[i], size)
-            found[i] = _number(data, starts[i], position)
+            numbers[i] = _number(data, starts[i], position)
 
 
-def behind_at(buffer: bytes, starts: Numbers, found: Numbers) -> None:
-    """Write the position after each varint to `found`.
+def behind_at(buffer: bytes, starts: Numbers, stops: Numbers) -> None:
+    """Write the position after each varint to `stops`.
 
     Entries whose position is -1 are kept.
     """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
-            found[i] = _after(data, starts[i], size)
+            stops[i] = _after(data, starts[i], size)
 
 
-def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, found: Numbers) -> None:  # noqa: FBT001
+def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, positions: Numbers) -> None:  # noqa: FBT001
     """Find the value of a key in each array of pairs.
 
-    Writes its position to `found`, -1 if the key is missing.
+    Writes its position to `positions`, -1 if the key is missing.
     `of_bytes`: True if the values are length-prefixed bytes, False if they are numbers.
     """
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
-        found[i] = -1
+        positions[i] = -1
         if starts[i] >= 0:
             position = starts[i]
             left = 0
@@ -128,7 +128,7 @@ def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, f
                 is_it = _number(data, position, stop) == key
                 position = _after_bytes(data, stop, size) if of_bytes else _after(data, stop, size)
                 if is_it:
-                    found[i] = stop
+                    positions[i] = stop
                     break
                 left -= 1
 

@@ -49,15 +49,15 @@ class DeleteFile(NamedTuple):
 
 def delete_files(listed: Listed, packed: bytes, spec: Sequence[int]) -> list[DeleteFile]:
     """Read a manifest of delete files."""
-    places = m.places(packed, listed, spec, [])
-    rows, found, at = places.rows, [], 0
-    partition = m.partition_columns(places, np.arange(rows.count), len(spec))
+    located = m.locate_fields(packed, listed, spec, [])
+    rows, deletes, position = located.rows, [], 0
+    partition = m.partition_columns(located, np.arange(rows.count), len(spec))
     for i in range(rows.count):
-        entry, at = value_at(rows.schema, rows.data, at)
+        entry, position = value_at(rows.schema, rows.data, position)
         if entry[m.STATUS] != m.DELETED:
             values = tuple(m.ABSENT if column is None else column[i] for column in partition)
-            found.append(_delete(listed, entry[m.DATA_FILE], entry.get(m.SEQUENCE), values))
-    return found
+            deletes.append(_delete(listed, entry[m.DATA_FILE], entry.get(m.SEQUENCE), values))
+    return deletes
 
 
 def _delete(listed: Listed, file: Mapping[int, Any], sequence: int | None, partition: tuple[Any, ...]) -> DeleteFile:

@@ -58,9 +58,9 @@ class ListedFiles(Sequence[ListedFile]):
         """Number the files; reads manifests whose file count is unknown."""
         self.listed, self._specs, self._io = listed, specs, io
         self._opened: dict[int, Manifest] = {}
-        unknown = range(len(listed)) if miscounted else [i for i, one in enumerate(listed) if one.files is None]
+        unknown = range(len(listed)) if miscounted else [i for i, entry in enumerate(listed) if entry.files is None]
         self._read(list(unknown), ())
-        counts = [len(self._opened[i].row) if i in self._opened else one.files or 0 for i, one in enumerate(listed)]
+        counts = [len(self._opened[i].row) if i in self._opened else entry.files or 0 for i, entry in enumerate(listed)]
         self.first = np.array([0, *accumulate(counts)], np.int64)
 
     def __len__(self) -> int:
@@ -70,9 +70,9 @@ class ListedFiles(Sequence[ListedFile]):
     @property
     def opened(self) -> NDArray[np.bool_]:
         """Flags of the manifests already read."""
-        found = np.zeros(len(self.listed), np.bool_)
-        found[list(self._opened)] = True
-        return found
+        flags = np.zeros(len(self.listed), np.bool_)
+        flags[list(self._opened)] = True
+        return flags
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -97,15 +97,15 @@ class ListedFiles(Sequence[ListedFile]):
             if len(manifest.row) != self.first[i + 1] - self.first[i]:
                 raise Miscounted
 
-    def _read(self, numbers: list[int], fields: Iterable[int]) -> None:
-        for first in range(0, len(numbers), _AT_ONCE):
-            some = numbers[first : first + _AT_ONCE]
-            self._io.fetch([self.listed[i].location for i in some])
-            for i in some:
-                one = self.listed[i]
-                with understood(one.location):
-                    data = self._io.new_input(one.location).data
-                    self._opened[i] = open_manifest(one, data, fields, self._specs[one.spec])
+    def _read(self, indexes: list[int], fields: Iterable[int]) -> None:
+        for first in range(0, len(indexes), _AT_ONCE):
+            batch = indexes[first : first + _AT_ONCE]
+            self._io.fetch([self.listed[i].location for i in batch])
+            for i in batch:
+                entry = self.listed[i]
+                with understood(entry.location):
+                    data = self._io.new_input(entry.location).data
+                    self._opened[i] = open_manifest(entry, data, fields, self._specs[entry.spec])
 
     @overload
     def __getitem__(self, index: int) -> ListedFile: ...
@@ -120,9 +120,13 @@ class ListedFiles(Sequence[ListedFile]):
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         of, i = self._place(int(index) % len(self))
-        one = self._manifest(of)
+        manifest = self._manifest(of)
         return ListedFile(
-            self.path(int(index)), int(one.sizes[i]), int(one.records[i]), one.listed.spec, one.partition_of(i)
+            self.path(int(index)),
+            int(manifest.sizes[i]),
+            int(manifest.records[i]),
+            manifest.listed.spec,
+            manifest.partition_of(i),
         )
 
     def path(self, index: int) -> str:
@@ -150,29 +154,29 @@ class ListedFiles(Sequence[ListedFile]):
 
     def numbers(self, name: str, missing: int) -> NDArray[np.int64]:
         """Return `sizes`, `records` or `sequence` per file; `missing` for files of unread manifests."""
-        found = np.full(len(self), missing, np.int64)
+        values = np.full(len(self), missing, np.int64)
         for i, manifest in self._opened.items():
-            found[self.first[i] : self.first[i + 1]] = getattr(manifest, name)
-        return found
+            values[self.first[i] : self.first[i + 1]] = getattr(manifest, name)
+        return values
 
     @property
     def spec(self) -> NDArray[np.int64]:
         """Partition spec id of each file."""
-        return self.by_file(np.array([one.spec for one in self.listed], np.int64))
+        return self.by_file(np.array([entry.spec for entry in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
         """Return the values of a partition field in read manifests of a spec.
 
         First the file numbers, then the value per file.
         """
-        numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        file_numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
             of_field = manifest.partition[position] if manifest.listed.spec == spec else None
             if of_field is not None:
-                numbers.append(np.arange(self.first[i], self.first[i + 1]))
+                file_numbers.append(np.arange(self.first[i], self.first[i + 1]))
                 values += of_field
-        return np.concatenate(numbers), values
+        return np.concatenate(file_numbers), values
 
     def partitions(self) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
         """Yield number, spec and partition of each file in a read manifest."""
@@ -185,15 +189,15 @@ class ListedFiles(Sequence[ListedFile]):
 
         Unknown bounds are null, unknown counts -1.
         """
-        found: list[Any] = []
+        parts: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)
         for i in range(len(self.listed)):
             count = int(self.first[i + 1] - self.first[i])
             if i in self._opened:
                 self._opened[i].read([field_id])
-                found.append(self._opened[i].kept[of, field_id])
+                parts.append(self._opened[i].cached[of, field_id])
             else:
-                found.append(pa.nulls(count, pa.binary()) if of in BOUNDS else np.full(count, -1, np.int64))
+                parts.append(pa.nulls(count, pa.binary()) if of in BOUNDS else np.full(count, -1, np.int64))
         if of in BOUNDS:
-            return pa.concat_arrays([empty, *found])
-        return np.concatenate([empty, *found])
+            return pa.concat_arrays([empty, *parts])
+        return np.concatenate([empty, *parts])

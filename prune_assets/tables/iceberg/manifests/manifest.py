@@ -78,7 +78,7 @@ class Manifest:
     """Live files of a manifest, in columns.
 
     `partition`: by field position, the value of each file.
-    `spec`: ids of its partition fields; a field that the manifest lacks is None in `partition`. `kept`: cached entries
+    `spec`: ids of its partition fields; a field that the manifest lacks is None in `partition`. `cached`: entries
     of the files' maps (`LOWER`, ..), by map and column id, one per file.
     """
 
@@ -90,14 +90,16 @@ class Manifest:
     sizes: NDArray[np.int64]
     sequence: NDArray[np.int64]
     partition: list[list[Any] | None]
-    kept: dict[tuple[int, int], Any] = field(default_factory=dict)
+    cached: dict[tuple[int, int], Any] = field(default_factory=dict)
     _paths: list[str] | None = None
 
     def paths(self) -> list[str]:
         """Return the locations of the files as written in the manifest."""
         if self._paths is None:
-            found = places(self.packed, self.listed, self.spec, [PATH])
-            self._paths = [str(text) for text in _texts(found.rows.data, found.at[PATH][self.row]).to_pylist()]
+            located = locate_fields(self.packed, self.listed, self.spec, [PATH])
+            self._paths = [
+                str(path) for path in _strings_at(located.rows.data, located.positions[PATH][self.row]).to_pylist()
+            ]
         return self._paths
 
     def partition_of(self, i: int) -> tuple[Any, ...]:
@@ -106,12 +108,12 @@ class Manifest:
 
     def read(self, fields: Iterable[int]) -> None:
         """Cache the bounds and counts of columns, by field id."""
-        missing = [field_id for field_id in fields if (LOWER, field_id) not in self.kept]
+        missing = [field_id for field_id in fields if (LOWER, field_id) not in self.cached]
         if missing:
-            _keep(self, places(self.packed, self.listed, self.spec, _MAPS), missing)
+            _cache_maps(self, locate_fields(self.packed, self.listed, self.spec, _MAPS), missing)
 
 
-class Places(NamedTuple):
+class LocatedFields(NamedTuple):
     """Rows, and the positions of wanted fields by field id.
 
     Partition fields have the ids `_OF_PARTITION` minus position.
@@ -119,16 +121,16 @@ class Places(NamedTuple):
 
     rows: AvroRows
     node: Node
-    at: Mapping[int, NDArray[np.int64]]
+    positions: Mapping[int, NDArray[np.int64]]
 
     def numbers(self, field_id: int, missing: int) -> NDArray[np.int64]:
         """Return the numbers in a field; `missing` if the field is missing."""
-        found = np.full(self.rows.count, missing, np.int64)
-        numbers_at(self.rows.data, self.at[field_id], found)
-        return found
+        values = np.full(self.rows.count, missing, np.int64)
+        numbers_at(self.rows.data, self.positions[field_id], values)
+        return values
 
 
-def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> Places:
+def locate_fields(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> LocatedFields:
     """Decompress a manifest and find wanted fields and partition fields of its rows.
 
     `spec`: partition field ids.
@@ -144,7 +146,7 @@ def places(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[
     table = np.full((rows.count, len(slots)), -1, np.int64)
     walk(rows.data, node, rows.count, len(slots), table.reshape(-1))
     by_field = np.ascontiguousarray(table.T)
-    return Places(rows, node, {field_id: by_field[i] for field_id, i in slots.items()})
+    return LocatedFields(rows, node, {field_id: by_field[i] for field_id, i in slots.items()})
 
 
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
@@ -153,15 +155,15 @@ def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[in
     Returns the numbers, None if field ids are missing. A manifest may lack fields, such as fields of a dropped column.
     Writers that use other numbers write all fields.
     """
-    ids: list[int | None] = [one.get("field-id") for one in fields]
+    ids: list[int | None] = [partition_field.get("field-id") for partition_field in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}
     positions: list[int | None] = [by_id.get(field_id) for field_id in ids]
     if len(ids) == len(spec) and set(ids) != set(spec):
         positions = list(range(len(spec)))
     elif None in ids or len(set(ids)) < len(ids):
         return None
-    for one, position in zip(fields, positions, strict=True):
-        one["field-id"] = None if position is None else _OF_PARTITION - position
+    for partition_field, position in zip(fields, positions, strict=True):
+        partition_field["field-id"] = None if position is None else _OF_PARTITION - position
     return [_OF_PARTITION - position for position in positions if position is not None]
 
 
@@ -171,8 +173,8 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Se
     `fields`: columns to cache bounds and counts of, `spec`: partition field ids.
     """
     fields = list(fields)
-    found = places(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
-    status, sequence = found.numbers(STATUS, _ADDED), found.numbers(SEQUENCE, -1)
+    located = locate_fields(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
+    status, sequence = located.numbers(STATUS, _ADDED), located.numbers(SEQUENCE, -1)
     row = np.flatnonzero(status != DELETED)
     # Files inherit the sequence number of their manifest; version 1 of the format has no sequence numbers.
     sequence = np.where(sequence >= 0, sequence, listed.sequence)
@@ -181,25 +183,27 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Se
         packed,
         spec,
         row,
-        found.numbers(RECORDS, 0)[row],
-        found.numbers(SIZE, -1)[row],
+        located.numbers(RECORDS, 0)[row],
+        located.numbers(SIZE, -1)[row],
         sequence[row],
-        partition_columns(found, row, len(spec)),
+        partition_columns(located, row, len(spec)),
     )
-    _check(manifest, found)
-    _keep(manifest, found, fields)
+    _check(manifest, located)
+    _cache_maps(manifest, located, fields)
     return manifest
 
 
-def partition_columns(found: Places, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
+def partition_columns(located: LocatedFields, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
     """Return the values of the `width` partition fields in some rows.
 
     None for a field that the manifest lacks.
     """
-    types = {one["field-id"]: one["type"] for one in _partition(found.rows.schema)}
+    types = {
+        partition_field["field-id"]: partition_field["type"] for partition_field in _partition(located.rows.schema)
+    }
     ids = [_OF_PARTITION - position for position in range(width)]
     return [
-        None if field_id not in types else _values(found.rows, types[field_id], found.at[field_id][row])
+        None if field_id not in types else _values(located.rows, types[field_id], located.positions[field_id][row])
         for field_id in ids
     ]
 
@@ -213,54 +217,56 @@ def _type_of(record: Mapping[str, Any], field_id: int) -> Any:
 
     Some writers add a null branch to every field.
     """
-    kind = next((one["type"] for one in record["fields"] if one.get("field-id") == field_id), None)
-    branches = [one for one in kind if one != "null"] if isinstance(kind, list) else [kind]
+    avro_type = next((entry["type"] for entry in record["fields"] if entry.get("field-id") == field_id), None)
+    branches = [branch for branch in avro_type if branch != "null"] if isinstance(avro_type, list) else [avro_type]
     return branches[0] if len(branches) == 1 else None
 
 
-def _check(manifest: Manifest, found: Places) -> None:
+def _check(manifest: Manifest, located: LocatedFields) -> None:
     """Refuse files that are not Parquet, and impossible sizes or paths."""
-    place, live, data = manifest.listed.location, manifest.row, found.rows.data
-    formats = _texts(data, found.at[FORMAT][live])
+    location, live, data = manifest.listed.location, manifest.row, located.rows.data
+    formats = _strings_at(data, located.positions[FORMAT][live])
     for name in formats.unique().to_pylist():
         if str(name).upper() != "PARQUET":
             path = manifest.paths()[formats.to_pylist().index(name)]
-            raise UnsupportedFeature(f"{place}: {path} is a file of {name}, and only Parquet is read")
-    if (manifest.sizes < 0).any() or (found.numbers(PATH, 0)[live] <= 0).any():
+            raise UnsupportedFeature(f"{location}: {path} is a file of {name}, and only Parquet is read")
+    if (manifest.sizes < 0).any() or (located.numbers(PATH, 0)[live] <= 0).any():
         size = int(manifest.sizes.min())
-        raise MalformedFile(f"{place}: a manifest has a file of {size} bytes, or without a path; it is damaged")
+        raise MalformedFile(f"{location}: a manifest has a file of {size} bytes, or without a path; it is damaged")
 
 
-def _keep(manifest: Manifest, found: Places, fields: Iterable[int]) -> None:
+def _cache_maps(manifest: Manifest, located: LocatedFields, fields: Iterable[int]) -> None:
     fields = list(fields)
     for of in _MAPS if fields else ():
-        at = found.at[of][manifest.row]
-        node = _node_of(found.rows.schema, of)
+        positions = located.positions[of][manifest.row]
+        node = _node_of(located.rows.schema, of)
         if node is not None and node.size != (PAIRS_OF_BYTES if of in BOUNDS else PAIRS_OF_NUMBERS):
-            at = np.full(len(at), -1, np.int64)  # maps of another type count as missing
+            positions = np.full(len(positions), -1, np.int64)  # maps of another type count as missing
         for field_id in fields:
-            manifest.kept[of, field_id] = (_bounds if of in BOUNDS else _counts)(found.rows.data, at, field_id)
+            manifest.cached[of, field_id] = (_bounds if of in BOUNDS else _counts)(
+                located.rows.data, positions, field_id
+            )
 
 
 def _node_of(schema: Mapping[str, Any], of: int) -> Node | None:
-    kind = _type_of(_type_of(schema, DATA_FILE), of)
-    return None if kind is None else compiled(kind, {})
+    avro_type = _type_of(_type_of(schema, DATA_FILE), of)
+    return None if avro_type is None else compiled(avro_type, {})
 
 
-def _counts(data: bytes, at: NDArray[np.int64], field_id: int) -> NDArray[np.int64]:
-    found = np.full(len(at), -1, np.int64)
-    numbers_at(data, _of_key(data, at, field_id, of_bytes=False), found)
-    return found
+def _counts(data: bytes, positions: NDArray[np.int64], field_id: int) -> NDArray[np.int64]:
+    counts = np.full(len(positions), -1, np.int64)
+    numbers_at(data, _find_key(data, positions, field_id, of_bytes=False), counts)
+    return counts
 
 
-def _bounds(data: bytes, at: NDArray[np.int64], field_id: int) -> pa.Array:
-    return _behind_lengths(data, _of_key(data, at, field_id, of_bytes=True))
+def _bounds(data: bytes, positions: NDArray[np.int64], field_id: int) -> pa.Array:
+    return _bytes_at(data, _find_key(data, positions, field_id, of_bytes=True))
 
 
-def _of_key(data: bytes, at: NDArray[np.int64], field_id: int, *, of_bytes: bool) -> NDArray[np.int64]:
-    found = np.empty(len(at), np.int64)
-    positions_of_key(data, at, field_id, of_bytes, found)
-    return found
+def _find_key(data: bytes, positions: NDArray[np.int64], field_id: int, *, of_bytes: bool) -> NDArray[np.int64]:
+    value_positions = np.empty(len(positions), np.int64)
+    positions_of_key(data, positions, field_id, of_bytes, value_positions)
+    return value_positions
 
 
 def _slices(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
@@ -269,51 +275,58 @@ def _slices(data: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     source = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
     values = np.frombuffer(data, np.uint8)[source]
     offsets = pa.py_buffer(ends.astype(np.int32))
-    known = from_numpy(starts >= 0)
-    return pa.Array.from_buffers(pa.binary(), len(starts), [known.buffers()[1], offsets, pa.py_buffer(values)])
+    valid = from_numpy(starts >= 0)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [valid.buffers()[1], offsets, pa.py_buffer(values)])
 
 
-def _texts(data: bytes, at: NDArray[np.int64]) -> pa.Array:
-    return _behind_lengths(data, at).cast(pa.string())
+def _strings_at(data: bytes, positions: NDArray[np.int64]) -> pa.Array:
+    return _bytes_at(data, positions).cast(pa.string())
 
 
-def _behind_lengths(data: bytes, at: NDArray[np.int64]) -> pa.Array:
-    at = np.ascontiguousarray(at)
-    lengths, starts = np.zeros(len(at), np.int64), np.full(len(at), -1, np.int64)
-    numbers_at(data, at, lengths)
-    behind_at(data, at, starts)
+def _bytes_at(data: bytes, positions: NDArray[np.int64]) -> pa.Array:
+    positions = np.ascontiguousarray(positions)
+    lengths, starts = np.zeros(len(positions), np.int64), np.full(len(positions), -1, np.int64)
+    numbers_at(data, positions, lengths)
+    behind_at(data, positions, starts)
     return _slices(data, starts, lengths)
 
 
-def _values(rows: AvroRows, kind: Any, at: NDArray[np.int64]) -> list[Any]:
+def _values(rows: AvroRows, avro_type: Any, positions: NDArray[np.int64]) -> list[Any]:
     """Return the values of a partition field as Python objects; None for null."""
-    if isinstance(kind, list):
-        kinds = [one for one in kind if one != "null"]
-        if len(kinds) != 1:
+    if isinstance(avro_type, list):
+        branches = [branch for branch in avro_type if branch != "null"]
+        if len(branches) != 1:
             raise ValueError("has a partition of several types")
-        kind = kinds[0]
-    at, node, name = np.ascontiguousarray(at), compiled(kind, {}), kind if isinstance(kind, str) else kind["type"]
+        avro_type = branches[0]
+    positions, node, name = (
+        np.ascontiguousarray(positions),
+        compiled(avro_type, {}),
+        avro_type if isinstance(avro_type, str) else avro_type["type"],
+    )
     if node.kind == VARINT:
-        numbers = np.zeros(len(at), np.int64)
-        numbers_at(rows.data, at, numbers)
-        return [None if place < 0 else number for place, number in zip(at.tolist(), numbers.tolist(), strict=True)]
+        integers = np.zeros(len(positions), np.int64)
+        numbers_at(rows.data, positions, integers)
+        return [
+            None if position < 0 else integer
+            for position, integer in zip(positions.tolist(), integers.tolist(), strict=True)
+        ]
     if node.kind == UNION or node.kind > BYTES:
         raise ValueError("has a partition of nested values")
     if node.kind == BYTES:
-        found = (_texts if name == "string" else _behind_lengths)(rows.data, at)
+        encoded = (_strings_at if name == "string" else _bytes_at)(rows.data, positions)
     else:
-        found = _slices(rows.data, at, np.where(at < 0, 0, node.size))
-    coded = found.dictionary_encode()
-    decode = _decoder(kind)
+        encoded = _slices(rows.data, positions, np.where(positions < 0, 0, node.size))
+    coded = encoded.dictionary_encode()
+    decode = _decoder(avro_type)
     values = [decode(value) for value in coded.dictionary.to_pylist()]
     return [None if code is None else values[code] for code in coded.indices.to_pylist()]
 
 
-def _decoder(kind: Any) -> Callable[[Any], Any]:
-    name = kind if isinstance(kind, str) else kind["type"]
-    logical = "" if isinstance(kind, str) else kind.get("logicalType", "")
+def _decoder(avro_type: Any) -> Callable[[Any], Any]:
+    name = avro_type if isinstance(avro_type, str) else avro_type["type"]
+    logical = "" if isinstance(avro_type, str) else avro_type.get("logicalType", "")
     if logical == "decimal":
-        scale = int(kind.get("scale", 0))
+        scale = int(avro_type.get("scale", 0))
         return lambda value: _decimal(int.from_bytes(value, "big", signed=True), scale)
     if logical == "uuid" and name == "fixed":
         return lambda value: uuid.UUID(bytes=value)

@@ -79,25 +79,25 @@ def read_manifest_list(location: str, io: MetadataFiles) -> list[ListedManifest]
     """Read all entries of a manifest list."""
     with understood(location):
         rows = read_avro(io.new_input(location).data)
-        found, at = [], 0
+        entries, position = [], 0
         for _ in range(rows.count):
-            entry, at = value_at(rows.schema, rows.data, at)
-            found.append(_entry(entry))
-        return found
+            entry, position = value_at(rows.schema, rows.data, position)
+            entries.append(_entry(entry))
+        return entries
 
 
 def _entry(entry: Mapping[Any, Any]) -> ListedManifest:
-    fields = {name: value for name, value in _named(entry, _FIELDS).items() if value is not None}
-    partitions = [FieldSummary(**_named(one, _SUMMARY)) for one in fields.pop("partitions", ())]
-    numbers = {name: int(value) for name, value in fields.items() if name != "manifest_path"}
-    return ListedManifest(manifest_path=str(fields["manifest_path"]), partitions=partitions, **numbers)
+    fields = {name: value for name, value in _fields_by_name(entry, _FIELDS).items() if value is not None}
+    partitions = [FieldSummary(**_fields_by_name(summary, _SUMMARY)) for summary in fields.pop("partitions", ())]
+    integers = {name: int(value) for name, value in fields.items() if name != "manifest_path"}
+    return ListedManifest(manifest_path=str(fields["manifest_path"]), partitions=partitions, **integers)
 
 
-def _named(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, Any]:
+def _fields_by_name(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, tuple[str, ...]]]) -> dict[str, Any]:
     """Return the fields of a record by name; None for a missing field."""
     return {
-        name: next((record[key] for key in (number, *names) if key in record), None)
-        for name, (number, names) in fields.items()
+        name: next((record[key] for key in (field_id, *names) if key in record), None)
+        for name, (field_id, names) in fields.items()
     }
 
 
@@ -107,34 +107,36 @@ def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> lis
     The header of each manifest has its partition spec.
     """
     io.fetch(list(locations))
-    found = []
+    manifests = []
     for location in locations:
         with understood(location):
             header = avro_header(io.new_input(location).data)
-            found.append(ListedManifest(location, int(header.get(_SPEC_ID, b"0"))))
-    return found
+            manifests.append(ListedManifest(location, int(header.get(_SPEC_ID, b"0"))))
+    return manifests
 
 
-def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
+def listing(manifest: ListedManifest, specs: Collection[int], metadata_path: str) -> Listed:
     """Return the trusted part of a manifest's list entry.
 
     Raises MalformedFile for an unknown partition spec.
     """
-    if one.partition_spec_id not in specs:
-        raise MalformedFile(f"{place}: {one.manifest_path} is of a partition spec that is not there; it is damaged")
-    files = _sum(one.added_files_count, one.existing_files_count, _MOST_FILES)
-    rows = _sum(one.added_rows_count, one.existing_rows_count, _MOST_ROWS)
-    return Listed(one.manifest_path, one.partition_spec_id, one.sequence_number or 0, files, rows)
+    if manifest.partition_spec_id not in specs:
+        raise MalformedFile(
+            f"{metadata_path}: {manifest.manifest_path} is of a partition spec that is not there; it is damaged"
+        )
+    files = _plausible_sum(manifest.added_files_count, manifest.existing_files_count, _MOST_FILES)
+    rows = _plausible_sum(manifest.added_rows_count, manifest.existing_rows_count, _MOST_ROWS)
+    return Listed(manifest.manifest_path, manifest.partition_spec_id, manifest.sequence_number or 0, files, rows)
 
 
 def with_believable_counts(listed: Sequence[Listed]) -> list[Listed]:
     """Drop file counts if their sum is implausible."""
-    if sum(one.files or 0 for one in listed) <= _MOST_FILES:
+    if sum(manifest.files or 0 for manifest in listed) <= _MOST_FILES:
         return list(listed)
-    return [one._replace(files=None, rows=None) for one in listed]
+    return [manifest._replace(files=None, rows=None) for manifest in listed]
 
 
-def _sum(added: int | None, existing: int | None, most: int) -> int | None:
+def _plausible_sum(added: int | None, existing: int | None, most: int) -> int | None:
     if added is None or existing is None or not (0 <= added <= most and 0 <= existing <= most):
         return None
     return added + existing

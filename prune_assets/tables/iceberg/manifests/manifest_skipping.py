@@ -40,14 +40,14 @@ def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ice
     for field in snapshot.partition_fields:
         if field.source != column.field_id or field.transform == "void":
             continue
-        at = [
+        indexes = [
             i
-            for i, (one, of) in enumerate(zip(snapshot.files.listed, snapshot.summaries, strict=True))
-            if one.spec == field.spec and len(of) == len(snapshot.partition_ids[field.spec])
+            for i, (manifest, of) in enumerate(zip(snapshot.files.listed, snapshot.summaries, strict=True))
+            if manifest.spec == field.spec and len(of) == len(snapshot.partition_ids[field.spec])
         ]
-        if at:
-            some = [snapshot.summaries[i][field.position] for i in at]
-            outcomes[at] &= _outcomes(leaf, column, field, some, snapshot)
+        if indexes:
+            summaries = [snapshot.summaries[i][field.position] for i in indexes]
+            outcomes[indexes] &= _outcomes(leaf, column, field, summaries, snapshot)
     return outcomes
 
 
@@ -58,22 +58,22 @@ def _outcomes(
     summaries: Sequence[FieldSummary],
     snapshot: IcebergSnapshot,
 ) -> OutcomeArray:
-    low, high = ([getattr(one, f"{side}_bound") for one in summaries] for side in ("lower", "upper"))
+    low, high = ([getattr(summary, f"{side}_bound") for summary in summaries] for side in ("lower", "upper"))
     outcomes = outcomes_from_bounds(leaf, _bounds(column, field.transform, summaries, low, high))
     if field.transform.startswith("bucket["):
         wanted = buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
         if wanted is not None:
-            denied = [_denies(_number(a), _number(b), wanted) for a, b in zip(low, high, strict=True)]
+            denied = [_excludes_buckets(_integer(a), _integer(b), wanted) for a, b in zip(low, high, strict=True)]
             outcomes[np.array(denied, np.bool_)] &= ~np.uint8(Outcomes.TRUE)
     return outcomes
 
 
-def _number(value: bytes | None) -> int | None:
+def _integer(value: bytes | None) -> int | None:
     return int.from_bytes(value, "little", signed=True) if value is not None and len(value) == 4 else None
 
 
-def _denies(low: int | None, high: int | None, wanted: set[int]) -> bool:
-    return low is not None and high is not None and low <= high and not any(low <= one <= high for one in wanted)
+def _excludes_buckets(low: int | None, high: int | None, wanted: set[int]) -> bool:
+    return low is not None and high is not None and low <= high and not any(low <= bucket <= high for bucket in wanted)
 
 
 def _bounds(
@@ -92,14 +92,16 @@ def _bounds(
     counts = {"rows": rows, "values": rows, "null_count": np.where(no_nulls, 0, MISSING)}
     counts["nan_count"] = np.where(no_nans, 0, MISSING)
     if transform == "identity":
-        whole = bytes_array([_beyond_cut(value) for value in high]) if _is_text(column) else upper
+        whole = bytes_array([_round_up(value) for value in high]) if _is_text(column) else upper
         return consistent_bounds(claimed_bounds(column, lower, whole, **counts))
     enclose = ends_of(column, transform)
     ends = map(_ordered, *(_values(column, transform, side) for side in (low, high)))
     firsts, lasts = zip(*ends, strict=True)
     claimed = ClaimedBounds(
         as_array(column, [None if value is None else enclose(value).low for value in firsts]),
-        as_array(column, [None if value is None else _last(column, enclose(value).high) for value in lasts]),
+        as_array(
+            column, [None if value is None else _untruncated_upper(column, enclose(value).high) for value in lasts]
+        ),
         bounded=valid_flags(lower) | valid_flags(upper),
         nan_bound=np.zeros(len(rows), np.bool_),
         **counts,
@@ -108,15 +110,15 @@ def _bounds(
 
 
 def _is_text(column: IcebergColumn) -> bool:
-    return column.kind in {"string", "binary"}
+    return column.type_name in {"string", "binary"}
 
 
-def _last(column: IcebergColumn, value: Any) -> Any:
+def _untruncated_upper(column: IcebergColumn, value: Any) -> Any:
     encoded = value.encode() if isinstance(value, str) else value
-    return _beyond_cut(encoded) if _is_text(column) else value
+    return _round_up(encoded) if _is_text(column) else value
 
 
-def _beyond_cut(upper: bytes | None) -> bytes | None:
+def _round_up(upper: bytes | None) -> bytes | None:
     """Return an upper bound that also holds if it was truncated.
 
     DuckDB truncates strings to 16 bytes or characters without rounding up (duckdb/duckdb-iceberg#1047).
@@ -135,9 +137,9 @@ def _absences(
     Iceberg's specification requires bounds unless all values are null or NaN: a manifest without bounds has one of
     them, whatever its flags claim.
     """
-    no_nulls = np.array([one.contains_null is False for one in summaries], np.bool_)
-    no_nans = np.array([one.contains_nan is False for one in summaries], np.bool_)
-    contradicted = ~bounded & no_nulls & (no_nans | (column.kind not in {"float", "double"}))
+    no_nulls = np.array([summary.contains_null is False for summary in summaries], np.bool_)
+    no_nans = np.array([summary.contains_nan is False for summary in summaries], np.bool_)
+    contradicted = ~bounded & no_nulls & (no_nans | (column.type_name not in {"float", "double"}))
     return no_nulls & ~contradicted, no_nans & ~contradicted
 
 
@@ -153,4 +155,4 @@ def _values(column: IcebergColumn, transform: str, values: list[bytes | None]) -
     """Return transformed values as numbers, strings or bytes; None if unknown."""
     if transform.startswith("truncate["):
         return numbers_of(column, values)
-    return [_number(value) for value in values]
+    return [_integer(value) for value in values]

@@ -26,10 +26,10 @@ def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
         files, unread, left = snapshot.open_all(), [], 0
     rows, sizes = np.maximum(files.numbers("records", 1), 1), files.numbers("sizes", 0)
     for i in unread:
-        at = slice(int(files.first[i]), int(files.first[i + 1]))
-        rows[at] = np.maximum(_spread(files.listed[i].rows or 0, at.stop - at.start), 1)
+        file_range = slice(int(files.first[i]), int(files.first[i + 1]))
+        rows[file_range] = np.maximum(_spread_evenly(files.listed[i].rows or 0, file_range.stop - file_range.start), 1)
     unknown = ~files.known
-    sizes[unknown] = _spread(left, int(unknown.sum()))
+    sizes[unknown] = _spread_evenly(left, int(unknown.sum()))
     return rows, sizes
 
 
@@ -40,15 +40,15 @@ def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
     """
     files, listed = snapshot.files, snapshot.files.listed
     summary = None if snapshot.snapshot is None else snapshot.snapshot.summary
-    text = "" if summary is None else str(summary.get("total-files-size") or "")
+    total_size = "" if summary is None else str(summary.get("total-files-size") or "")
     # With deletes, the total includes the delete files.
-    if not text.isdecimal() or snapshot.deletes or any(listed[i].rows is None for i in unread):
+    if not total_size.isdecimal() or snapshot.deletes or any(listed[i].rows is None for i in unread):
         return None
-    left = int(text) - int(files.numbers("sizes", 0).sum())
+    left = int(total_size) - int(files.numbers("sizes", 0).sum())
     return left if int((~files.known).sum()) <= left < 1 << 62 else None
 
 
-def _spread(total: int, count: int) -> Numbers:
-    found = np.full(count, total // max(count, 1), np.int64)
-    found[: total - int(found.sum())] += 1
-    return found
+def _spread_evenly(total: int, count: int) -> Numbers:
+    shares = np.full(count, total // max(count, 1), np.int64)
+    shares[: total - int(shares.sum())] += 1
+    return shares

@@ -49,7 +49,7 @@ def spark_name(transform: str) -> str:
     return _TIMES.get(transform, transform)
 
 
-def parse_transform(text: str) -> PartitionTransform:
+def parse_transform(entry: str) -> PartitionTransform:
     """Parse a `partition_by` entry.
 
     An entry that is not a function call is a column name.
@@ -57,15 +57,15 @@ def parse_transform(text: str) -> PartitionTransform:
     >>> parse_transform("bucket(16, id)"), parse_transform("day(ts)").transform, parse_transform("day").column
     (PartitionTransform(column='id', transform='bucket', width=16), 'days', 'day')
     """
-    call = _CALL.fullmatch(text.strip())
+    call = _CALL.fullmatch(entry.strip())
     if call is None:
-        return PartitionTransform(text)
+        return PartitionTransform(entry)
     name, width, column = call[1].lower(), call[2], call[3]
     name = spark_name(name)
     if name not in {*_TIMES.values(), *_WIDE} or (width is not None) != (name in _WIDE):
         raise LayoutError(
-            f"partition_by = {text}: Iceberg has years, months, days, hours (COLUMN), and bucket and truncate (NUMBER, "
-            "COLUMN)"
+            f"partition_by = {entry}: Iceberg has years, months, days, hours (COLUMN), and bucket and truncate "
+            "(NUMBER, COLUMN)"
         )
     return PartitionTransform(
         column.removeprefix("`").removesuffix("`").replace("``", "`"), name, None if width is None else int(width)
@@ -75,13 +75,13 @@ def parse_transform(text: str) -> PartitionTransform:
 def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
     """Return the fields of the current partition spec, without dropped fields."""
     metadata = snapshot.metadata
-    schema, found = metadata.schema(), []
+    schema, transforms = metadata.schema(), []
     for field in metadata.spec().fields:
         name, _, width = str(field.transform).removesuffix("]").partition("[")
         if name != "void":
             column = schema.find_column_name(field.source_id)
-            found.append(PartitionTransform(str(column), spark_name(name), int(width) if width else None))
-    return found
+            transforms.append(PartitionTransform(str(column), spark_name(name), int(width) if width else None))
+    return transforms
 
 
 def transforms_kept(
@@ -124,10 +124,12 @@ def with_partition_values(
     names = [f"__prune_partition_{i}" for i in range(len(transforms))]
     for name, field in zip(names, transforms, strict=True):
         value: Column = fn.expr(field.sql(f"`{catalog}`.system."))
-        kind = frame.select(value.alias(name)).schema[0].dataType.typeName()
-        if kind in {"float", "double"}:
-            raise LayoutError(f"partition_by: {field.column} is {kind}, whose equal values may differ; take another")
-        if kind == "binary":
+        type_name = frame.select(value.alias(name)).schema[0].dataType.typeName()
+        if type_name in {"float", "double"}:
+            raise LayoutError(
+                f"partition_by: {field.column} is {type_name}, whose equal values may differ; take another"
+            )
+        if type_name == "binary":
             value = fn.hex(value)
-        frame = frame.withColumn(name, fn.concat(fn.lit("v"), value) if kind in {"string", "binary"} else value)
+        frame = frame.withColumn(name, fn.concat(fn.lit("v"), value) if type_name in {"string", "binary"} else value)
     return frame, names

@@ -71,7 +71,7 @@ def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
     assert snapshot.snapshot is not None
     version, io = snapshot.snapshot.snapshot_id, snapshot.io
     files: dict[ManifestEntryStatus, list[str]] = {status: [] for status in ManifestEntryStatus}
-    with understood(snapshot.place):
+    with understood(snapshot.metadata_path):
         for manifest in read_manifest_list(io.new_input(snapshot.snapshot.manifest_list)):
             if manifest.content != ManifestContent.DATA or manifest.added_snapshot_id != version:
                 continue
@@ -94,22 +94,24 @@ def prove(
     from prune_assets.tables.iceberg.table import IcebergTable
 
     added = set(change.added)
-    numbers = np.array([i for i, file in enumerate(change.snapshot.files) if file.file_path in added], np.int64)
+    file_numbers = np.array([i for i, file in enumerate(change.snapshot.files) if file.file_path in added], np.int64)
     index = None
-    if len(numbers):
-        table = IcebergTable(change.snapshot.place, name.table, change.snapshot, SparkSemantics(case_sensitive=True))
-        index, partition = table.read_partitioned(numbers)
-        found = check_index(index, layout=layout, rows=True, partition=partition)
-        if broken := [each for each in found if each.severity is Severity.ERROR]:
+    if len(file_numbers):
+        table = IcebergTable(
+            change.snapshot.metadata_path, name.table, change.snapshot, SparkSemantics(case_sensitive=True)
+        )
+        index, partition = table.read_partitioned(file_numbers)
+        findings = check_index(index, layout=layout, rows=True, partition=partition)
+        if broken := [each for each in findings if each.severity is Severity.ERROR]:
             more = f" and {len(broken) - 1} more" if broken[1:] else ""
-            raise _unproven(name, change, f"{broken[0].location}: {broken[0].message}{more}")
+            raise _unproven_write(name, change, f"{broken[0].location}: {broken[0].message}{more}")
     in_files = 0 if index is None else int(index.groups.row_count.sum())
     if rows is not None and in_files != rows:
-        raise _unproven(name, change, f"Spark reports {rows} rows written, and the files hold {in_files}")
+        raise _unproven_write(name, change, f"Spark reports {rows} rows written, and the files hold {in_files}")
     return index
 
 
-def _unproven(name: NameInSession, change: SnapshotChange, why: str) -> UnprovenWrite:
+def _unproven_write(name: NameInSession, change: SnapshotChange, why: str) -> UnprovenWrite:
     back = (
         f"DROP TABLE {name.table}"
         if change.parent is None

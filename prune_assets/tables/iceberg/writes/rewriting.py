@@ -83,17 +83,17 @@ def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -
     """
     by_partition: dict[str, list[int]] = defaultdict(list)
     files: dict[int, list[int]] = defaultdict(list)
-    for number, group in sorted(rewrite.group_of.items()):
-        files[group].append(number)
+    for file_number, group in sorted(rewrite.group_of.items()):
+        files[group].append(file_number)
     keys = table.snapshot.partition_keys()
-    for group, numbers in files.items():
-        by_partition[keys[numbers[0]]].append(group)
+    for group, file_numbers in files.items():
+        by_partition[keys[file_numbers[0]]].append(group)
     calls = []
     for i in range(max(map(len, by_partition.values()), default=0)):
         groups = [groups[i] for groups in by_partition.values() if i < len(groups)]
         for start in range(0, len(groups), _MOST_GROUPS):
-            some = [files[group] for group in groups[start : start + _MOST_GROUPS]]
-            calls.append(_call(table, rewrite, named, " OR ".join(conditions_of(table, rewrite, named, some))))
+            group_files = [files[group] for group in groups[start : start + _MOST_GROUPS]]
+            calls.append(_call(table, rewrite, named, " OR ".join(conditions_of(table, rewrite, named, group_files))))
     return calls
 
 
@@ -110,9 +110,9 @@ def _call(table: IcebergTable, rewrite: Rewrite, named: NameInSession, where: st
         options["remove-dangling-deletes"] = "true"
     arguments = {"table": named.table, "strategy": "sort" if order else "binpack"}
     arguments |= ({"sort_order": order} if order else {}) | ({} if where == "TRUE" else {"where": where})
-    said = ", ".join(f"{name} => {sql_text(value)}" for name, value in arguments.items())
-    listed = ", ".join(f"{sql_text(name)}, {sql_text(value)}" for name, value in options.items())
-    return f"CALL `{named.catalog}`.system.rewrite_data_files({said}, options => map({listed}))"
+    argument_list = ", ".join(f"{name} => {sql_text(value)}" for name, value in arguments.items())
+    option_list = ", ".join(f"{sql_text(name)}, {sql_text(value)}" for name, value in options.items())
+    return f"CALL `{named.catalog}`.system.rewrite_data_files({argument_list}, options => map({option_list}))"
 
 
 def upkeep_calls(snapshot: IcebergSnapshot, named: NameInSession) -> list[str]:
@@ -138,8 +138,8 @@ def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
     """Return the number of data manifests, and their bytes."""
     if snapshot.snapshot is None or not snapshot.snapshot.manifest_list:
         return 0, 0
-    found = read_manifest_list(snapshot.snapshot.manifest_list, snapshot.io)
-    sizes = [manifest.manifest_length or 0 for manifest in found if manifest.is_data]
+    manifests = read_manifest_list(snapshot.snapshot.manifest_list, snapshot.io)
+    sizes = [manifest.manifest_length or 0 for manifest in manifests if manifest.is_data]
     return len(sizes), sum(sizes)
 
 
@@ -157,7 +157,7 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
         spark.sql(statement)
     for call in rewrite_calls(table, rewrite, named):
         spark.sql(call)
-    return _proven(spark, table, named, replace(layout, partition_by=()))
+    return _prove_rewrites(spark, table, named, replace(layout, partition_by=()))
 
 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
@@ -179,16 +179,16 @@ def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, 
     }
 
 
-def _proven(spark: SparkSession, table: IcebergTable, named: NameInSession, layout: LayoutSpec) -> Rewritten:
+def _prove_rewrites(spark: SparkSession, table: IcebergTable, named: NameInSession, layout: LayoutSpec) -> Rewritten:
     """Check each snapshot that rewrote files since the assessed one."""
     from pyiceberg.table.snapshots import Operation
 
     current = snapshot_in_session(named.table, spark)
-    known = {each.snapshot_id for each in table.snapshot.metadata.snapshots}
+    snapshot_ids = {each.snapshot_id for each in table.snapshot.metadata.snapshots}
     added: dict[str, int] = {}
     removed: set[str] = set()
     for each in current.metadata.snapshots:
-        if each.snapshot_id in known or each.summary is None or each.summary.operation is not Operation.REPLACE:
+        if each.snapshot_id in snapshot_ids or each.summary is None or each.summary.operation is not Operation.REPLACE:
             continue
         change = change_at(snapshot_in_session(named.table, spark, each.snapshot_id))
         prove(named, change, layout)
@@ -214,22 +214,22 @@ def conditions_of(
         column = find_column(keys[0], index, "sort_by")
         key = table.by_path[column.path]
         bounds = fold_pages(index.page_indexes.filled_bounds(column), index.groups.file, len(index.groups.files))
-    for numbers in groups:
-        parts = [*_of_partition(table, named, numbers[0])]
+    for file_numbers in groups:
+        parts = [*_partition_conditions(table, named, file_numbers[0])]
         if key is not None and bounds is not None:
-            parts += _of_key(key, bounds.take(np.array(numbers)))
+            parts += _key_condition(key, bounds.take(np.array(file_numbers)))
         yield f"({' AND '.join(parts)})" if parts and len(groups) > 1 else " AND ".join(parts) or "TRUE"
 
 
-def _of_partition(table: IcebergTable, named: NameInSession, number: int) -> Iterator[str]:
+def _partition_conditions(table: IcebergTable, named: NameInSession, file_number: int) -> Iterator[str]:
     """Yield conditions that are true for the rows of a file's partition."""
     snapshot = table.snapshot
     by_id = {column.field_id: column for column in table.by_path.values()}
     for field in snapshot.partition_fields:
         column = by_id.get(field.source)
-        if field.spec != snapshot.files[number].spec_id or field.transform == "void" or column is None:
+        if field.spec != snapshot.files[file_number].spec_id or field.transform == "void" or column is None:
             continue
-        name, value = column_sql(column.leaf.path), snapshot.files[number].partition[field.position]
+        name, value = column_sql(column.leaf.path), snapshot.files[file_number].partition[field.position]
         transform, _, width = field.transform.removesuffix("]").partition("[")
         if value is None:
             yield f"{name} IS NULL"
@@ -247,15 +247,15 @@ def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
         return str(int(value))
     if transform == "day":
         return literal_sql(pa.scalar(number_of(value), pa.int32()).cast(pa.date32()))
-    if isinstance(value, float) or column.kind in {"uuid", "fixed", "time"}:
+    if isinstance(value, float) or column.type_name in {"uuid", "fixed", "time"}:
         return None
-    if column.kind == "string":
+    if column.type_name == "string":
         return literal_sql(pa.scalar(str(value)))
-    (found,) = as_array(column, [number_of(value)])
-    return literal_sql(found) if found.is_valid else None
+    (scalar,) = as_array(column, [number_of(value)])
+    return literal_sql(scalar) if scalar.is_valid else None
 
 
-def _of_key(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
+def _key_condition(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
     """Yield a condition on the leading key that all rows of files satisfy.
 
     Yields nothing if the bounds are unknown.
@@ -269,7 +269,7 @@ def _of_key(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
     parts = [f"{name} IS NULL"] if len(lower) < len(rows) else []
     if len(lower):
         low, high = pc.min(lower), pc.max(upper)
-        if column.kind == "string":
+        if column.type_name == "string":
             try:
                 low, high = (pa.scalar(side.as_py().decode()) for side in (low, high))
             except UnicodeDecodeError:  # a bound that was truncated within a character

@@ -54,7 +54,7 @@ def properties_of(
     """
     codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
     first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
-    found: dict[str, object] = {
+    properties: dict[str, object] = {
         "write.target-file-size-bytes": layout.target_file_bytes,
         "write.parquet.row-group-size-bytes": layout.row_group_bytes,
         "write.parquet.page-size-bytes": layout.page_bytes,
@@ -63,18 +63,18 @@ def properties_of(
         DISTRIBUTION: "range" if layout.sort_by else "hash" if partitioned else "none",
     }
     if present.get("write.format.default", "parquet") != "parquet":
-        found["write.format.default"] = "parquet"
+        properties["write.format.default"] = "parquet"
     if first_check < _FIRST_CHECK:
-        found["write.parquet.row-group-check-min-record-count"] = first_check
+        properties["write.parquet.row-group-check-min-record-count"] = first_check
     if layout.compression_level is not None:
-        found["write.parquet.compression-level"] = layout.compression_level
+        properties["write.parquet.compression-level"] = layout.compression_level
     if layout.column_index_truncate_length is not None:
-        found["parquet.columnindex.truncate.length"] = layout.column_index_truncate_length
-    return {name: str(value) for name, value in (found | _bloom_properties(options, present)).items()}
+        properties["parquet.columnindex.truncate.length"] = layout.column_index_truncate_length
+    return {name: str(value) for name, value in (properties | _bloom_properties(options, present)).items()}
 
 
 def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    properties: dict[str, object] = {}
     most = int(present.get(_MAX_BYTES, _DEFAULT_BLOOM_BYTES))
     for option, wanted in options.items():
         name, _, column = option.partition("#")
@@ -83,16 +83,16 @@ def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) ->
         probability, distinct = float(options[f"parquet.bloom.filter.fpp#{column}"]), max(1, int(wanted))
         before = int(present.get(f"{_DISTINCT}{column}", 0))
         distinct = before if before >= _ENOUGH * distinct else distinct
-        found |= {
+        properties |= {
             f"{_BLOOM}-enabled.column.{column}": "true",
             f"{_BLOOM}-fpp.column.{column}": probability,
             f"{_DISTINCT}{column}": distinct,
         }
         most = max(most, min(_MOST_BLOOM_BYTES, _filter_bytes(distinct, probability)))
-    if found:
+    if properties:
         # A dictionary-encoded chunk gets no filter, and Iceberg has no dictionary setting per column.
-        found |= {_MAX_BYTES: most, "parquet.enable.dictionary": "false"}
-    return found
+        properties |= {_MAX_BYTES: most, "parquet.enable.dictionary": "false"}
+    return properties
 
 
 def _filter_bytes(distinct: int, probability: float) -> int:
@@ -123,18 +123,18 @@ def statements(
 
     Empty if it is stored already.
     """
-    present, said = snapshot.metadata.properties, []
+    present, sql_statements = snapshot.metadata.properties, []
     if sort_order_of(snapshot) != [str(key) for key in keys]:
         # This statement also sets the distribution mode.
         order = f"ORDERED BY {', '.join(map(str, keys))}" if keys else "UNORDERED"
-        said.append(f"ALTER TABLE {table} WRITE {order}")
+        sql_statements.append(f"ALTER TABLE {table} WRITE {order}")
         present = {**present, DISTRIBUTION: "range" if keys else "none"}
     other = {name: value for name, value in properties.items() if present.get(name) != value}
     if other:
-        said.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed_properties(other)})")
+        sql_statements.append(f"ALTER TABLE {table} SET TBLPROPERTIES ({listed_properties(other)})")
     if removed:
-        said.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ({', '.join(map(sql_text, removed))})")
-    return said
+        sql_statements.append(f"ALTER TABLE {table} UNSET TBLPROPERTIES ({', '.join(map(sql_text, removed))})")
+    return sql_statements
 
 
 def creation(

@@ -92,11 +92,11 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
     transforms = transforms_kept(request.layout, before, name, by="a write")
     refuse_without_partitions(name, [each.column for each in transforms], request)
     frame = df if before is None else conformed(df, name, spark.table(name).schema.fields)
-    frame = _held_to(frame, request.where)
+    frame = _require_condition(frame, request.where)
     if request.only_by_rows and _is_empty(frame):
         return WriteResult(name, (), 0, 0, 0, (), None if before is None else _version(before))
     with _naming_conflicts(name):
-        arranged = _arranged(frame, request, transforms, named, before)
+        arranged = _arrange_rows(frame, request, transforms, named, before)
         made = _give_layout(named, frame, transforms, arranged, before)
         try:
             rows, write_id = _commit(arranged.frame, named, request, made)
@@ -132,7 +132,7 @@ def _condition(where: str | Column) -> Column:
     return fn.expr(where) if isinstance(where, str) else where
 
 
-def _held_to(frame: DataFrame, where: str | Column | None) -> DataFrame:
+def _require_condition(frame: DataFrame, where: str | Column | None) -> DataFrame:
     """Return a frame whose rows raise an error if `where` does not select them."""
     from pyspark.sql import functions as fn
 
@@ -144,7 +144,7 @@ def _held_to(frame: DataFrame, where: str | Column | None) -> DataFrame:
     return frame.withColumn(first, fn.when(_condition(where), column).otherwise(outside))
 
 
-def _arranged(
+def _arrange_rows(
     frame: DataFrame,
     request: WriteRequest,
     transforms: Sequence[PartitionTransform],
@@ -182,10 +182,12 @@ def _give_layout(
     if before is None:
         spark.sql(creation(named.table, column_definitions(frame.schema), transforms, arranged.properties))
         before = snapshot_in_session(named.table, spark)
-    said = statements(named.table, before, arranged.properties, keys=arranged.bound.sort_by, removed=arranged.removed)
-    for statement in said:
+    sql_statements = statements(
+        named.table, before, arranged.properties, keys=arranged.bound.sort_by, removed=arranged.removed
+    )
+    for statement in sql_statements:
         spark.sql(statement)
-    return snapshot_in_session(named.table, spark) if said else before
+    return snapshot_in_session(named.table, spark) if sql_statements else before
 
 
 def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table: IcebergSnapshot) -> tuple[int, str]:
@@ -229,20 +231,28 @@ def _naming_conflicts(name: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, java_error()) as error:
-        text = str(error)
-        if _OUTSIDE in text:
+        error_text = str(error)
+        if _OUTSIDE in error_text:
             message = f"{name}: where does not select all rows of the data"
             raise WrongUse(message, Fix(step=Step.STAY_IN_PARTITIONS)) from None
-        if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
+        if (
+            "some, but not all, rows match filter" in error_text
+            or "Cannot convert" in error_text
+            or "Cannot translate" in error_text
+        ):
             raise WrongUse(
                 f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "
                 "the table is partitioned by"
             ) from None
-        if "ommitFailedException" in text or "Found conflicting files" in text or "Found new conflicting" in text:
+        if (
+            "ommitFailedException" in error_text
+            or "Found conflicting files" in error_text
+            or "Found new conflicting" in error_text
+        ):
             raise CommitConflict(
                 f"{name}: another commit came first, and the two do not go together; nothing was written; write again"
             ) from error
-        if "WRITE" in text and "ParseException" in type(error).__name__:
+        if "WRITE" in error_text and "ParseException" in type(error).__name__:
             raise UnsupportedFeature(
                 f"{name}: the session has not Iceberg's extension; set spark.sql.extensions="
                 "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -290,16 +300,18 @@ def column_definitions(schema: StructType) -> str:
     >>> column_definitions(StructType().add("id", LongType()).add("a b", StructType().add("c", LongType())))
     '`id` bigint, `a b` struct<`c`: bigint>'
     """
-    return ", ".join(f"{quoted(field.name)} {_type(field.dataType)}" for field in schema.fields)
+    return ", ".join(f"{quoted(field.name)} {_sql_type(field.dataType)}" for field in schema.fields)
 
 
-def _type(kind: DataType) -> str:
+def _sql_type(spark_type: DataType) -> str:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
-    if isinstance(kind, StructType):
-        return f"struct<{', '.join(f'{quoted(field.name)}: {_type(field.dataType)}' for field in kind.fields)}>"
-    if isinstance(kind, ArrayType):
-        return f"array<{_type(kind.elementType)}>"
-    if isinstance(kind, MapType):
-        return f"map<{_type(kind.keyType)}, {_type(kind.valueType)}>"
-    return kind.simpleString()
+    if isinstance(spark_type, StructType):
+        return (
+            f"struct<{', '.join(f'{quoted(field.name)}: {_sql_type(field.dataType)}' for field in spark_type.fields)}>"
+        )
+    if isinstance(spark_type, ArrayType):
+        return f"array<{_sql_type(spark_type.elementType)}>"
+    if isinstance(spark_type, MapType):
+        return f"map<{_sql_type(spark_type.keyType)}, {_sql_type(spark_type.valueType)}>"
+    return spark_type.simpleString()

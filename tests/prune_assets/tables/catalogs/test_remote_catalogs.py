@@ -83,7 +83,7 @@ def glue(monkeypatch):
         yield client
 
 
-def add_table(client, name, place, *, library=PARQUET, keys=(), parameters=None, kind="EXTERNAL_TABLE"):
+def add_table(client, name, location, *, library=PARQUET, keys=(), parameters=None, kind="EXTERNAL_TABLE"):
     client.create_table(
         DatabaseName="lake",
         TableInput={
@@ -91,22 +91,22 @@ def add_table(client, name, place, *, library=PARQUET, keys=(), parameters=None,
             "TableType": kind,
             "Parameters": parameters or {},
             "PartitionKeys": [{"Name": key, "Type": "string"} for key in keys],
-            "StorageDescriptor": {"Location": str(place), "SerdeInfo": {"SerializationLibrary": library}},
+            "StorageDescriptor": {"Location": str(location), "SerdeInfo": {"SerializationLibrary": library}},
         },
     )
 
 
-def add_partition(client, name, value, place):
+def add_partition(client, name, value, location):
     client.create_partition(
         DatabaseName="lake",
         TableName=name,
-        PartitionInput={"Values": [value], "StorageDescriptor": {"Location": str(place)}},
+        PartitionInput={"Values": [value], "StorageDescriptor": {"Location": str(location)}},
     )
 
 
-def write(place, first=0):
-    place.mkdir(parents=True)
-    pq.write_table(pa.table({"id": range(first, first + 100)}), place / "part-0.parquet", row_group_size=10)
+def write(directory, first=0):
+    directory.mkdir(parents=True)
+    pq.write_table(pa.table({"id": range(first, first + 100)}), directory / "part-0.parquet", row_group_size=10)
 
 
 def test_a_table_of_glue(glue, tmp_path):

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def schema(spark, tmp_path_factory):
     # The location of this schema only; managed tables are stored below it.
-    place = tmp_path_factory.mktemp("warehouse")
-    spark.sql(f"CREATE DATABASE named LOCATION '{place}/a b'")
-    yield place
+    directory = tmp_path_factory.mktemp("warehouse")
+    spark.sql(f"CREATE DATABASE named LOCATION '{directory}/a b'")
+    yield directory
     spark.sql("DROP DATABASE named CASCADE")
 
 
@@ -33,13 +33,13 @@ def test_reads_what_spark_reads(spark, schema, kind):
     name = f"named.{kind}"
     spark.sql(TABLES[kind].format(name=kind, place=schema))
     where = "id < 40 AND k = 1"
-    asked = spark.table(name).where(where)
-    found = pr.read(name, where=where, session=spark)
-    assert found.schema == asked.schema
-    assert sorted(found.collect()) == sorted(asked.collect())
+    theirs = spark.table(name).where(where)
+    ours = pr.read(name, where=where, session=spark)
+    assert ours.schema == theirs.schema
+    assert sorted(ours.collect()) == sorted(theirs.collect())
     made = pr.plan(name, where=where, session=spark)
     assert made.report.kept.rows < 100 or kind != "partitioned"
-    assert sorted(pr.read(name, where=where, session=spark, plan=made).collect()) == sorted(asked.collect())
+    assert sorted(pr.read(name, where=where, session=spark, plan=made).collect()) == sorted(theirs.collect())
     assert pr.check(name, layout=pr.LayoutSpec(sort_by=["id"]), session=spark)
 
 
@@ -98,11 +98,11 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refuses_by_name(spark, schema, case):
     name = case.replace(" ", "_")
-    statements, said = REFUSED[case]
+    statements, message = REFUSED[case]
     for statement in statements.format(name=name, place=schema).split(";"):
         spark.sql(statement)
     for ask in (pr.plan, lambda table, *, where, session: pr.read(table, where=where, session=session)):
-        with pytest.raises(UnsupportedFeature, match=said):
+        with pytest.raises(UnsupportedFeature, match=message):
             ask(f"named.{name}", where="id = 1", session=spark)
 
 
@@ -177,5 +177,5 @@ def test_a_name_that_is_in_no_catalog_is_not_logged(spark, tmp_path, capfd):
     assert described("nowhere", spark) is None
     assert described("nowhere.at_all", spark) is None
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    said = capfd.readouterr()
-    assert said.out + said.err == ""
+    captured = capfd.readouterr()
+    assert captured.out + captured.err == ""

@@ -39,17 +39,17 @@ class AvroFile:
         return next(field for field in self.fields() if field["name"] == name)
 
 
-def without_null(kind):
+def without_null(avro_type):
     """Return a type, or the non-null type of a union with null."""
-    return next(one for one in kind if one != "null") if isinstance(kind, list) else kind
+    return next(branch for branch in avro_type if branch != "null") if isinstance(avro_type, list) else avro_type
 
 
 def read(path):
     """Read a file whole."""
-    found = read_avro(Path(path).read_bytes())
-    data = _Data(found.data)
-    rows = [_value(found.schema, data) for _ in range(found.count)]
-    return AvroFile(found.schema, dict(found.metadata), rows)
+    rows_of_file = read_avro(Path(path).read_bytes())
+    data = _Data(rows_of_file.data)
+    rows = [_value(rows_of_file.schema, data) for _ in range(rows_of_file.count)]
+    return AvroFile(rows_of_file.schema, dict(rows_of_file.metadata), rows)
 
 
 def write(path, file):
@@ -78,13 +78,13 @@ class _Data:
         return self.data[self.at - count : self.at]
 
     def long(self):
-        number = shift = 0
+        value = shift = 0
         while True:
             byte = self.take(1)[0]
-            number |= (byte & 0x7F) << shift
+            value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
-                return (number >> 1) ^ -(number & 1)
+                return (value >> 1) ^ -(value & 1)
 
 
 _CODES = {"boolean": "?", "float": "<f", "double": "<d"}
@@ -120,7 +120,7 @@ def _value(schema, data):
 
 def _bytes(schema, value):
     if isinstance(schema, list):
-        branch = next(i for i, one in enumerate(schema) if (one == "null") == (value is None))
+        branch = next(i for i, item in enumerate(schema) if (item == "null") == (value is None))
         return _long(branch) + _bytes(schema[branch], value)
     match schema if isinstance(schema, str) else schema["type"]:
         case "null":
@@ -136,7 +136,7 @@ def _bytes(schema, value):
         case "record":
             return b"".join(_bytes(field["type"], value[field["name"]]) for field in schema["fields"])
         case "array":
-            rows = b"".join(_bytes(schema["items"], one) for one in value)
+            rows = b"".join(_bytes(schema["items"], item) for item in value)
             return (_long(len(value)) + rows if value else b"") + b"\0"
         case code:
             return struct.pack(_CODES[code], value)
@@ -145,28 +145,28 @@ def _bytes(schema, value):
 def _once(schema, named):
     """Replace repeated type definitions by their names."""
     if isinstance(schema, list):
-        return [_once(one, named) for one in schema]
+        return [_once(branch, named) for branch in schema]
     if isinstance(schema, str):
         return schema
     if schema.get("name") in named:
         return schema["name"]
     if schema["type"] in {"record", "fixed"} and "name" in schema:
         named.add(schema["name"])
-    found = dict(schema)
+    definition = dict(schema)
     if "fields" in schema:
-        found["fields"] = [{**field, "type": _once(field["type"], named)} for field in schema["fields"]]
+        definition["fields"] = [{**field, "type": _once(field["type"], named)} for field in schema["fields"]]
     if "items" in schema:
-        found["items"] = _once(schema["items"], named)
-    return found
+        definition["items"] = _once(schema["items"], named)
+    return definition
 
 
 def _blob(value):
     return _long(len(value)) + value
 
 
-def _long(number):
-    number, found = (number << 1) ^ (number >> 63), bytearray()
-    while number >= 0x80:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
+def _long(value):
+    value, encoded = (value << 1) ^ (value >> 63), bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])

@@ -81,17 +81,17 @@ ARROW = pa.schema(
 TEXTS = ["", "a", "ab", "abc", "abcd", "b", "zz", "é", "éa", "日本", "日本語", "\U0001f600x", "z" * 30, "z" * 30 + "b"]
 
 
-def catalog_in(place):
+def catalog_in(directory):
     """Return a SQLite catalog with a warehouse in the same directory."""
-    catalog = SqlCatalog("tests", uri=f"sqlite:///{place}/catalog.db", warehouse=f"file://{place}/warehouse")
+    catalog = SqlCatalog("tests", uri=f"sqlite:///{directory}/catalog.db", warehouse=f"file://{directory}/warehouse")
     catalog.create_namespace_if_not_exists("db")
     return catalog
 
 
-def configure(monkeypatch, name, place):
+def configure(monkeypatch, name, directory):
     """Register the catalog of a directory with pyiceberg under a name."""
     # The catalog has this name in its database.
-    monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__URI", f"sqlite:///{place}/catalog.db")
+    monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__URI", f"sqlite:///{directory}/catalog.db")
     monkeypatch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__TYPE", "sql")
     # pyiceberg reads the variables only once, at import.
     monkeypatch.setattr(pyiceberg_catalog, "_ENV_CONFIG", Config())
@@ -224,17 +224,19 @@ def leaf(rng, names, held):
     def draw():
         return rng.choice(held[name]) if held.get(name) and rng.random() < 0.8 else value(rng, name, since=1971)
 
-    of, kind = draw(), rng.choice(["compare"] * 6 + ["in"] * 3 + ["null", "not null"])
-    if kind == "compare" and isinstance(of, str) and of and rng.random() < 0.3:
+    of, condition = draw(), rng.choice(["compare"] * 6 + ["in"] * 3 + ["null", "not null"])
+    if condition == "compare" and isinstance(of, str) and of and rng.random() < 0.3:
         return Tried(f"{name} LIKE '{of[:2]}%'", ex.StartsWith(name, of[:2]))
-    if kind == "compare":
+    if condition == "compare":
         operator = rng.choice(["=", "=", "=", "=", *_OPERATORS])
         return Tried(f"{name} {operator} {literal(name, of)}", _OPERATORS[operator](name, of))
-    if kind == "in":
+    if condition == "in":
         values = [draw() for _ in range(rng.randint(2, 4))]
         return Tried(f"{name} IN ({', '.join(literal(name, v) for v in values)})", ex.In(name, values))
     return (
-        Tried(f"{name} IS NULL", ex.IsNull(name)) if kind == "null" else Tried(f"{name} IS NOT NULL", ex.NotNull(name))
+        Tried(f"{name} IS NULL", ex.IsNull(name))
+        if condition == "null"
+        else Tried(f"{name} IS NOT NULL", ex.NotNull(name))
     )
 
 
@@ -253,7 +255,7 @@ def predicate(rng, names, held):
     return first
 
 
-def copied(table, place, **scan):
+def copied(table, path, **scan):
     """Write all rows as pyiceberg reads them to one plain Parquet file."""
     everything = table.scan(**scan).to_arrow()
     columns = {
@@ -264,8 +266,8 @@ def copied(table, place, **scan):
         name: column.cast(pa.binary()) if pa.types.is_large_binary(column.type) else column
         for name, column in columns.items()
     }
-    pq.write_table(pa.table(columns), place)
-    return str(place)
+    pq.write_table(pa.table(columns), path)
+    return str(path)
 
 
 def planned_by_pyiceberg(table, expression):

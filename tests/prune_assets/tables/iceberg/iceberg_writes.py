@@ -54,8 +54,8 @@ def exists(spark, name):
 
 def run_sql(spark, *statements):
     for statement in statements:
-        found = spark.sql(statement)
-    return [tuple(row) for row in found.collect()]
+        frame = spark.sql(statement)
+    return [tuple(row) for row in frame.collect()]
 
 
 def fail_while_writing(spark, name, layout):
@@ -72,17 +72,17 @@ def append_between(spark, name, layout, other):
     """Overwrite a table while another writer appends between planning and commit."""
     from prune_assets.tables.iceberg.writes import writing
 
-    kept = writing._commit
+    original = writing._commit
 
     def after_another(*arguments):
         other(spark, name)
-        return kept(*arguments)
+        return original(*arguments)
 
     writing._commit = after_another
     try:
         return write(spark, name, layout, {"mode": "overwrite"})
     finally:
-        writing._commit = kept
+        writing._commit = original
 
 
 def append_one(spark, name):
@@ -93,17 +93,17 @@ def write_with_wrong_order(spark, name, layout):
     """Write rows in the wrong order, as a bug in the writer would."""
     from prune_assets.tables.iceberg.writes import writing
 
-    kept = writing.arrange
+    original = writing.arrange
 
     def disordered(frame, *arguments):
-        arranged, options = kept(frame, *arguments)
+        arranged, options = original(frame, *arguments)
         return arranged.orderBy("s"), options
 
     writing.arrange = disordered
     try:
         return write(spark, name, layout)
     finally:
-        writing.arrange = kept
+        writing.arrange = original
 
 
 def write_texts(spark, name, layout):
@@ -183,8 +183,8 @@ def written_with(spark, name, properties, *, rows=100_000):
 
 def delete_findings(spark, name):
     """Return the findings about deletes."""
-    found = [each for each in pr.check(name, session=spark) if each.code.startswith("deletes.")]
-    return [(each.code, str(each.severity), each.message) for each in found]
+    debt = [each for each in pr.check(name, session=spark) if each.code.startswith("deletes.")]
+    return [(each.code, str(each.severity), each.message) for each in debt]
 
 
 def delete_by_equality(spark, name, column, values):

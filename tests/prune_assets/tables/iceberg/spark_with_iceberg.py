@@ -70,17 +70,17 @@ def by_name(spark, name, predicates):
     A result has the rows by each, Spark's scans, and the kept and total files.
     """
     import prune_assets as pr
-    from prune_assets.tables.iceberg.reading_with_iceberg import _scans
+    from prune_assets.tables.iceberg.reading_with_iceberg import _scan_classes
 
-    found = []
+    results = []
     for where in predicates:
         frame = pr.read(name, where=where, session=spark)
         ours = sorted(map(str, frame.collect()))
         theirs = sorted(map(str, spark.table(name).where(where).collect()))
-        kept = pr.plan(name, where=where, session=spark).report
-        scans = _scans(frame) if "BatchScan" in frame._jdf.queryExecution().sparkPlan().toString() else set()
-        found.append((where, ours, theirs, scans, kept.kept.files, kept.total.files))
-    return found
+        report = pr.plan(name, where=where, session=spark).report
+        scans = _scan_classes(frame) if "BatchScan" in frame._jdf.queryExecution().sparkPlan().toString() else set()
+        results.append((where, ours, theirs, scans, report.kept.files, report.total.files))
+    return results
 
 
 def said(spark, name):
@@ -135,8 +135,8 @@ def with_equality_deletes(spark, name, column, values):
     field = table.schema().findField(column)
     fields = gateway.new_array(jvm.java.lang.Integer, 1)
     fields[0] = field.fieldId()
-    some = table.schema().select([column])
-    record = jvm.org.apache.iceberg.data.GenericRecord.create(some)
+    delete_schema = table.schema().select([column])
+    record = jvm.org.apache.iceberg.data.GenericRecord.create(delete_schema)
     rows = jvm.java.util.ArrayList()
     for value in values:
         each = record.copy()
@@ -144,11 +144,11 @@ def with_equality_deletes(spark, name, column, values):
         rows.add(each)
     ids = gateway.new_array(jvm.int, 1)
     ids[0] = field.fieldId()
-    factory = jvm.org.apache.iceberg.data.GenericAppenderFactory(table.schema(), table.spec(), ids, some, None)
-    place = f"{table.location()}/data/equality-{values[0]}.parquet"
-    out = jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(table.io().newOutputFile(place))
-    kind = jvm.org.apache.iceberg.FileFormat.PARQUET
-    writer = factory.newEqDeleteWriter(out, kind, None)
+    factory = jvm.org.apache.iceberg.data.GenericAppenderFactory(table.schema(), table.spec(), ids, delete_schema, None)
+    path = f"{table.location()}/data/equality-{values[0]}.parquet"
+    out = jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(table.io().newOutputFile(path))
+    file_format = jvm.org.apache.iceberg.FileFormat.PARQUET
+    writer = factory.newEqDeleteWriter(out, file_format, None)
     for each in rows:
         writer.write(each)
     writer.close()
@@ -173,14 +173,14 @@ def held_against_spark(spark, name, predicates, how=None):
 
     version, how = (how or {}).get("version"), how or {}
     table = spark.table(name) if version is None else spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
-    everything, found = table.localCheckpoint(), []
+    everything, results = table.localCheckpoint(), []
     for where in predicates:
-        asked = expr(where) if how.get("as_columns") else where
+        condition = expr(where) if how.get("as_columns") else where
         with patch("prune_assets.tables.iceberg.reading_with_iceberg._MOST_TASKS", how.get("most_tasks", 5000)):
-            ours = pr.read(name, where=asked, session=spark, version=version)
+            ours = pr.read(name, where=condition, session=spark, version=version)
         frames = everything.where(where), ours, table.where(where)
-        found.append((where, *(sorted(row["k"] for row in each.select("k").collect()) for each in frames)))
-    return found
+        results.append((where, *(sorted(row["k"] for row in each.select("k").collect()) for each in frames)))
+    return results
 
 
 def doubted(spark, name, predicates):
@@ -189,15 +189,15 @@ def doubted(spark, name, predicates):
     from prune_assets.tables.iceberg.doubted_columns import doubted_columns
 
     plans = [pr.plan(name, where=where, session=spark) for where in predicates]
-    found = [doubted_columns(plan.table.snapshot, plan.lowered.predicate) for plan in plans]
-    return [sorted(".".join(path) for path in each) for each in found]
+    paths = [doubted_columns(plan.table.snapshot, plan.lowered.predicate) for plan in plans]
+    return [sorted(".".join(path) for path in each) for each in paths]
 
 
-def with_initial_default(spark, name, column, number):
+def with_initial_default(spark, name, column, value):
     """Add a column with an initial default for existing rows."""
     java, table = spark._jvm.org.apache.iceberg, _loaded(spark, name)
-    kind = java.types.Types.IntegerType.get()
-    table.updateSchema().addColumn(column, kind, "", java.expressions.Literal.of(number)).commit()
+    iceberg_type = java.types.Types.IntegerType.get()
+    table.updateSchema().addColumn(column, iceberg_type, "", java.expressions.Literal.of(value)).commit()
     spark.sql(f"REFRESH TABLE {name}")
 
 

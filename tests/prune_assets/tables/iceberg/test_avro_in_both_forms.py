@@ -37,8 +37,8 @@ def as_python():
 def schema(module):
     """Return a schema with a number, an optional string, Iceberg's map form, an Avro map, and 8-byte values."""
 
-    def node(kind, children=(), size=0, least=1, slot=-1):
-        return module.Node(kind, list(children), size, least, slot)
+    def node(node_kind, children=(), size=0, least=1, slot=-1):
+        return module.Node(node_kind, list(children), size, least, slot)
 
     pair = node(RECORD, [node(VARINT), node(BYTES)], least=2)
     return node(
@@ -53,13 +53,13 @@ def schema(module):
     )
 
 
-def long(number):
-    number = (number << 1) ^ (number >> 63)
-    found = bytearray()
-    while number >= 0x80:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
+def long(value):
+    value = (value << 1) ^ (value >> 63)
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])
 
 
 def text(value):
@@ -70,11 +70,11 @@ def row(rng):
     pairs = [long(rng.randrange(4)) + text(b"v" * rng.randrange(90)) for _ in range(rng.randrange(4))]
     block = b"".join(pairs)
     blocks = long(-len(pairs)) + long(len(block)) + block if pairs and rng.random() < 0.5 else long(len(pairs)) + block
-    found = long(rng.choice([0, -1, 63, 64, -(1 << 62), (1 << 63) - 1]))
-    found += long(0) if rng.random() < 0.5 else long(1) + text(b"t" * rng.randrange(200))
-    found += blocks + (long(0) if pairs else b"")
-    found += long(1) + text(b"key") + long(7) + long(0) if rng.random() < 0.5 else long(0)
-    return found + b"12345678"
+    encoded = long(rng.choice([0, -1, 63, 64, -(1 << 62), (1 << 63) - 1]))
+    encoded += long(0) if rng.random() < 0.5 else long(1) + text(b"t" * rng.randrange(200))
+    encoded += blocks + (long(0) if pairs else b"")
+    encoded += long(1) + text(b"key") + long(7) + long(0) if rng.random() < 0.5 else long(0)
+    return encoded + b"12345678"
 
 
 def answer(module, data, count):
@@ -84,7 +84,7 @@ def answer(module, data, count):
         numbers, behind, of_key = np.full(count, -5, np.int64), np.full(count, -5, np.int64), np.zeros(count, np.int64)
         module.numbers_at(data, np.ascontiguousarray(table[:, 0]), numbers)
         module.behind_at(data, np.ascontiguousarray(table[:, 1]), behind)
-        module.positions_of_key(data, np.ascontiguousarray(table[:, 2]), 2, of_bytes=True, found=of_key)
+        module.positions_of_key(data, np.ascontiguousarray(table[:, 2]), 2, of_bytes=True, positions=of_key)
     except (IndexError, avro_walk.MalformedFile) as error:
         return type(error).__name__
     return table.tolist(), numbers.tolist(), behind.tolist(), of_key.tolist()
@@ -105,5 +105,5 @@ def test_both_forms_answer_alike(as_python, seed):
 
 
 def test_a_length_with_more_bytes_than_it_needs_is_read_as_it_is():
-    found = manifest._behind_lengths(b"\x08abcd\x88\x00abcd", np.array([0, 5, -1]))
-    assert found.to_pylist() == [b"abcd", b"abcd", None]
+    values = manifest._bytes_at(b"\x08abcd\x88\x00abcd", np.array([0, 5, -1]))
+    assert values.to_pylist() == [b"abcd", b"abcd", None]

@@ -25,9 +25,9 @@ def nothing_kept(monkeypatch):
     monkeypatch.setattr(opened, "_KEPT", {})
 
 
-def table_of(place, columns, field=None):
+def table_of(directory, columns, field=None):
     """A table of one file, whose other columns are null."""
-    table = made.catalog_in(place).create_table("db.t", made.SCHEMA)
+    table = made.catalog_in(directory).create_table("db.t", made.SCHEMA)
     if field is not None:
         with table.update_spec() as update:
             update.add_field(*field)
@@ -63,31 +63,31 @@ def changeable(written):
     before = []
 
     def table(columns):
-        found = written(columns)
-        before.append((found, made.files_in(found)))
-        return found
+        changed_table = written(columns)
+        before.append((changed_table, made.files_in(changed_table)))
+        return changed_table
 
     yield table
-    for found, files in before:
-        made.restore(found, files)
+    for changed_table, files in before:
+        made.restore(changed_table, files)
 
 
 def manifest_of(table):
-    (one,) = table.current_snapshot().manifests(table.io)
-    return one.manifest_path.removeprefix("file://")
+    (manifest,) = table.current_snapshot().manifests(table.io)
+    return manifest.manifest_path.removeprefix("file://")
 
 
 def list_of(table):
     return table.current_snapshot().manifest_list.removeprefix("file://")
 
 
-def claim(table, number, **claims):
+def claim(table, field_id, **claims):
     """Change a claim of the manifest about a column; None removes the claim."""
     with changed(manifest_of(table)) as file:
         for row in file.rows:
             for name, value in claims.items():
-                pairs = [pair for pair in row["data_file"][name] or [] if pair["key"] != number]
-                row["data_file"][name] = pairs + ([] if value is None else [{"key": number, "value": value}])
+                pairs = [pair for pair in row["data_file"][name] or [] if pair["key"] != field_id]
+                row["data_file"][name] = pairs + ([] if value is None else [{"key": field_id, "value": value}])
 
 
 def n(value):
@@ -223,8 +223,11 @@ def make_nan(table, name):
         (row,) = file.rows
         path = Path(row["data_file"]["file_path"].removeprefix("file://"))
         rows = pq.read_table(path)
-        at = rows.schema.get_field_index(name)
-        pq.write_table(rows.set_column(at, rows.field(at), pa.array([NAN] * len(rows), rows.field(at).type)), path)
+        position = rows.schema.get_field_index(name)
+        pq.write_table(
+            rows.set_column(position, rows.field(position), pa.array([NAN] * len(rows), rows.field(position).type)),
+            path,
+        )
         row["data_file"] |= {"file_size_in_bytes": path.stat().st_size, "partition": {"part": NAN}}
     claim(table, X, nan_value_counts=1, lower_bounds=None, upper_bounds=None)
 
@@ -296,12 +299,12 @@ def test_manifests_that_repeat_the_rows_of_an_insert_in_each_file_are_counted_ri
 def test_summaries_that_duckdb_cuts_without_rounding_up_lose_no_manifest(tmp_path, width):
     """duckdb/duckdb-iceberg#1047: the upper bound of a text in the list of manifests is its first 16 bytes."""
     transform = IdentityTransform() if width is None else TruncateTransform(width)
-    for text in ("0123456789abcdef0123", "éééééééééééééééé and more"):
-        place = tmp_path / str(len(text))
-        place.mkdir()
-        table = table_of(place, {"s": [text]}, ("s", transform, "part"))
-        for cut in {text.encode()[:16], text[:16].encode()}:
+    for value in ("0123456789abcdef0123", "éééééééééééééééé and more"):
+        directory = tmp_path / str(len(value))
+        directory.mkdir()
+        table = table_of(directory, {"s": [value]}, ("s", transform, "part"))
+        for cut in {value.encode()[:16], value[:16].encode()}:
             summarize(table, lower_bound=cut, upper_bound=cut)
             opened._KEPT.clear()
-            assert pr.count(made.folder(table), where=f"s = '{text}'") == 1
+            assert pr.count(made.folder(table), where=f"s = '{value}'") == 1
             assert pr.plan(made.folder(table), where="s > '~' AND s < '\u00e9'").report.kept.files == 0

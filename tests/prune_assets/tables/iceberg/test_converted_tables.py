@@ -36,7 +36,7 @@ def micros(moment):
 
 def copied_bounds():
     """Return the bounds that a Delta log has of the columns."""
-    low, high = (micros(at.replace(microsecond=80_000)).to_bytes(8, "little") for at in (EARLIER, LAST))
+    low, high = (micros(moment.replace(microsecond=80_000)).to_bytes(8, "little") for moment in (EARLIER, LAST))
     big = int(float(BIG)).to_bytes(8, "little")
     return {"lower_bounds": {1: low, 2: low, 3: big}, "upper_bounds": {1: high, 2: high, 3: big}}
 
@@ -60,15 +60,15 @@ def convert(tmp_path, monkeypatch):
 @pytest.mark.parametrize("where", LOST.values(), ids=LOST)
 @pytest.mark.parametrize("converter", CONVERTERS.values(), ids=CONVERTERS)
 def test_rows_above_a_bound_that_was_cut_are_found(convert, converter, where):
-    place = convert(*converter)
+    location = convert(*converter)
     right = 2 if "big" in where else 1
-    assert pr.count(place, where=where) == right
-    assert pr.read_arrow(place, where=where).num_rows == right
+    assert pr.count(location, where=where) == right
+    assert pr.read_arrow(location, where=where).num_rows == right
 
 
-def kept(place, where):
+def kept(location, where):
     """Return the number of files that remain after pruning by manifests."""
-    table = open_table(place, semantics=SparkSemantics())
+    table = open_table(location, semantics=SparkSemantics())
     return int(table.answers(lower_predicate(where, table, session=None).predicate).kept.sum())
 
 

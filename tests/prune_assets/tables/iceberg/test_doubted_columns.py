@@ -43,25 +43,25 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["DOUBLE", "FLOAT", "DOUBLE in partitions"])
 def floats(run, request):
-    kind, _, partitioned = request.param.partition(" ")
+    type_name, _, partitioned = request.param.partition(" ")
     name = f"lake.db.{request.param.lower().replace(' ', '_')}"
     by = "PARTITIONED BY (x)" if partitioned else ""
-    rows = [[f"({10 * i + j}, cast({x} AS {kind}))" for j, x in enumerate(file)] for i, file in enumerate(FILES)]
+    rows = [[f"({10 * i + j}, cast({x} AS {type_name}))" for j, x in enumerate(file)] for i, file in enumerate(FILES)]
     statements = [f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(file)}" for file in rows]
-    run(there.run_sql, f"CREATE TABLE {name} (k BIGINT, x {kind}) USING iceberg {by}", *statements)
+    run(there.run_sql, f"CREATE TABLE {name} (k BIGINT, x {type_name}) USING iceberg {by}", *statements)
     return name
 
 
-def check(found, *, unlike=()):
+def check(results, *, unlike=()):
     """Hold rows by name against Spark's; of the predicates `unlike` Iceberg itself loses some, or nothing is shown."""
-    for where, right, ours, _ in found:
+    for where, right, ours, _ in results:
         assert ours == right, where
-    assert {where for where, right, _, theirs in found if theirs != right} >= set(unlike)
+    assert {where for where, right, _, theirs in results if theirs != right} >= set(unlike)
 
 
 def test_rows_of_floats_are_spark_s(run, floats):
-    found = run(there.held_against_spark, floats, OF_FLOATS)
-    check(found, unlike=["x > 5", "x = 0", "x >= 0", "k < 15 AND x > 5"])
+    results = run(there.held_against_spark, floats, OF_FLOATS)
+    check(results, unlike=["x > 5", "x = 0", "x >= 0", "k < 15 AND x > 5"])
 
 
 def test_a_condition_as_a_column_selects_what_its_text_does(run, floats):
@@ -89,8 +89,10 @@ def test_a_default_is_not_taken_for_nulls(run):
     run(there.run_sql, "INSERT INTO lake.db.filled VALUES (1), (2)")
     run(there.with_initial_default, "lake.db.filled", "a", 5)
     run(there.run_sql, "INSERT INTO lake.db.filled VALUES (3, 7), (4, 5)")
-    found = run(there.held_against_spark, "lake.db.filled", ["a = 5", "a IS NOT NULL", "a > 4 AND k = 1", "a IS NULL"])
-    check(found, unlike=["a = 5"])
+    results = run(
+        there.held_against_spark, "lake.db.filled", ["a = 5", "a IS NOT NULL", "a > 4 AND k = 1", "a IS NULL"]
+    )
+    check(results, unlike=["a = 5"])
 
 
 def test_uuids_are_compared_as_texts(run):

@@ -35,8 +35,8 @@ def avro(schema, rows=b"", count=0):
     return b"Obj\x01" + long(2) + head + b"\0" + sync + long(count) + long(len(rows)) + rows + sync
 
 
-def record(kind):
-    return {"type": "record", "name": "r", "fields": [{"name": "a", "field-id": 2, "type": kind}]}
+def record(avro_type):
+    return {"type": "record", "name": "r", "fields": [{"name": "a", "field-id": 2, "type": avro_type}]}
 
 
 SCHEMAS = {
@@ -53,8 +53,8 @@ SCHEMAS = {
 def test_a_manifest_whose_every_field_may_be_null_is_read(table):
     """BigQuery writes such manifests; the entries of their maps may be null too, which makes the claims unknown."""
 
-    def nullable(name, field_id, kind):
-        return {"name": name, "field-id": field_id, "type": ["null", kind]}
+    def nullable(name, field_id, avro_type):
+        return {"name": name, "field-id": field_id, "type": ["null", avro_type]}
 
     pairs = {"type": "record", "name": "e", "fields": [nullable("key", 0, "int"), nullable("value", 0, "long")]}
     counts = {"type": "array", "items": ["null", pairs]}
@@ -63,24 +63,24 @@ def test_a_manifest_whose_every_field_may_be_null_is_read(table):
     fields += [("partition", 102, {"type": "record", "name": "p", "fields": []})]
     file = {"type": "record", "name": "f", "fields": [nullable(*field) for field in fields]}
     whole = {"type": "record", "name": "m", "fields": [nullable("status", 0, "int"), nullable("data_file", 2, file)]}
-    place, (path,), files = made.folder(table), manifests(table), table.inspect.files().to_pylist()[0]
-    before = sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist())
-    texts = [files["file_path"].encode(), b"PARQUET"]
-    values = [*(long(len(text)) + text for text in texts), long(9), long(files["file_size_in_bytes"])]
+    directory, (path,), files = made.folder(table), manifests(table), table.inspect.files().to_pylist()[0]
+    before = sorted(pr.read_arrow(directory, where="k < 5", columns=["k"])["k"].to_pylist())
+    strings = [files["file_path"].encode(), b"PARQUET"]
+    values = [*(long(len(string)) + string for string in strings), long(9), long(files["file_size_in_bytes"])]
     values += [long(1) + long(1) + long(1) + long(1) + long(1) + long(0) + long(0), b""]
     path.write_bytes(avro(whole, long(1) + long(1) + long(1) + b"".join(long(1) + value for value in values), 1))
     opened._KEPT.clear()
-    assert sorted(pr.read_arrow(place, where="k < 5", columns=["k"])["k"].to_pylist()) == before != []
-    assert pr.count(place) == 9
+    assert sorted(pr.read_arrow(directory, where="k < 5", columns=["k"])["k"].to_pylist()) == before != []
+    assert pr.count(directory) == 9
 
 
-def _same_ids(known):
-    for field in known["schemas"][-1]["fields"]:
+def _same_ids(metadata):
+    for field in metadata["schemas"][-1]["fields"]:
         field["id"] = 1
 
 
-def _list_of_manifests(place):
-    return lambda known: known["snapshots"][-1].update({"manifest-list": place})
+def _list_of_manifests(location):
+    return lambda metadata: metadata["snapshots"][-1].update({"manifest-list": location})
 
 
 CHANGES = {
@@ -125,9 +125,9 @@ def test_a_size_below_zero_is_refused(table):
 @pytest.mark.parametrize(("change", "said"), CHANGES.values(), ids=CHANGES)
 def test_metadata_that_contradict_themselves_are_refused(table, change, said):
     path = max((pathlib.Path(made.folder(table)) / "metadata").glob("*.metadata.json"))
-    known = json.loads(path.read_text())
-    change(known)
-    path.write_text(json.dumps(known))
+    metadata = json.loads(path.read_text())
+    change(metadata)
+    path.write_text(json.dumps(metadata))
     with pytest.raises(PruneError, match=said) as it:
         pr.read_arrow(made.folder(table), where="k < 5")
     assert "\n" not in str(it.value)
@@ -135,10 +135,12 @@ def test_metadata_that_contradict_themselves_are_refused(table, change, said):
 
 @pytest.mark.parametrize("what", ["manifest", "list", "metadata"])
 def test_pipes_are_not_waited_for(table, what):
-    place = pathlib.Path(made.folder(table)) / "metadata"
-    path = {"manifest": manifests(table)[0], "list": next(place.glob("snap-*")), "metadata": max(place.glob("*.json"))}[
-        what
-    ]
+    directory = pathlib.Path(made.folder(table)) / "metadata"
+    path = {
+        "manifest": manifests(table)[0],
+        "list": next(directory.glob("snap-*")),
+        "metadata": max(directory.glob("*.json")),
+    }[what]
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(PruneError, match="only regular files are read"):
@@ -159,9 +161,9 @@ def test_files_of_data_elsewhere_are_not_opened(table, tmp_path):
     path.write_bytes(
         repacked(path.read_bytes(), "null", lambda _: rows.data.replace(data.encode(), elsewhere.encode()))
     )
-    place = made.folder(table)
-    assert open_table(place, semantics=SparkSemantics()).snapshot.files[0].file_path == elsewhere
+    directory = made.folder(table)
+    assert open_table(directory, semantics=SparkSemantics()).snapshot.files[0].file_path == elsewhere
     with pytest.raises(PruneError, match=r"outside of the table's folder and was not opened.*allow="):
-        pr.count(place, where="k < 3")
+        pr.count(directory, where="k < 3")
     with pytest.raises(PruneError, match="outside of the table's folder"):
-        pr.read_arrow(place, where="k < 3")
+        pr.read_arrow(directory, where="k < 3")

@@ -39,69 +39,74 @@ def rewrite(table, change):
 
 def edit(table, change):
     path = Path(table.metadata_location.removeprefix("file://"))
-    known = json.loads(path.read_text())
-    change(known)
-    path.write_text(json.dumps(known))
+    metadata = json.loads(path.read_text())
+    change(metadata)
+    path.write_text(json.dumps(metadata))
 
 
 def without_ids(rows):
     def plain(field):
-        kind = field.type
-        return pa.field(field.name, pa.struct([plain(part) for part in kind]) if pa.types.is_struct(kind) else kind)
+        arrow_type = field.type
+        return pa.field(
+            field.name,
+            pa.struct([plain(part) for part in arrow_type]) if pa.types.is_struct(arrow_type) else arrow_type,
+        )
 
     return rows.cast(pa.schema([plain(field) for field in rows.schema]))
 
 
-def partitioned(place, name, **more):
-    table = made.catalog_in(place).create_table("db.t", made.SCHEMA)
+def partitioned(directory, name, **more):
+    table = made.catalog_in(directory).create_table("db.t", made.SCHEMA)
     with table.update_spec() as update:
         update.add_field(name, IdentityTransform(), "part")
     table.append(made.rows(random.Random(3), 0, 30, since=1971, **more))
     return table
 
 
-def sorted_rows(found):
-    return sorted(map(repr, zip(*(found[name].to_pylist() for name in found.column_names), strict=True)))
+def sorted_rows(rows):
+    return sorted(map(repr, zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True)))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "k"])
 def test_an_identity_partition_column_has_its_value_in_files_that_lack_it(tmp_path, name):
     table = partitioned(tmp_path, name, nulls=0.3 if name == "s" else 0)
-    place = made.folder(table)
+    directory = made.folder(table)
     held = made.held_by(table.scan().to_arrow())[name]
     literal = made.literal(name, held[0])
     wheres = ["true", f"{name} IS NULL", f"{name} = {literal}", f"{name} > {literal} OR k = 3", f"{name} IS NOT NULL"]
-    before = [sorted_rows(pr.read_arrow(place, where=where, columns=["k", name])) for where in wheres]
+    before = [sorted_rows(pr.read_arrow(directory, where=where, columns=["k", name])) for where in wheres]
     rewrite(table, lambda rows: rows.drop_columns([name]))
     opened._KEPT.clear()
     for where, rows in zip(wheres, before, strict=True):
-        assert sorted_rows(pr.read_arrow(place, where=where, columns=["k", name])) == rows, where
-        assert pr.count(place, where=where) == len(rows), where
+        assert sorted_rows(pr.read_arrow(directory, where=where, columns=["k", name])) == rows, where
+        assert pr.count(directory, where=where) == len(rows), where
     theirs = table.scan(selected_fields=("k", name)).to_arrow()
-    assert sorted_rows(pr.read_arrow(place, columns=["k", name])) == sorted_rows(theirs)
-    ordered = pr.read_arrow(place, columns=[name], order_by=[name], limit=3)[name].to_pylist()
+    assert sorted_rows(pr.read_arrow(directory, columns=["k", name])) == sorted_rows(theirs)
+    ordered = pr.read_arrow(directory, columns=[name], order_by=[name], limit=3)[name].to_pylist()
     assert len(ordered) == 3
 
 
 def test_files_taken_over_from_hive_have_neither_ids_nor_the_column(tmp_path):
     """With a name mapping the other columns are read by their names; without one the partition's value is known."""
     table = partitioned(tmp_path, "s", nulls=0)
-    place = made.folder(table)
-    before = sorted_rows(pr.read_arrow(place, columns=["k", "s"]))
+    directory = made.folder(table)
+    before = sorted_rows(pr.read_arrow(directory, columns=["k", "s"]))
     rewrite(table, lambda rows: without_ids(rows.drop_columns(["s"])))
     names = [{"field-id": field.field_id, "names": [field.name]} for field in made.SCHEMA.fields]
     opened._KEPT.clear()
-    assert sorted(pr.read_arrow(place, columns=["s"])["s"].to_pylist()) == sorted(row.split("'")[1] for row in before)
+    assert sorted(pr.read_arrow(directory, columns=["s"])["s"].to_pylist()) == sorted(
+        row.split("'")[1] for row in before
+    )
     with pytest.raises(PruneError, match="column 'k'"):
-        pr.read_arrow(place, columns=["k"])
-    edit(table, lambda known: known["properties"].update({"schema.name-mapping.default": json.dumps(names)}))
+        pr.read_arrow(directory, columns=["k"])
+    edit(table, lambda metadata: metadata["properties"].update({"schema.name-mapping.default": json.dumps(names)}))
     opened._KEPT.clear()
-    assert sorted_rows(pr.read_arrow(place, columns=["k", "s"])) == before
+    assert sorted_rows(pr.read_arrow(directory, columns=["k", "s"])) == before
 
 
-def added(place, transform):
+def added(directory, transform):
     """A table of two files, and a column that the first of them lacks, by which the second one is partitioned."""
-    table = made.catalog_in(place).create_table("db.t", made.SCHEMA)
+    table = made.catalog_in(directory).create_table("db.t", made.SCHEMA)
     table.append(made.rows(random.Random(3), 0, 5))
     with table.update_schema() as update:
         update.add_column("extra", StringType())
@@ -115,16 +120,16 @@ def added(place, transform):
 @pytest.mark.parametrize("transform", [IdentityTransform(), BucketTransform(4)], ids=str)
 def test_a_column_that_older_files_lack_is_null_in_them_though_newer_ones_are_partitioned_by_it(tmp_path, transform):
     table = added(tmp_path, transform)
-    place = made.folder(table)
+    directory = made.folder(table)
     for where, count in {
         "extra IS NULL": 6,
         "extra = 'a'": 1,
         "extra IS NOT NULL": 2,
         "extra IS NULL AND k < 3": 3,
     }.items():
-        assert pr.count(place, where=where) == len(pr.read_arrow(place, where=where)) == count, where
+        assert pr.count(directory, where=where) == len(pr.read_arrow(directory, where=where)) == count, where
     theirs = table.scan(selected_fields=("k", "extra")).to_arrow()
-    assert sorted_rows(pr.read_arrow(place, columns=["k", "extra"])) == sorted_rows(theirs)
+    assert sorted_rows(pr.read_arrow(directory, columns=["k", "extra"])) == sorted_rows(theirs)
 
 
 DEFAULTS = {
@@ -146,13 +151,13 @@ def test_a_column_that_files_lack_has_its_initial_default(tmp_path, kind, writte
     table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
     table.append(made.rows(random.Random(3), 0, 5))
 
-    def with_default(known):
-        known |= {"format-version": 3, "next-row-id": 0}
+    def with_default(metadata):
+        metadata |= {"format-version": 3, "next-row-id": 0}
         field = {"id": 70, "name": "extra", "required": False, "type": kind, "initial-default": written}
-        known["schemas"][-1]["fields"].append(field)
+        metadata["schemas"][-1]["fields"].append(field)
 
     edit(table, with_default)
-    place = made.folder(table)
-    assert pr.read_arrow(place, columns=["extra"])["extra"].to_pylist() == [value] * 5
-    assert pr.count(place, where="extra IS NULL") == 0
-    assert pr.count(place, where="extra IS NOT NULL AND k < 3") == 3
+    directory = made.folder(table)
+    assert pr.read_arrow(directory, columns=["extra"])["extra"].to_pylist() == [value] * 5
+    assert pr.count(directory, where="extra IS NULL") == 0
+    assert pr.count(directory, where="extra IS NOT NULL AND k < 3") == 3

@@ -58,19 +58,19 @@ def selected(run):
     return name
 
 
-def check(found):
-    for where, ours, theirs, _, kept, total in found:
+def check(results):
+    for where, ours, theirs, _, surviving, total in results:
         assert ours == theirs, where
-        assert kept <= total
-    assert any(ours for _, ours, *_ in found)
+        assert surviving <= total
+    assert any(ours for _, ours, *_ in results)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_rows_are_those_of_iceberg(run, version):
     name = made(run, f"plain{version}", version, "PARTITIONED BY (part)")
-    found = run(there.by_name, name, PREDICATES)
-    check(found)
-    by_predicate = {where: each for where, *each in found}
+    results = run(there.by_name, name, PREDICATES)
+    check(results)
+    by_predicate = {where: each for where, *each in results}
     assert by_predicate["id = 205"][3:] == [3, 12]
     assert by_predicate["true"][2] == {"SparkBatchQueryScan"}
 
@@ -85,9 +85,9 @@ def test_deletes_of_positions_are_iceberg_s(run, version):
 def test_equality_deletes_are_iceberg_s(run):
     name = made(run, "equality")
     run(there.with_equality_deletes, name, "s", ["s5", "s49"])
-    found = run(there.by_name, name, [*PREDICATES, "s IN ('s5', 's6')"])
-    check(found)
-    by_predicate = {where: each for where, *each in found}
+    results = run(there.by_name, name, [*PREDICATES, "s IN ('s5', 's6')"])
+    check(results)
+    by_predicate = {where: each for where, *each in results}
     assert by_predicate["id = 205"][0] == []
     assert len(by_predicate["true"][0]) == 384
 
@@ -118,9 +118,9 @@ def test_exactly_the_kept_files_are_staged(run):
             for i in range(4)
         ),
     )
-    (found,) = run(there.by_name, name, ["s = 's52'"])
-    where, ours, theirs, scans, kept, total = found
-    assert (ours, len(ours), kept, total) == (theirs, 10, 1, 4), where
+    (result,) = run(there.by_name, name, ["s = 's52'"])
+    where, ours, theirs, scans, surviving, total = result
+    assert (ours, len(ours), surviving, total) == (theirs, 10, 1, 4), where
     assert scans == {"SparkStagedScan"}
 
 

@@ -59,10 +59,10 @@ def applied(run, name, layout, left):
 def test_deleted_rows_are_counted_and_applied(run, version):
     name = make(run, f"lake.db.rows{version}", version)
     delete(run, name, "id % 4 = 0 AND id < 200")
-    found = debt(run, name)
+    findings = debt(run, name)
     most = "at most " if version == 2 else ""
-    assert list(found) == ["deletes.rows"]
-    severity, message = found["deletes.rows"]
+    assert list(findings) == ["deletes.rows"]
+    severity, message = findings["deletes.rows"]
     assert severity == "warn"
     assert message.startswith(f"{most}50 of 300 rows (16.7%) are deleted, in 2 of 3 files, 2 of them with more than 5%")
     reasons = applied(run, name, SORTED, [i for i in range(300) if i % 4 or i >= 200])
@@ -73,9 +73,9 @@ def test_deleted_rows_are_counted_and_applied(run, version):
 def test_delete_files_of_several_data_files_are_counted_and_applied(run, layout):
     name = make(run, f"lake.db.shared{len(layout.sort_by)}", 2, "partition")
     delete(run, name, *(f"id IN ({i}, {i + 100})" for i in range(10)))
-    found = debt(run, name)
-    assert found["deletes.rows"][1].startswith("at most 20 of 300 rows (6.7%) are deleted, in 3 of 3 files; ")
-    assert found["deletes.files"] == (
+    findings = debt(run, name)
+    assert findings["deletes.rows"][1].startswith("at most 20 of 300 rows (6.7%) are deleted, in 3 of 3 files; ")
+    assert findings["deletes.files"] == (
         "warn",
         "readers open up to 10 delete files for one data file, and 10 or more for 3 of 3 files",
     )
@@ -86,11 +86,11 @@ def test_delete_files_of_several_data_files_are_counted_and_applied(run, layout)
 @pytest.mark.parametrize("layout", [SORTED, pr.LayoutSpec()], ids=["sorted", "in any order"])
 def test_equality_deletes_are_counted_and_applied(run, layout):
     name = make(run, f"lake.db.equality{len(layout.sort_by)}", 2)
-    place = run(there.delete_by_equality, name, "id", [1, 2, 150])
+    location = run(there.delete_by_equality, name, "id", [1, 2, 150])
     left = [i for i in range(300) if i not in {1, 2, 150}]
     assert run(there.keys, name) == left, "Iceberg applies what the test committed"
     severity, message = debt(run, name)["deletes.equality"]
     assert (severity, message[:48]) == ("warn", "3 of 3 files have equality deletes, up to 1 a fi")
     reasons = applied(run, name, layout, left)
     assert reasons["delete files"] == 3
-    assert pr.count(place) == len(left), "nothing is refused any more"
+    assert pr.count(location) == len(left), "nothing is refused any more"

@@ -21,12 +21,12 @@ from tests.prune_assets.tables.iceberg.iceberg_tables import IdentityTransform
 @pytest.fixture
 def table(tmp_path):
     """Three commits of rows 0.., 100.., 200.., in partitions of `flag`."""
-    found, rng = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA), random.Random(5)
-    with found.update_spec() as update:
+    created, rng = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA), random.Random(5)
+    with created.update_spec() as update:
         update.add_field("flag", IdentityTransform(), "flag")
     for i in range(3):
-        found.append(made.rows(rng, i * 100, 8, nulls=0))
-    return found
+        created.append(made.rows(rng, i * 100, 8, nulls=0))
+    return created
 
 
 def entries(table):
@@ -54,11 +54,11 @@ def ks(table, where):
     return sorted(pr.read_arrow(made.folder(table), where=where, columns=["k"])["k"].to_pylist())
 
 
-def positions(table, entry, numbers):
+def positions(table, entry, row_numbers):
     """A file of position deletes in the table's folder."""
     path = f"{made.folder(table)}/data/deletes.parquet"
-    names = pa.array([entry.data_file.file_path] * len(numbers))
-    pq.write_table(pa.table({"file_path": names, "pos": pa.array(numbers, pa.int64())}), path)
+    names = pa.array([entry.data_file.file_path] * len(row_numbers))
+    pq.write_table(pa.table({"file_path": names, "pos": pa.array(row_numbers, pa.int64())}), path)
     return path
 
 
@@ -80,15 +80,15 @@ def test_equality_deletes_are_refused_where_a_row_may_be_hidden(table, monkeypat
     younger, elsewhere = (ks(table, where) for where in ("flag AND k >= 200", "NOT flag"))
     concerned = [e for e in entries(table) if e.data_file.partition[0] is True]
     with_delete(monkeypatch, concerned[0], content=EQUALITY, sequence=3)
-    place = made.folder(table)
+    directory = made.folder(table)
     with pytest.raises(
         UnsupportedFeature, match=r"has equality deletes \(.*read it with Spark and Iceberg, or compact"
     ):
-        pr.read_arrow(place, where="flag AND k < 100")
+        pr.read_arrow(directory, where="flag AND k < 100")
     # Files that are newer than the deletes, or in another partition, are not affected.
     assert ks(table, "flag AND k >= 200") == younger != []
     assert ks(table, "NOT flag") == elsewhere != []
-    plan = pr.plan(place, where="flag AND k < 100")
+    plan = pr.plan(directory, where="flag AND k < 100")
     snapshot = plan.report.table_snapshot
     assert any("that equality deletes of" in note for note in snapshot.notes)
     assert (snapshot.files_with_deletes > 0, snapshot.deleted_rows) == (True, None), "unknown, not 0"

@@ -31,10 +31,10 @@ def keys(table):
     return sorted(table["k"].to_pylist())
 
 
-def small(place, **columns):
+def small(directory, **columns):
     """A table of numbers with one file."""
     rows = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
-    table = made.catalog_in(place).create_table("db.t", rows.schema)
+    table = made.catalog_in(directory).create_table("db.t", rows.schema)
     table.append(rows)
     return table
 
@@ -79,18 +79,18 @@ def test_random_predicates_on_a_table_that_changed(tmp_path):
     with table.update_schema() as update:
         update.add_column("x", LongType())
     table.delete("k = 3 or k = 204")
-    place, plain = made.folder(table), made.copied(table, tmp_path / "plain.parquet")
+    directory, plain = made.folder(table), made.copied(table, tmp_path / "plain.parquet")
     names = ["k", "n", "ts", "tz", "day", "renamed", "b", "d", "f", "flag", "st.a", "added"]
     held = made.held_by(pq.read_table(plain))
-    kept = files = 0
+    surviving = files = 0
     for _ in range(3 * PREDICATES):
         tried = made.predicate(rng, names, held)
-        found, there = (pr.read_arrow(each, where=tried.sql, columns=["k", "x"]) for each in (place, plain))
-        assert keys(found) == keys(there), tried.sql
-        assert found["x"].null_count == len(found)
-        planned = pr.plan(place, where=tried.sql)
-        kept, files = kept + sum(f.verdict != "skip" for f in planned.files), files + len(planned.files)
-    assert kept < files
+        ours, theirs = (pr.read_arrow(each, where=tried.sql, columns=["k", "x"]) for each in (directory, plain))
+        assert keys(ours) == keys(theirs), tried.sql
+        assert ours["x"].null_count == len(ours)
+        planned = pr.plan(directory, where=tried.sql)
+        surviving, files = surviving + sum(f.verdict != "skip" for f in planned.files), files + len(planned.files)
+    assert surviving < files
 
 
 @pytest.fixture
@@ -146,9 +146,9 @@ def test_an_older_snapshot_has_its_own_columns(tmp_path):
 def imported(tmp_path, *, mapping):
     """A table with a file that another writer made, without field ids."""
     table = small(tmp_path, k=[1, 2], a=[10, 11])
-    place = f"{made.folder(table)}/data/imported.parquet"
-    pq.write_table(pa.table({"k": [3, 4], "a": [10, 12]}), place)
-    table.add_files([place])
+    path = f"{made.folder(table)}/data/imported.parquet"
+    pq.write_table(pa.table({"k": [3, 4], "a": [10, 12]}), path)
+    table.add_files([path])
     if mapping is not None:
         with table.transaction() as update:
             if mapping:
@@ -176,10 +176,12 @@ def test_a_column_that_the_mapping_lacks_is_null_in_files_without_ids(tmp_path):
 def test_files_without_ids_and_without_a_mapping_are_kept(tmp_path):
     """Nothing of their footers is believed, and no value of them is read."""
     table = imported(tmp_path, mapping="")
-    place = made.folder(table)
+    directory = made.folder(table)
     for where in ("a IS NULL", "a = 10"):
-        kept = {file.path.rpartition("/")[2] for file in pr.plan(place, where=where).files if file.verdict != "skip"}
-        assert ("imported.parquet" in kept) == (where == "a = 10")  # which the manifest tells
+        surviving = {
+            file.path.rpartition("/")[2] for file in pr.plan(directory, where=where).files if file.verdict != "skip"
+        }
+        assert ("imported.parquet" in surviving) == (where == "a = 10")  # which the manifest tells
     with pytest.raises(UnsupportedFeature, match=r"imported.parquet stores it as another type, under another name"):
         selected(table, "a = 10")
 
@@ -190,8 +192,8 @@ def test_lists_and_maps_are_read_under_their_new_names(tmp_path):
     table.append(pa.table({"k": [1, 2], "l": [[1], [2, 3]], "m": [[("a", 1)], []]}, schema=schema))
     with table.update_schema() as update:
         update.rename_column("l", "numbers")
-    found = pr.read_arrow(made.folder(table), where="k = 2", columns=["numbers", "m"])
-    assert found.to_pylist() == [{"numbers": [2, 3], "m": []}]
+    rows = pr.read_arrow(made.folder(table), where="k = 2", columns=["numbers", "m"])
+    assert rows.to_pylist() == [{"numbers": [2, 3], "m": []}]
 
 
 def test_a_required_column_and_its_id(tmp_path):

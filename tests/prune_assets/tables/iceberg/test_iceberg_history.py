@@ -37,8 +37,8 @@ def test_lists_the_snapshots_newest_first(name, orders):
 
 
 def test_as_json(orders):
-    said = json.loads(history("tests.db.orders", "--json", "--limit", "1").output)
-    (version,) = said["versions"]
+    output = json.loads(history("tests.db.orders", "--json", "--limit", "1").output)
+    (version,) = output["versions"]
     assert version["version"] == orders.metadata.current_snapshot_id
     assert version["timestamp"] == orders.metadata.snapshots[-1].timestamp_ms
     assert version["info"]["operation"] == "append"

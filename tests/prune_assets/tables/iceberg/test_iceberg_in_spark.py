@@ -27,16 +27,16 @@ pytestmark = pytest.mark.spark
 def table(tmp_path_factory):
     """Partitioned by a text with signs that directories escape, and evolved by a column that old files lack."""
     rng = random.Random(3)
-    found = made.catalog_in(tmp_path_factory.mktemp("iceberg")).create_table("db.t", made.SCHEMA)
-    found.append(made.rows(rng, 0, 20, since=1971))
-    with found.update_spec() as update:
+    created = made.catalog_in(tmp_path_factory.mktemp("iceberg")).create_table("db.t", made.SCHEMA)
+    created.append(made.rows(rng, 0, 20, since=1971))
+    with created.update_spec() as update:
         update.add_field("s", IdentityTransform(), "s")
         update.add_field("k", BucketTransform(2), "k_bucket")
         update.add_field("d", TruncateTransform(100), "d_truncated")
-    with found.update_schema() as update:
+    with created.update_schema() as update:
         update.add_column("added", LongType())
-    found.append(made.rows(rng, 100, 20, since=1971))
-    return found
+    created.append(made.rows(rng, 100, 20, since=1971))
+    return created
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_the_same_rows_as_plain_files_have(spark, table, tmp_path, where):
     assert mine.schema["d"].dataType == theirs.schema["d"].dataType
 
 
-def changed(place, change):
-    table = made.catalog_in(place).create_table("db.t", pa.schema([("k", pa.int64()), ("a", pa.int32())]))
+def changed(directory, change):
+    table = made.catalog_in(directory).create_table("db.t", pa.schema([("k", pa.int64()), ("a", pa.int32())]))
     rows = pa.table({"k": [1, 2], "a": pa.array([3, 4], pa.int32())})
     table.append(rows)
     with table.update_schema() as update:
@@ -73,16 +73,16 @@ def dropped_and_added(update):
     ids=["renamed", "widened"],
 )
 def test_what_spark_would_read_otherwise_is_refused_with_the_remedy(spark, tmp_path, change, why):
-    place = changed(tmp_path, change)
+    directory = changed(tmp_path, change)
     with pytest.raises(UnsupportedFeature, match=f"parquet: {why}; read it with Spark and Iceberg, or compact it"):
-        pr.read(place, where="k = 1", session=spark)
-    assert pr.read(place, where="k = 7", session=spark).count() == 0  # no file is left to read
-    assert pr.count(place, where="k = 1") == 1
+        pr.read(directory, where="k = 1", session=spark)
+    assert pr.read(directory, where="k = 7", session=spark).count() == 0  # no file is left to read
+    assert pr.count(directory, where="k = 1") == 1
 
 
 def test_a_dropped_column_is_left_out(spark, tmp_path):
-    place = changed(tmp_path, dropped_and_added)
-    assert [row.asDict() for row in pr.read(place, where="k = 1", session=spark).collect()] == [{"k": 1, "b": None}]
+    directory = changed(tmp_path, dropped_and_added)
+    assert [row.asDict() for row in pr.read(directory, where="k = 1", session=spark).collect()] == [{"k": 1, "b": None}]
 
 
 def test_a_type_that_spark_has_not_is_named(spark, tmp_path):

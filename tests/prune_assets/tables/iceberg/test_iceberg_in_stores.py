@@ -53,22 +53,22 @@ def test_keys_with_an_empty_part_are_read(changeable, s3, moto_url, data, metada
             location = location.replace(old, new)
         return location
 
-    (one,) = table.current_snapshot().manifests(table.io)
-    with changed(one.manifest_path.removeprefix("file://")) as file:
+    (manifest,) = table.current_snapshot().manifests(table.io)
+    with changed(manifest.manifest_path.removeprefix("file://")) as file:
         for row in file.rows:
             row["data_file"]["file_path"] = elsewhere(row["data_file"]["file_path"])
     with changed(table.current_snapshot().manifest_list.removeprefix("file://")) as file:
         for row in file.rows:
             row["manifest_path"] = elsewhere(row["manifest_path"])
     current = table.metadata_location.rpartition("/")[2]
-    text = elsewhere((here / "metadata" / current).read_text())
-    (here / "metadata" / current).write_text(text.replace(table.location(), f"{s3}/t"))
+    moved_metadata = elsewhere((here / "metadata" / current).read_text())
+    (here / "metadata" / current).write_text(moved_metadata.replace(table.location(), f"{s3}/t"))
     for path in here.rglob("*.*"):
         if path.is_file():
             upload(moto_url, s3, elsewhere(f"file://{path}").removeprefix(f"{s3}/"), path.read_bytes())
-    place = f"{s3}/{metadata}/{current}"
+    metadata_path = f"{s3}/{metadata}/{current}"
     # Data outside of the table's folder is read if allowed.
     allow = [s3]
     for where, keys in wanted.items():
-        assert sorted(pr.read_arrow(place, where=where, allow=allow)["k"].to_pylist()) == keys != []
-        assert pr.count(place, where=where, allow=allow) == len(keys)
+        assert sorted(pr.read_arrow(metadata_path, where=where, allow=allow)["k"].to_pylist()) == keys != []
+        assert pr.count(metadata_path, where=where, allow=allow) == len(keys)

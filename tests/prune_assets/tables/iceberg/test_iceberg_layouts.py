@@ -48,11 +48,11 @@ def test_the_keys_of_a_layout_become_properties():
 
 def test_filters_are_sized_and_dictionaries_given_up_for_them():
     layout = pr.LayoutSpec(bloom={"id": 0.01})
-    found = properties(layout)
-    assert found["write.parquet.bloom-filter-enabled.column.id"] == "true"
-    assert found["write.parquet.bloom-filter-ndv.column.id"] == "1000"
-    assert found["write.parquet.bloom-filter-max-bytes"] == str(1 << 20)
-    assert found["parquet.enable.dictionary"] == "false"
+    sized = properties(layout)
+    assert sized["write.parquet.bloom-filter-enabled.column.id"] == "true"
+    assert sized["write.parquet.bloom-filter-ndv.column.id"] == "1000"
+    assert sized["write.parquet.bloom-filter-max-bytes"] == str(1 << 20)
+    assert sized["parquet.enable.dictionary"] == "false"
     many = properties(layout, SPARK | {"parquet.bloom.filter.expected.ndv#id": "3000000"})
     assert many["write.parquet.bloom-filter-max-bytes"] == str(4 << 20)
 
@@ -60,19 +60,19 @@ def test_filters_are_sized_and_dictionaries_given_up_for_them():
 @pytest.mark.parametrize(("before", "after"), [(799, 1000), (800, 800), (1000, 1000), (900_000, 900_000)])
 def test_a_filter_that_is_large_enough_stays(before, after):
     present = {"write.parquet.bloom-filter-ndv.column.id": str(before)}
-    found = properties(pr.LayoutSpec(bloom={"id": 0.01}), present=present)
-    assert found["write.parquet.bloom-filter-ndv.column.id"] == str(after)
+    sized = properties(pr.LayoutSpec(bloom={"id": 0.01}), present=present)
+    assert sized["write.parquet.bloom-filter-ndv.column.id"] == str(after)
 
 
 def test_what_the_layout_does_not_ask_for_is_taken_back():
     present = properties(pr.LayoutSpec(bloom={"id": 0.01})) | {"write.parquet.bloom-filter-enabled.column.b": "true"}
-    one, none = pr.LayoutSpec(bloom={"id": 0.01}), pr.LayoutSpec()
-    assert removed_properties(one, present) == ["write.parquet.bloom-filter-enabled.column.b"]
-    assert set(removed_properties(none, present)) == {
+    single, empty = pr.LayoutSpec(bloom={"id": 0.01}), pr.LayoutSpec()
+    assert removed_properties(single, present) == ["write.parquet.bloom-filter-enabled.column.b"]
+    assert set(removed_properties(empty, present)) == {
         *(name for name in present if ".column." in name),
         "parquet.enable.dictionary",
     }
-    assert removed_properties(none, {"parquet.enable.dictionary": "false"}) == []
+    assert removed_properties(empty, {"parquet.enable.dictionary": "false"}) == []
 
 
 @pytest.mark.parametrize(

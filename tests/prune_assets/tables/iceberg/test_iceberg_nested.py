@@ -16,17 +16,17 @@ PARTS = pa.struct([("a", pa.int32()), ("b", pa.string())])
 LISTED = pa.schema([("id", pa.int64()), ("parts", pa.list_(PARTS))])
 
 
-def table_of(place, schema):
-    return made.catalog_in(place).create_table("db.t", schema)
+def table_of(directory, schema):
+    return made.catalog_in(directory).create_table("db.t", schema)
 
 
 def same_rows(table, where="id >= 0"):
     """Compare with pyiceberg; return the rows by id."""
     wanted = table.scan(row_filter=where).to_arrow().to_pylist()
-    found = pr.read_arrow(made.folder(table), where=where).to_pylist()
-    assert plain_rows(found) == plain_rows(wanted)
+    rows = pr.read_arrow(made.folder(table), where=where).to_pylist()
+    assert plain_rows(rows) == plain_rows(wanted)
     assert pr.count(made.folder(table), where=where) == len(wanted)
-    return {row["id"]: row for row in found}
+    return {row["id"]: row for row in rows}
 
 
 def test_a_table_without_rows_has_its_schema(tmp_path):
@@ -75,9 +75,9 @@ def test_elements_that_were_widened_are_read(tmp_path):
     assert len(same_rows(table)) == 2
 
 
-def append(table, number, parts):
-    values = pa.array([[{parts[0].name: number, "b": "x"}]], pa.list_(parts))
-    table.append(pa.table([[number], values], names=["id", "parts"]))
+def append(table, value, parts):
+    values = pa.array([[{parts[0].name: value, "b": "x"}]], pa.list_(parts))
+    table.append(pa.table([[value], values], names=["id", "parts"]))
 
 
 @pytest.mark.parametrize("is_added_again", [True, False])
@@ -96,8 +96,8 @@ def test_parts_of_lists_under_another_name_are_not_taken_for_null(is_added_again
         return
     with pytest.raises(UnsupportedFeature, match=r"column 'parts': .*under another name"):
         pr.read_arrow(made.folder(table))
-    found = pr.read_arrow(made.folder(table), skip_unsupported=True)
-    assert found.to_pylist() == [{"id": 1}]
+    rows = pr.read_arrow(made.folder(table), skip_unsupported=True)
+    assert rows.to_pylist() == [{"id": 1}]
 
 
 def test_lists_of_files_without_ids_are_not_taken_for_null(tmp_path):
@@ -112,8 +112,8 @@ def test_lists_of_files_without_ids_are_not_taken_for_null(tmp_path):
         )
     table.add_files([str(file)])
     try:
-        found = pr.read_arrow(made.folder(table), allow=[str(tmp_path)])
+        rows = pr.read_arrow(made.folder(table), allow=[str(tmp_path)])
     except UnsupportedFeature as error:
         assert "column 'tags'" in str(error)  # noqa: PT017 - or the rows are compared
     else:
-        assert found.to_pylist() == table.scan().to_arrow().to_pylist()
+        assert rows.to_pylist() == table.scan().to_arrow().to_pylist()

@@ -55,8 +55,8 @@ def run(place):
 def value(rng, name):
     """As SQL."""
     column = ["n", "ts", "ntz", "day", "s", "b", "d", "x"].index(name)
-    texts = [row[1:-1].split(", ")[1 + column] for row in there.rows(rng, 0, 6)]
-    return next((text for text in texts if text != "NULL"), "NULL")
+    literals = [row[1:-1].split(", ")[1 + column] for row in there.rows(rng, 0, 6)]
+    return next((literal for literal in literals if literal != "NULL"), "NULL")
 
 
 def predicate(rng):
@@ -72,24 +72,24 @@ def predicate(rng):
     return f"{rng.choice(['', 'NOT '])}({leaf}) {rng.choice(['AND', 'OR'])} {predicate(rng)}"
 
 
-def check(run, place, name, rng, *, count=PREDICATES):
+def check(run, directory, name, rng, *, count=PREDICATES):
     """Hold random predicates against Spark with Iceberg; return how many files were kept, of how many."""
     predicates = [predicate(rng) for _ in range(count)]
-    kept = files = 0
+    surviving = files = 0
     for where, keys in zip(predicates, run(there.selected, f"lake.db.{name}", predicates), strict=True):
         semantics = SparkSemantics(time_zone="UTC", case_sensitive=True)
-        found = pr.read_arrow(place / "db" / name, where=where, columns=["k"], semantics=semantics)
-        assert sorted(found["k"].to_pylist()) == keys, where
-        plan = pr.plan(place / "db" / name, where=where, semantics=semantics)
-        kept, files = kept + sum(file.verdict != "skip" for file in plan.files), files + len(plan.files)
-    return kept, files
+        rows = pr.read_arrow(directory / "db" / name, where=where, columns=["k"], semantics=semantics)
+        assert sorted(rows["k"].to_pylist()) == keys, where
+        plan = pr.plan(directory / "db" / name, where=where, semantics=semantics)
+        surviving, files = surviving + sum(file.verdict != "skip" for file in plan.files), files + len(plan.files)
+    return surviving, files
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_no_row_is_lost(run, place, spec):
     run(there.make, f"lake.db.{spec}", SPECS[spec], f"{SEED} {spec}", 2)
-    kept, files = check(run, place, spec, random.Random(f"{SEED} {spec}"))
-    assert kept < files
+    surviving, files = check(run, place, spec, random.Random(f"{SEED} {spec}"))
+    assert surviving < files
 
 
 @pytest.mark.parametrize("version", [1, 2])
@@ -97,16 +97,16 @@ def test_no_row_is_lost_when_the_table_changed(run, place, version):
     """Of format 1 a dropped partition field stays as `void`."""
     name = f"evolved{version}"
     run(there.make, f"lake.db.{name}", ["days(ts)", "truncate(1, s)"], SEED, version, EVOLVED)
-    kept, files = check(run, place, name, random.Random(SEED))
-    assert kept < files
+    surviving, files = check(run, place, name, random.Random(SEED))
+    assert surviving < files
     transforms = {field.transform for field in pr_inspect(place / "db" / name).partitions}
     assert ("void" in transforms) == (version == 1)
 
 
-def pr_inspect(place):
+def pr_inspect(path):
     from prune_assets.tables.opening import open_as_written
 
-    return inspect_snapshot(open_as_written(place), InspectOptions()).facts
+    return inspect_snapshot(open_as_written(path), InspectOptions()).facts
 
 
 def test_position_deletes_are_applied_and_told(run, place):
@@ -117,9 +117,9 @@ def test_position_deletes_are_applied_and_told(run, place):
     where = place / "db" / "deleted"
     assert pr.count(where) == len(left)
     assert (pr.count(where, where="k = 101"), pr.count(where, where="k = 102")) == (0, 1)
-    found = pr_inspect(where)
-    assert found.files_with_position_deletes > 0
-    assert found.files_with_equality_deletes == 0
+    facts = pr_inspect(where)
+    assert facts.files_with_position_deletes > 0
+    assert facts.files_with_equality_deletes == 0
     assert any("position deletes of" in note for note in pr.plan(where, where="k > 100").report.table_snapshot.notes)
 
 
@@ -127,8 +127,8 @@ def test_deletion_vectors_cause_no_skip_and_are_refused_by_name(run, place):
     run(there.make, "lake.db.vectors", [], SEED, 3)
     run(there.run_sql, "DELETE FROM lake.db.vectors WHERE k = 3")
     where = place / "db" / "vectors"
-    kept = [file for file in pr.plan(where, where="k = 4").files if file.verdict != "skip"]
-    assert len(kept) == 1
+    surviving = [file for file in pr.plan(where, where="k = 4").files if file.verdict != "skip"]
+    assert len(surviving) == 1
     assert pr_inspect(where).files_with_position_deletes > 0
     with pytest.raises(UnsupportedFeature, match="are not applied here; read it with Spark and Iceberg"):
         pr.count(where, where="k = 4")
@@ -138,5 +138,5 @@ def test_the_order_of_the_table_is_told_and_its_files_are_checked(run, place):
     run(there.make, "lake.db.ordered", [], SEED, 2, ["ALTER TABLE {} WRITE ORDERED BY n, s"])
     where = place / "db" / "ordered"
     assert pr_inspect(where).sorted_by == ("n", "s")
-    found = pr.check(where, layout=pr.LayoutSpec(sort_by=["n"]))
-    assert {"order.rows", "files.small"} & {finding.code for finding in found} or found == []
+    findings = pr.check(where, layout=pr.LayoutSpec(sort_by=["n"]))
+    assert {"order.rows", "files.small"} & {finding.code for finding in findings} or findings == []

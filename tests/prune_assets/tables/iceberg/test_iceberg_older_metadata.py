@@ -32,9 +32,9 @@ def version(request):
 FIELDS = (("s", IdentityTransform()), ("k", BucketTransform(4)))
 
 
-def written_table(place, version, fields):
+def written_table(directory, version, fields):
     """Write a table of two commits in partitions."""
-    table = made.catalog_in(place).create_table("db.t", made.SCHEMA, properties={"format-version": version})
+    table = made.catalog_in(directory).create_table("db.t", made.SCHEMA, properties={"format-version": version})
     rng = random.Random(4)
     with table.update_spec() as update:
         for name, transform in fields:
@@ -61,13 +61,13 @@ def table_of(written):
     before = []
 
     def table(version="2", fields=FIELDS):
-        found = written(version, fields)
-        before.append((found, made.files_in(found)))
-        return found
+        changed_table = written(version, fields)
+        before.append((changed_table, made.files_in(changed_table)))
+        return changed_table
 
     yield table
-    for found, files in before:
-        made.restore(found, files)
+    for changed_table, files in before:
+        made.restore(changed_table, files)
 
 
 def metadata_file(table):
@@ -77,15 +77,15 @@ def metadata_file(table):
 def edit(table, change):
     """Change the current file of metadata."""
     path = metadata_file(table)
-    known = json.loads(path.read_text())
-    change(known)
-    path.write_text(json.dumps(known))
+    metadata = json.loads(path.read_text())
+    change(metadata)
+    path.write_text(json.dumps(metadata))
 
 
 def manifests(table):
     """The paths of its manifests."""
     every = table.current_snapshot().manifests(table.io)
-    return [Path(one.manifest_path.removeprefix("file://")) for one in every]
+    return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in every]
 
 
 def list_of(table):
@@ -99,14 +99,14 @@ ANY = " OR ".join(WHERE[:-1])
 def answers(table):
     """The keys that each condition selects, and how many files are left for it."""
     opened._KEPT.clear()
-    place = str(metadata_file(table))
-    planned = pr.plan(place, where=ANY)
+    metadata_path = str(metadata_file(table))
+    planned = pr.plan(metadata_path, where=ANY)
     assert planned.report.kept.files == len(planned.surviving_files)
     return [
         (
-            sorted(pr.read_arrow(place, where=where, columns=["k"])["k"].to_pylist()),
-            pr.count(place, where=where),
-            len(pr.plan(place, where=where).surviving_files),
+            sorted(pr.read_arrow(metadata_path, where=where, columns=["k"])["k"].to_pylist()),
+            pr.count(metadata_path, where=where),
+            len(pr.plan(metadata_path, where=where).surviving_files),
         )
         for where in WHERE
     ]
@@ -123,26 +123,29 @@ def unchanged(written):
     return answers_of
 
 
-def without_field_ids(known):
-    for spec in (known.get("partition-spec") or [], *(one["fields"] for one in known["partition-specs"])):
+def without_field_ids(metadata):
+    for spec in (
+        metadata.get("partition-spec") or [],
+        *(partition_spec["fields"] for partition_spec in metadata["partition-specs"]),
+    ):
         for field in spec:
             field.pop("field-id", None)
 
 
-def one_spec_without_ids(known):
-    known["partition-spec"] = known["partition-specs"][-1]["fields"]
-    without_field_ids(known)
+def one_spec_without_ids(metadata):
+    metadata["partition-spec"] = metadata["partition-specs"][-1]["fields"]
+    without_field_ids(metadata)
 
 
-def manifests_in_place_of_a_list(known):
-    for snapshot in known["snapshots"]:
+def manifests_in_place_of_a_list(metadata):
+    for snapshot in metadata["snapshots"]:
         rows = read(snapshot.pop("manifest-list").removeprefix("file://")).rows
         snapshot["manifests"] = [row["manifest_path"] for row in rows]
 
 
-def odd_properties(known):
-    known["properties"] |= {"number": 5, "share": 0.5, "flag": True, "nothing": None}
-    for snapshot in known["snapshots"]:
+def odd_properties(metadata):
+    metadata["properties"] |= {"number": 5, "share": 0.5, "flag": True, "nothing": None}
+    for snapshot in metadata["snapshots"]:
         snapshot["summary"] |= {"total-records": 16, "nothing": None}
 
 
@@ -278,10 +281,10 @@ def test_the_only_file_of_metadata_counts_whatever_its_name(table_of):
     assert pr.count(str(path.parent / "other.metadata.json")) == 16
 
 
-def with_variant(known):
-    known["format-version"] = 3
-    known["next-row-id"] = 0
-    for schema in known["schemas"]:
+def with_variant(metadata):
+    metadata["format-version"] = 3
+    metadata["next-row-id"] = 0
+    for schema in metadata["schemas"]:
         schema["fields"] += [
             {"id": 90, "name": "v", "required": False, "type": "variant"},
             {
@@ -297,7 +300,7 @@ def with_variant(known):
                 "type": {"type": "struct", "fields": [{"id": 94, "name": "g", "required": False, "type": "shape(3)"}]},
             },
         ]
-    for part in known["schemas"][-1]["fields"]:
+    for part in metadata["schemas"][-1]["fields"]:
         if isinstance(part["type"], dict) and part["type"]["type"] == "list":
             part["type"]["element-required"] = False
 
@@ -307,13 +310,13 @@ def test_a_column_of_a_type_that_is_not_known_leaves_the_others_readable(unchang
     before = unchanged()
     edit(table, with_variant)
     assert answers(table) == before
-    place = str(metadata_file(table))
-    for column, kind in (("v", "variant"), ("inner", "variant|shape")):
-        with pytest.raises(PruneError, match=kind):
-            pr.read_arrow(place, columns=["k", column])
+    metadata_path = str(metadata_file(table))
+    for column, type_name in (("v", "variant"), ("inner", "variant|shape")):
+        with pytest.raises(PruneError, match=type_name):
+            pr.read_arrow(metadata_path, columns=["k", column])
     with pytest.raises(UnsupportedFeature, match="v IS NULL: type variant is not pruned on"):
-        pr.count(place, where="v IS NULL AND k > 0")
-    assert "variant" in str(pr.plan(place, where="v IS NULL AND k > 0").report.to_json())
+        pr.count(metadata_path, where="v IS NULL AND k > 0")
+    assert "variant" in str(pr.plan(metadata_path, where="v IS NULL AND k > 0").report.to_json())
 
 
 def test_damage_is_still_damage(table_of):

@@ -28,30 +28,30 @@ COUNTS = (12, 5)
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     rng = random.Random(1)
-    found = made.catalog_in(tmp_path_factory.mktemp("iceberg")).create_table("db.t", made.SCHEMA)
+    created = made.catalog_in(tmp_path_factory.mktemp("iceberg")).create_table("db.t", made.SCHEMA)
     for i, count in enumerate(COUNTS):
-        found.append(made.rows(rng, i * 100, count))
-    return found
+        created.append(made.rows(rng, i * 100, count))
+    return created
 
 
 @pytest.fixture
 def copy(table, tmp_path, monkeypatch):
     """A copy whose metadata name the files of the original."""
-    place = tmp_path / "copy"
-    shutil.copytree(made.folder(table), place)
+    directory = tmp_path / "copy"
+    shutil.copytree(made.folder(table), directory)
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", made.folder(table))
-    return place
+    return directory
 
 
-def newest(place):
-    return max((place / "metadata").glob("*.metadata.json"))
+def newest(directory):
+    return max((directory / "metadata").glob("*.metadata.json"))
 
 
-def damage(place, change):
-    path = newest(place)
-    known = json.loads(path.read_text())
-    change(known)
-    path.write_text(json.dumps(known))
+def damage(directory, change):
+    path = newest(directory)
+    metadata = json.loads(path.read_text())
+    change(metadata)
+    path.write_text(json.dumps(metadata))
 
 
 def test_the_current_snapshot_is_opened_by_each_of_its_names(table):
@@ -62,23 +62,23 @@ def test_the_current_snapshot_is_opened_by_each_of_its_names(table):
 
 def test_earlier_snapshots_are_opened_by_id_and_time(table):
     first = table.history()[0]
-    place = made.folder(table)
-    assert pr.count(place, version=first.snapshot_id) == COUNTS[0]
-    assert pr.count(place, timestamp=first.timestamp_ms) == COUNTS[0]
+    directory = made.folder(table)
+    assert pr.count(directory, version=first.snapshot_id) == COUNTS[0]
+    assert pr.count(directory, timestamp=first.timestamp_ms) == COUNTS[0]
     with pytest.raises(WrongUse, match="has no snapshot 5"):
-        pr.count(place, version=5)
+        pr.count(directory, version=5)
     with pytest.raises(WrongUse, match="has no snapshot as of"):
-        pr.count(place, timestamp="2001-01-01T00:00:00+00:00")
+        pr.count(directory, timestamp="2001-01-01T00:00:00+00:00")
     with pytest.raises(WrongUse, match="version=True is a bool"):
-        pr.count(place, version=True)
+        pr.count(directory, version=True)
 
 
 def test_a_table_without_rows_has_none(tmp_path):
     empty = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
-    place = made.folder(empty)
-    assert pr.count(place) == 0
-    assert pr.read_arrow(place, where="n > 3", columns=["s"]).schema == pa.schema([("s", pa.string())])
-    assert pr.plan(place, where="n > 3").report.table_snapshot is None
+    directory = made.folder(empty)
+    assert pr.count(directory) == 0
+    assert pr.read_arrow(directory, where="n > 3", columns=["s"]).schema == pa.schema([("s", pa.string())])
+    assert pr.plan(directory, where="n > 3").report.table_snapshot is None
 
 
 def test_the_hint_and_the_last_version_without_a_catalog(copy):
@@ -139,27 +139,27 @@ def test_damaged_metadata_are_one_line(copy, change):
 def test_damaged_manifests_are_one_line_or_make_no_difference(table, tmp_path, monkeypatch, seed):
     """Manifests of a copy, to which its metadata lead; bytes are changed, or the end is cut off."""
     monkeypatch.setenv("PRUNE_DELTA_ALLOW", made.folder(table))
-    place, rng = tmp_path / "t", random.Random(seed)
-    shutil.copytree(made.folder(table), place)
-    lists = sorted(place.glob("metadata/snap-*.avro"))
-    text = newest(place).read_text()
-    for one in lists:
-        text = text.replace(f"{table.location()}/metadata/{one.name}", f"file://{one}")
-    newest(place).write_text(text)
+    directory, rng = tmp_path / "t", random.Random(seed)
+    shutil.copytree(made.folder(table), directory)
+    lists = sorted(directory.glob("metadata/snap-*.avro"))
+    metadata = newest(directory).read_text()
+    for manifest_list in lists:
+        metadata = metadata.replace(f"{table.location()}/metadata/{manifest_list.name}", f"file://{manifest_list}")
+    newest(directory).write_text(metadata)
     data = bytearray(lists[seed % len(lists)].read_bytes())
     for _ in range(rng.randint(1, 4)):
         data[rng.randrange(len(data))] = rng.randrange(256)
     data = data[: rng.randrange(len(data))] if seed % 3 == 0 else data
     lists[seed % len(lists)].write_bytes(bytes(data))
     with suppress(PruneError):
-        pr.plan(place, where="k < 50")
+        pr.plan(directory, where="k < 50")
 
 
 def test_damaged_files_of_entries_are_one_line_or_make_no_difference(tmp_path, monkeypatch):
     table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
     table.append(made.rows(random.Random(1), 0, 9))
     (path,) = Path(made.folder(table)).glob("metadata/*-m0.avro")
-    whole, said = path.read_bytes(), set()
+    whole, messages = path.read_bytes(), set()
     for seed in range(60):
         rng, data = random.Random(seed), bytearray(whole)
         for _ in range(rng.randint(1, 4)):
@@ -169,9 +169,9 @@ def test_damaged_files_of_entries_are_one_line_or_make_no_difference(tmp_path, m
         try:
             pr.plan(made.folder(table), where="k < 5 AND s = 'a' AND ts > timestamp_ntz '2000-01-01 00:00:00'")
         except PruneError as error:
-            said.add(str(error))
-    assert any("is no metadata of Iceberg that can be read" in line for line in said)
-    assert not any("\n" in line for line in said)
+            messages.add(str(error))
+    assert any("is no metadata of Iceberg that can be read" in line for line in messages)
+    assert not any("\n" in line for line in messages)
 
 
 @pytest.mark.parametrize("names", ["{", "[1]", '[{"names": 5}]'])
@@ -199,10 +199,10 @@ def test_other_formats_are_named(copy):
 
 
 def test_writing_and_optimizing_are_refused_with_the_remedy(table):
-    place, layout = made.folder(table), pr.LayoutSpec(sort_by=["k"])
+    directory, layout = made.folder(table), pr.LayoutSpec(sort_by=["k"])
     for run in (
-        lambda: pr.optimize(place, layout=layout, dry_run=True),
-        lambda: find_target(place, None),
+        lambda: pr.optimize(directory, layout=layout, dry_run=True),
+        lambda: find_target(directory, None),
     ):
         with pytest.raises(PruneError, match="is written by its catalog alone; name it as a catalog of the"):
             run()
@@ -244,15 +244,15 @@ def test_a_commit_changes_the_fingerprint(tmp_path):
 def test_metadata_are_read_once_in_a_process(tmp_path):
     table = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA)
     table.append(made.rows(random.Random(1), 0, 3))
-    place = made.folder(table)
-    first, second = (pr.plan(place, where="k = 1").report for _ in range(2))
+    directory = made.folder(table)
+    first, second = (pr.plan(directory, where="k = 1").report for _ in range(2))
     snapshot = table.current_snapshot()
     assert (first.table_snapshot.format, first.table_snapshot.version) == ("iceberg", snapshot.snapshot_id)
     assert dt.datetime.fromisoformat(first.table_snapshot.timestamp).timestamp() * 1000 == snapshot.timestamp_ms
     assert (first.table_snapshot.files_with_deletes, first.table_snapshot.deleted_rows) == (0, 0)
     assert (first.table_snapshot.log_bytes > 0, second.table_snapshot.log_bytes) == (True, 0)
     table.append(made.rows(random.Random(1), 10, 3))
-    assert pr.count(place) == 6
+    assert pr.count(directory) == 6
 
 
 def test_what_was_read_where_it_was_allowed_is_not_known_where_it_is_not(copy, table, monkeypatch):

@@ -34,9 +34,9 @@ def overlapping(run, name):
 def test_a_dry_run_says_what_iceberg_would_be_told_and_changes_nothing(run):
     name = overlapping(run, "lake.db.dry")
     before = run(there.facts, name)
-    found = run(there.optimize, name, LAYOUT, {"dry_run": True})
-    assert len(found["picked"]) == 12
-    (call,) = found["statements"]
+    result = run(there.optimize, name, LAYOUT, {"dry_run": True})
+    assert len(result["picked"]) == 12
+    (call,) = result["statements"]
     assert call.startswith(
         "CALL `lake`.system.rewrite_data_files(table => '`lake`.`db`.`dry`', strategy => 'sort', "
         "sort_order => '`u` ASC NULLS FIRST', where => '("

@@ -18,9 +18,9 @@ BLOOM = "write.parquet.bloom-filter"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    numbers = count()
+    counter = count()
     with spark_packages.iceberg_lake(tmp_path_factory.mktemp("lake")) as run:
-        yield lambda properties: run(there.written_with, f"lake.db.t{next(numbers)}", properties)
+        yield lambda properties: run(there.written_with, f"lake.db.t{next(counter)}", properties)
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +59,16 @@ def test_a_filter_has_a_mebibyte_unless_the_values_are_counted(written):
 
 
 def test_a_filter_is_left_out_beside_a_dictionary_and_under_another_name(written):
-    asked = {f"{BLOOM}-enabled.column.k": "true", f"{BLOOM}-ndv.column.k": 7, f"{BLOOM}-enabled.column.LONG": "true"}
-    assert not any(written(asked)["filters"].values())
-    assert not any(written(asked | {"parquet.enable.dictionary#k": "false"})["filters"].values())
-    found = written(asked | {"parquet.enable.dictionary": "false"})["filters"]
-    assert (found["k"] or 0) > 0
-    assert not found["long"]
+    properties = {
+        f"{BLOOM}-enabled.column.k": "true",
+        f"{BLOOM}-ndv.column.k": 7,
+        f"{BLOOM}-enabled.column.LONG": "true",
+    }
+    assert not any(written(properties)["filters"].values())
+    assert not any(written(properties | {"parquet.enable.dictionary#k": "false"})["filters"].values())
+    filters = written(properties | {"parquet.enable.dictionary": "false"})["filters"]
+    assert (filters["k"] or 0) > 0
+    assert not filters["long"]
 
 
 def test_files_and_row_groups_end_by_what_is_in_memory(written):

@@ -47,9 +47,9 @@ SPECS = {
 }
 
 
-def partitioned(place, fields, rng, *, since=1950, rounds=4):
+def partitioned(directory, fields, rng, *, since=1950, rounds=4):
     """A table with a spec, of some appends, with what `evolve` does in between."""
-    table = made.catalog_in(place).create_table(f"db.t{rng.randint(0, 1 << 30)}", made.SCHEMA)
+    table = made.catalog_in(directory).create_table(f"db.t{rng.randint(0, 1 << 30)}", made.SCHEMA)
     table.append(made.rows(rng, 0, 12, since=since))
     with table.update_spec() as update:
         for name, transform in fields:
@@ -61,9 +61,9 @@ def partitioned(place, fields, rng, *, since=1950, rounds=4):
 
 @pytest.fixture(scope="module", params=SPECS, ids=lambda name: name.replace(" ", "_"))
 def case(request, tmp_path_factory):
-    place, rng = tmp_path_factory.mktemp("iceberg"), random.Random(f"{SEED} {request.param}")
-    table = partitioned(place, SPECS[request.param], rng)
-    return table, made.copied(table, place / "plain.parquet"), rng, often(request.param)
+    directory, rng = tmp_path_factory.mktemp("iceberg"), random.Random(f"{SEED} {request.param}")
+    table = partitioned(directory, SPECS[request.param], rng)
+    return table, made.copied(table, directory / "plain.parquet"), rng, often(request.param)
 
 
 def often(spec):
@@ -79,12 +79,12 @@ def keys(table):
 def test_no_row_is_lost(case):
     table, plain, rng, names = case
     held = made.held_by(pq.read_table(plain))
-    place = made.folder(table)
+    directory = made.folder(table)
     for i in range(PREDICATES):
         tried = made.predicate(rng, names, held)
-        found, there = (pr.read_arrow(each, where=tried.sql, columns=["k"]) for each in (place, plain))
-        assert keys(found) == keys(there), tried.sql
-        assert i % 5 or pr.count(place, where=tried.sql) == len(there), tried.sql
+        ours, theirs = (pr.read_arrow(each, where=tried.sql, columns=["k"]) for each in (directory, plain))
+        assert keys(ours) == keys(theirs), tried.sql
+        assert i % 5 or pr.count(directory, where=tried.sql) == len(theirs), tried.sql
 
 
 @pytest.mark.sampled(5)

@@ -79,8 +79,8 @@ def test_each_mode_is_one_snapshot(run, name, options, ids):
     table, rows = f"lake.db.mode_{name}", options.pop("where_rows", "true")
     write(run, table, LAYOUT, rows=(0, 100, "true"), format="iceberg")
     second = write(run, table, LAYOUT, rows=(50, 150, rows), **options)
-    kept = [i for i in range(100) if i % 3 != 1] + [i for i in range(50, 150) if i % 3 == 1]
-    assert run(there.keys, table) == sorted(kept if ids is None else ids)
+    rest = [i for i in range(100) if i % 3 != 1] + [i for i in range(50, 150) if i % 3 == 1]
+    assert run(there.keys, table) == sorted(rest if ids is None else ids)
     assert run(there.facts, table)["snapshots"][-1] == second.version
     assert len(run(there.facts, table)["snapshots"]) == 2
     assert bool(second.removed) == (name != "append")
@@ -177,7 +177,7 @@ def test_a_proof_that_fails_names_the_way_back(run):
 
 def test_a_path_is_refused_and_a_name_of_no_catalog_too(run, tmp_path):
     layout = pr.LayoutSpec(sort_by=["u"])
-    for place in (str(tmp_path / "new"), "./new"):
-        error, message = write(run, place, layout, format="iceberg")
+    for path in (str(tmp_path / "new"), "./new"):
+        error, message = write(run, path, layout, format="iceberg")
         assert (error, "is written by its catalog alone" in message) == ("UnsupportedFeature", True)
     assert write(run, "lake.db.new", layout)[0] == "TableNotFound"

@@ -44,15 +44,17 @@ def nothing_kept(monkeypatch):
     monkeypatch.setattr(opened, "_KEPT", {})
 
 
-def table_of(place, column, transform, value):
+def table_of(directory, column, transform, value):
     """A table of six commits, a manifest each."""
-    table, rng = made.catalog_in(place).create_table("db.t", made.SCHEMA), random.Random(3)
+    table, rng = made.catalog_in(directory).create_table("db.t", made.SCHEMA), random.Random(3)
     with table.update_spec() as update:
         update.add_field(column, transform, "part")
     for i in range(COMMITS):
         rows = made.rows(rng, i * 100, 5, nulls=0)
-        at = rows.schema.get_field_index(column)
-        table.append(rows.set_column(at, rows.field(at), pa.array([value(i)] * 5, rows.field(at).type)))
+        position = rows.schema.get_field_index(column)
+        table.append(
+            rows.set_column(position, rows.field(position), pa.array([value(i)] * 5, rows.field(position).type))
+        )
     return table
 
 
@@ -64,25 +66,25 @@ def by_text(tmp_path_factory):
 
 def manifests(table):
     """Its manifests, the oldest first."""
-    found = sorted(table.current_snapshot().manifests(table.io), key=lambda one: one.sequence_number)
-    return [Path(one.manifest_path.removeprefix("file://")) for one in found]
+    ascending = sorted(table.current_snapshot().manifests(table.io), key=lambda manifest: manifest.sequence_number)
+    return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in ascending]
 
 
 @pytest.mark.parametrize("field", FIELDS.values(), ids=FIELDS)
 def test_only_manifests_that_may_hold_a_match_are_read(tmp_path, monkeypatch, field):
-    column, transform, value, one, some = field
+    column, transform, value, where_five, where_ten = field
     table = table_of(tmp_path, column, transform, value)
     with monkeypatch.context() as read_all:
         read_all.setattr(unread_manifests, "_bytes_left", lambda *_: None)
-        whole = pr.plan(made.folder(table), where=one).report
+        whole = pr.plan(made.folder(table), where=where_five).report
     opened._KEPT.clear()
     for i, path in enumerate(manifests(table)):
         if i not in {2, 4, 5}:
             path.write_bytes(b"never read")
-    place = made.folder(table)
-    assert pr.count(place, where=one) == 5
-    assert pr.count(place, where=some) == 10
-    report = pr.plan(place, where=one).report
+    directory = made.folder(table)
+    assert pr.count(directory, where=where_five) == 5
+    assert pr.count(directory, where=where_ten) == 10
+    report = pr.plan(directory, where=where_five).report
     level = next(level for level in report.levels if level.level == "manifest_list")
     assert level.why == "5 of 6 manifests are not read"
     assert (level.status, level.total.files, level.kept.files) == ("consulted", 6, 1)
@@ -92,7 +94,7 @@ def test_only_manifests_that_may_hold_a_match_are_read(tmp_path, monkeypatch, fi
     assert 0 <= abs(report.total.bytes - whole.total.bytes) <= COMMITS
     assert report.kept == whole.kept
     with pytest.raises(pr.PruneError):
-        pr.count(place, where="k >= 0 OR s = 'x'")
+        pr.count(directory, where="k >= 0 OR s = 'x'")
 
 
 def test_buckets_are_told_by_equality(tmp_path):
@@ -115,9 +117,9 @@ def test_wrong_counts_in_the_list_make_no_difference(by_text, monkeypatch, count
     """Counts of files in the manifest list are ignored for manifests that are read."""
     listed = manifest_list.listing
 
-    def wrong(one, *more):
-        found = listed(one, *more)
-        return found._replace(files=manifest_list._sum(counted, 0, manifest_list._MOST_FILES))
+    def wrong(manifest, *more):
+        entry = listed(manifest, *more)
+        return entry._replace(files=manifest_list._plausible_sum(counted, 0, manifest_list._MOST_FILES))
 
     monkeypatch.setattr(opened, "listing", wrong)
     assert pr.count(made.folder(by_text), where="s = '2'") == 5
@@ -177,13 +179,13 @@ PACKED = {
 }
 
 
-def long(number):
+def long(value):
     """As Avro has it."""
-    number, found = number << 1, bytearray()
-    while number >= 0x80:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*found, number])
+    value, encoded = value << 1, bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*encoded, value])
 
 
 def repacked(data, codec, pack):

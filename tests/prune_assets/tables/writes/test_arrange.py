@@ -41,8 +41,8 @@ def said(findings):
 def test_every_type_is_sorted_in_each_direction(spark, tmp_path, name, order):
     layout = pr.LayoutSpec(sort_by=[f"{name} {order}", "id DESC"], files=3)
     done = pr.write(rows_of(spark, 1_000), tmp_path / "t", layout=layout)
-    found = said(pr.check(tmp_path / "t", layout=layout))
-    assert "1,000 rows" in found["order.rows", f"column {name}, id"]
+    messages = said(pr.check(tmp_path / "t", layout=layout))
+    assert "1,000 rows" in messages["order.rows", f"column {name}, id"]
     assert done.rows == 1_000
     assert len(done.files) == 3
 
@@ -64,18 +64,20 @@ def test_an_equality_on_each_column_of_a_curve_keeps_far_fewer_row_groups_than_a
     df = spark.range(40_000).selectExpr(
         "IF(id % 2 = 0, 7, id * 7919 % 40000) AS a", "(id * 7907 % 40000) * (id * 7907 % 40000) AS b"
     )
-    kept = {}
-    for kind in ("sort_by", "zorder_by", "hilbert_by"):
-        layout = pr.LayoutSpec(**{kind: ["a", "b"]}, files=2, row_group_rows=625)
-        pr.write(df.select("a", "b"), tmp_path / kind, layout=layout)
-        asked = [f"b = {(i * 7907 % 40_000) ** 2}" for i in range(0, 40_000, 4_001)]
-        reports = [pr.plan(tmp_path / kind, where=where, session=spark, depth="row_groups").report for where in asked]
-        kept[kind] = sum(report.kept.row_groups for report in reports) / len(asked)
+    surviving = {}
+    for option in ("sort_by", "zorder_by", "hilbert_by"):
+        layout = pr.LayoutSpec(**{option: ["a", "b"]}, files=2, row_group_rows=625)
+        pr.write(df.select("a", "b"), tmp_path / option, layout=layout)
+        wheres = [f"b = {(i * 7907 % 40_000) ** 2}" for i in range(0, 40_000, 4_001)]
+        reports = [
+            pr.plan(tmp_path / option, where=where, session=spark, depth="row_groups").report for where in wheres
+        ]
+        surviving[option] = sum(report.kept.row_groups for report in reports) / len(wheres)
         groups = reports[0].total.row_groups
-    assert kept["zorder_by"] < kept["sort_by"] / 2
-    assert kept["hilbert_by"] < kept["sort_by"] / 2
-    for kind in ("zorder_by", "hilbert_by"):
-        report = pr.plan(tmp_path / kind, where="a = 12345", depth="row_groups").report
+    assert surviving["zorder_by"] < surviving["sort_by"] / 2
+    assert surviving["hilbert_by"] < surviving["sort_by"] / 2
+    for option in ("zorder_by", "hilbert_by"):
+        report = pr.plan(tmp_path / option, where="a = 12345", depth="row_groups").report
         assert report.kept.row_groups < groups / 4
 
 

@@ -16,8 +16,8 @@ def distinct(df, bound, *, group_rows):
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(bound.keys)]
     rows = len(measured.random)
     partitions = places_of(codes[: len(bound.partition_by)], rows)
-    found = distinct_per_row_group(measured, places_of(codes, rows), partitions, group_rows=group_rows)
-    return dict(zip(bound.bloom, found, strict=True))
+    counts = distinct_per_row_group(measured, places_of(codes, rows), partitions, group_rows=group_rows)
+    return dict(zip(bound.bloom, counts, strict=True))
 
 
 @pytest.mark.spark
@@ -43,10 +43,10 @@ def test_distinct_values_are_those_of_a_row_group_and_not_of_the_table(spark):
         (fn.col("id") % 300).alias("spread"),
     )
     bound = WriteLayout((SortKey("key"),), {"clustered": 0.01, "spread": 0.01, "key": 0.01})
-    found = distinct(df, bound, group_rows=1_000)
-    assert 10 <= found["clustered"] <= 25
-    assert 300 <= found["spread"] <= 400
-    assert 800 <= found["key"] <= 1_000
+    counts = distinct(df, bound, group_rows=1_000)
+    assert 10 <= counts["clustered"] <= 25
+    assert 300 <= counts["spread"] <= 400
+    assert 800 <= counts["key"] <= 1_000
 
 
 @pytest.mark.spark
@@ -60,11 +60,11 @@ def test_a_sample_tells_no_fewer_values_than_there_are(spark):
         fn.when(fn.col("id") < rows / 2, 0).otherwise(fn.col("id")).alias("in_one_half"),
     )
     bound = WriteLayout((SortKey("key"),), dict.fromkeys(("together", "apart", "few", "in_one_half"), 0.01))
-    found = distinct(df, bound, group_rows=group_rows)
-    assert group_rows // 4 <= found["together"] < group_rows // 2
-    assert found["apart"] == group_rows
-    assert 7 <= found["few"] <= 9
-    assert 0.9 * group_rows <= found["in_one_half"] <= group_rows
+    counts = distinct(df, bound, group_rows=group_rows)
+    assert group_rows // 4 <= counts["together"] < group_rows // 2
+    assert counts["apart"] == group_rows
+    assert 7 <= counts["few"] <= 9
+    assert 0.9 * group_rows <= counts["in_one_half"] <= group_rows
 
 
 @pytest.mark.spark
@@ -74,10 +74,10 @@ def test_without_a_sort_key_a_row_group_may_hold_every_value(spark):
         fn.struct((fn.col("id") % 3).alias("m")).alias("s"),
         fn.lit(None).cast("long").alias("nothing"),
     )
-    found = distinct(df, WriteLayout((), {"n": 0.01, "s.m": 0.1, "nothing": 0.1}), group_rows=500)
-    assert found["n"] == 500
-    assert 3 <= found["s.m"] <= 5
-    assert found["nothing"] == 1
+    counts = distinct(df, WriteLayout((), {"n": 0.01, "s.m": 0.1, "nothing": 0.1}), group_rows=500)
+    assert counts["n"] == 500
+    assert 3 <= counts["s.m"] <= 5
+    assert counts["nothing"] == 1
 
 
 @pytest.mark.spark

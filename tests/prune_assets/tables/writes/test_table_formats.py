@@ -19,12 +19,12 @@ from prune_assets.writing.write import write
 LAYOUT = LayoutSpec(sort_by=("id",), files=1)
 
 
-def put(path, text=None):
+def put(path, content=None):
     path.parent.mkdir(parents=True, exist_ok=True)
-    if text is None:
+    if content is None:
         pq.write_table(pa.table({"id": range(3)}), path)
     else:
-        path.write_text(text)
+        path.write_text(content)
     return path
 
 
@@ -168,9 +168,9 @@ def test_write_leaves_such_a_table_as_it_is(spark, tmp_path, make, name, mode):
     table = make(tmp_path / "t")
     before = contents(tmp_path)
     never = spark.range(3).selectExpr("CAST(raise_error('a job ran') AS BIGINT) AS id")
-    for place in (table, table / "p=a", table.as_uri()):
+    for target in (table, table / "p=a", table.as_uri()):
         with pytest.raises(WrongUse, match=f"is a table of {name}"):
-            write(never, place, layout=LAYOUT, format="parquet", mode=mode)
+            write(never, target, layout=LAYOUT, format="parquet", mode=mode)
     assert contents(tmp_path) == before
 
 
@@ -178,9 +178,9 @@ def test_a_table_that_is_not_read_is_refused_by_its_name(tmp_path):
     """The error names the table format; it does not complain about odd directories or suggest reading all files."""
     table = hudi(tmp_path / "t")
     for ask in (plan_all, lambda table: check(table, layout=LAYOUT), audit):
-        for place in (table, table.as_uri()):
+        for location in (table, table.as_uri()):
             with pytest.raises(UnsupportedFeature, match=f"{tmp_path}/t: is a table of Hudi .*own reader for Hudi"):
-                ask(place)
+                ask(location)
 
 
 @pytest.mark.parametrize(("make", "below"), [(iceberg, "data"), (iceberg, "data/p=a"), (hudi, "a"), (delta, "p=a")])
@@ -214,9 +214,9 @@ def test_a_directory_that_holds_a_table_beside_plain_files_names_the_table(tmp_p
 def test_no_delta_table_is_made_in_such_a_table(spark, tmp_path, make, name):
     table = make(tmp_path / "t")
     before = contents(tmp_path)
-    for place in (table, table / "new", table.as_uri()):
+    for target in (table, table / "new", table.as_uri()):
         with pytest.raises(WrongUse, match=f"is a table of {name}"):
-            write(spark.range(3), place, layout=LAYOUT, format="delta")
+            write(spark.range(3), target, layout=LAYOUT, format="delta")
     assert contents(tmp_path) == before
 
 
@@ -240,9 +240,9 @@ def test_no_delta_table_is_made_among_plain_files(spark, tmp_path, names, mode):
     never = spark.range(3).selectExpr("id", "CAST(raise_error('a job ran') AS BIGINT) AS p")
     layout = LayoutSpec(partition_by=("p",))
     wheres = [None, "p = 1"] if mode == "overwrite" else [None]
-    for place, where in ((place, where) for place in (table, table.as_uri()) for where in wheres):
+    for target, where in ((target, where) for target in (table, table.as_uri()) for where in wheres):
         with pytest.raises(WrongUse, match=f"{tmp_path}/t: holds 2 Parquet files .*such as {names[0]}.*`prune write "):
-            write(never, place, layout=layout, format="delta", mode=mode, where=where)
+            write(never, target, layout=layout, format="delta", mode=mode, where=where)
     assert contents(tmp_path) == before
 
 

@@ -23,18 +23,18 @@ def waiting():
 
     class Heard(logging.Handler):
         def emit(self, record):
-            said.append(record.getMessage())
+            messages.append(record.getMessage())
             event.set()
 
-    event, said = Event(), []
+    event, messages = Event(), []
     logger, handler = logging.getLogger("prune_assets.tables.writes.write_lock"), Heard()
     logger.addHandler(handler)
-    yield event, said
+    yield event, messages
     logger.removeHandler(handler)
 
 
 def test_a_second_writer_waits_for_the_first_and_says_so(tmp_path, waiting):
-    event, said = waiting
+    event, messages = waiting
 
     def second():
         with write_lock(tmp_path, timeout=60):
@@ -46,9 +46,9 @@ def test_a_second_writer_waits_for_the_first_and_says_so(tmp_path, waiting):
             assert event.wait(60)
             assert not done.done()
         assert done.result(60)
-    assert len(said) == 1
-    assert said[0].startswith(f"{tmp_path}: another write is under way (process ")
-    assert said[0].endswith("waiting for its end, up to 60 s (lock_timeout=, PRUNE_LOCK_TIMEOUT)")
+    assert len(messages) == 1
+    assert messages[0].startswith(f"{tmp_path}: another write is under way (process ")
+    assert messages[0].endswith("waiting for its end, up to 60 s (lock_timeout=, PRUNE_LOCK_TIMEOUT)")
 
 
 def test_the_limit_is_in_the_error(tmp_path):
@@ -91,20 +91,20 @@ def test_a_directory_that_cannot_be_made_is_refused(tmp_path):
 
 @pytest.mark.parametrize("mode", ["replace_partitions", pytest.param("append", marks=pytest.mark.deep)])
 def test_all_of_those_that_begin_together_write_their_rows(tmp_path, mode):
-    def one(number):
+    def write_one(writer):
         def fill(stage, old):
-            day = stage / f"day={number % WRITERS}"
+            day = stage / f"day={writer % WRITERS}"
             day.mkdir(parents=True)
-            pq.write_table(pa.table({"id": [number] * 3}), day / f"part-{number}.parquet")
+            pq.write_table(pa.table({"id": [writer] * 3}), day / f"part-{writer}.parquet")
             return 3
 
-        return write_files(tmp_path / "lake" / str(number // WRITERS), fill, mode=mode)
+        return write_files(tmp_path / "lake" / str(writer // WRITERS), fill, mode=mode)
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        done = list(pool.map(one, range(WRITERS * ROUNDS)))
-    assert [one.rows for one in done] == [3] * WRITERS * ROUNDS
-    for place in range(ROUNDS):
-        found = sorted((tmp_path / "lake" / str(place)).rglob("*"))
-        assert [path.name for path in found if path.is_file()] == [
-            f"part-{WRITERS * place + number}.parquet" for number in range(WRITERS)
+        done = list(pool.map(write_one, range(WRITERS * ROUNDS)))
+    assert [result.rows for result in done] == [3] * WRITERS * ROUNDS
+    for round_number in range(ROUNDS):
+        paths = sorted((tmp_path / "lake" / str(round_number)).rglob("*"))
+        assert [path.name for path in paths if path.is_file()] == [
+            f"part-{WRITERS * round_number + writer}.parquet" for writer in range(WRITERS)
         ]

@@ -132,5 +132,5 @@ def test_without_a_row_limit_none_is_set():
 
 @pytest.mark.spark
 def test_the_codecs_of_a_layout_are_those_of_spark(spark):
-    known = spark._jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetCompressionCodec.values()
-    assert set(CODECS) == {codec.name().lower() for codec in known}
+    codecs = spark._jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetCompressionCodec.values()
+    assert set(CODECS) == {codec.name().lower() for codec in codecs}
