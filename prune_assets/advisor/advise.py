@@ -150,10 +150,10 @@ def _advise(
         row_group_bytes=row_group_bytes_for(workspace.table_bytes),
     )
     columns = _columns(table, workspace, queries)
-    found = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
+    simulations = _ranked(workspace, base, columns, table, in_place=in_place) if workspace.sample.columns else []
     mine = None if own is None else try_out(workspace, Candidate(own, "the layout that was given"))
-    advice = _advice(table, workspace, found, mine, skipped)
-    promised = promised_shapes(queries, [one.advised for one in advice.queries], shapes)
+    advice = _advice(table, workspace, simulations, mine, skipped)
+    promised = promised_shapes(queries, [query.advised for query in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
     of_table = (*_lost_filters(index, advice.advised), *_other_codec(index, advice.today, _as_it_is(table, workspace)))
     return replace(advice, promised=promised, notes=(*notes, *of_table))
@@ -207,12 +207,12 @@ def _ranked(
     possible = [it for it in finalists if not (in_place and _refusal(it.layout, table))]
     if not possible:
         check_rewrite(table, tried[0].candidate.layout)
-    some = workspace.on(workspace.sample.thinned(_SOME_ROWS))
-    rough = sorted((try_out(some, it) for it in possible), key=lambda it: it.bytes)
-    best = _simplest([refined(some, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
-    best = try_out(workspace, _with_stated_ties(some, best, columns).candidate)
+    medium = workspace.on(workspace.sample.thinned(_SOME_ROWS))
+    rough = sorted((try_out(medium, it) for it in possible), key=lambda it: it.bytes)
+    best = _simplest([refined(medium, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    best = try_out(workspace, _with_stated_ties(medium, best, columns).candidate)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
-    others = [try_out(some, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
+    others = [try_out(medium, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
     return [best, *sorted(others, key=lambda it: it.bytes)]
 
 
@@ -264,13 +264,13 @@ def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str])
     if try_out(shuffled, best.candidate).bytes <= best.bytes / WORTH_IT:
         return best
     longer = [try_out(shuffled, it) for it in with_another_key(best.candidate, columns)]
-    found = min(longer, key=lambda it: it.bytes, default=best)
-    return best if found.bytes > best.bytes / WORTH_IT else try_out(workspace, found.candidate)
+    stated = min(longer, key=lambda it: it.bytes, default=best)
+    return best if stated.bytes > best.bytes / WORTH_IT else try_out(workspace, stated.candidate)
 
 
-def _same_order(one: Candidate, other: Candidate) -> bool:
+def _same_order(candidate: Candidate, other: Candidate) -> bool:
     keys = ("partition_by", "sort_by", "zorder_by", "hilbert_by")
-    return all(getattr(one.layout, key) == getattr(other.layout, key) for key in keys)
+    return all(getattr(candidate.layout, key) == getattr(other.layout, key) for key in keys)
 
 
 def _enough(it: Tried) -> float:
@@ -283,12 +283,12 @@ def _enough(it: Tried) -> float:
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
     """Drop sort orders that read hardly less than a prefix of their keys."""
-    known = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
+    bytes_of_keys = {(it.candidate.layout.partition_by, it.candidate.layout.sort_by): it.bytes for it in tried}
 
     def is_idle(it: Tried) -> bool:
         layout = it.candidate.layout
         shorter = (layout.sort_by[:i] for i in range(1, len(layout.sort_by)))
-        return any(known.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
+        return any(bytes_of_keys.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
 
     return [it for it in tried if not is_idle(it)]
 
@@ -305,7 +305,7 @@ def _share_of(queries: Sequence[Query], name: str) -> str:
 
 
 def _advice(
-    table: Table, workspace: Workspace, found: Sequence[Tried], own: Tried | None, skipped: dict[str, int]
+    table: Table, workspace: Workspace, simulations: Sequence[Tried], own: Tried | None, skipped: dict[str, int]
 ) -> LayoutAdvice:
     queries, runs = workspace.queries, np.array([query.runs for query in workspace.queries])
     today = np.array([query.today for query in queries], np.float64)
@@ -316,17 +316,17 @@ def _advice(
         else np.ones(len(runs))
     )
     parts = _parts(workspace)
-    unsure = _margin(workspace, parts, found[0]) if found else 0.0
-    ranking = tuple(_ranked_layout(tried, unsure, runs, today, table) for tried in found)
+    unsure = _margin(workspace, parts, simulations[0]) if simulations else 0.0
+    ranking = tuple(_ranked_layout(tried, unsure, runs, today, table) for tried in simulations)
     rewrite = round(2 * workspace.table_bytes)
     best, saved = (ranking[0], float(runs @ today) - ranking[0].bytes) if ranking else (None, 0.0)
     pays = math.ceil(rewrite / saved) if saved > 0 else None
-    kept = ""
+    keep_reason = ""
     if best is not None:
         same_codec = _codec_of_most(table.read_all()) == LayoutSpec().compression
-        kept = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays, same_codec=same_codec)
-    advised = None if kept else best
-    then = found[0].simulated.read if advised else today
+        keep_reason = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays, same_codec=same_codec)
+    advised = None if keep_reason else best
+    then = simulations[0].simulated.read if advised else today
     queries_bytes = _bytes_of_queries(queries, then, share)
     dearer = _dearer(queries_bytes)
     filtered = {path[0] for path in filtered_columns(queries)}
@@ -337,7 +337,7 @@ def _advice(
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,
-        verdict=verdict(float(runs @ today), ranking, kept=kept, dearer=dearer),
+        verdict=verdict(float(runs @ today), ranking, keep_reason=keep_reason, dearer=dearer),
         today=round(float(runs @ today)),
         lower_bound=round(float(runs @ np.minimum(whole * share, np.minimum(today, then)))),
         whole=round(float(runs @ whole)),
@@ -348,7 +348,7 @@ def _advice(
         dearer=dearer,
         own_dearer=() if own is None else _dearer(_bytes_of_queries(queries, own.simulated.read, share)),
         unsupported=_unsupported(queries),
-        reasons=reasons(found[0].candidate, workspace.table_bytes, filtered) if advised else {},
+        reasons=reasons(simulations[0].candidate, workspace.table_bytes, filtered) if advised else {},
         skipped=skipped,
         own=None if own is None else _ranked_layout(own, _margin(workspace, parts, own), runs, today, table),
     )
@@ -385,11 +385,11 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     """Return a note on bloom filters that the table has and the advised layout lacks."""
     if advised is None:
         return ()
-    kept = {name.casefold() for name in advised.layout.bloom}
+    blooms = {name.casefold() for name in advised.layout.bloom}
     names = [
         column.name for column in index.groups.columns if (index.footers.chunks(column).bloom_filter[:, 0] > 0).any()
     ]
-    lost = [name for name in names if name.casefold() not in kept]
+    lost = [name for name in names if name.casefold() not in blooms]
     if not lost:
         return ()
     keys = ", ".join(f"{name}: 0.01" for name in lost)
@@ -413,9 +413,9 @@ def _codec_of_most(index: MetadataIndex) -> str:
     sizes = Counter[str]()
     for column in index.groups.columns:
         chunks = index.footers.chunks(column)
-        for number in np.unique(chunks.codec).tolist():
-            name = (codec_name(number) or "no codec").lower()
-            sizes[name] += int(chunks.compressed_bytes[chunks.codec == number].sum())
+        for codec in np.unique(chunks.codec).tolist():
+            name = (codec_name(codec) or "no codec").lower()
+            sizes[name] += int(chunks.compressed_bytes[chunks.codec == codec].sum())
     return max(sizes, key=lambda name: sizes[name], default=LayoutSpec().compression)
 
 
@@ -446,8 +446,8 @@ def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
     """Return the minimum rows that queries read: their selected rows as adjacent whole pages."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = FINEST_PAGES
-    found: np.ndarray = np.ceil(few.matching_rows() / page) * page
-    return found
+    rows: np.ndarray = np.ceil(few.matching_rows() / page) * page
+    return rows
 
 
 def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndarray, table: Table) -> RankedLayout:

@@ -55,7 +55,7 @@ def follow_advice(
     layout, and no run changes it again. `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
     """
     location, now = location_of(table, spark), dt.datetime.now(dt.UTC)
-    number, last = last_change(location)
+    count, last = last_change(location)
     if last is not None and now < last.at + AGAIN_AFTER:
         again = f"the next change is possible from {last.at + AGAIN_AFTER:%Y-%m-%d} on"
         return Followed(None, f"the layout was changed on {last.at:%Y-%m-%d} ({last.title}); {again}")
@@ -64,7 +64,7 @@ def follow_advice(
     if why or advice.advised is None:
         return Followed(None, why)
     change = _change(now, advice, advice.advised, declared)
-    if not note_change(location, number, change):
+    if not note_change(location, count, change):
         return Followed(None, f"{redacted(location)}: another run changes the layout")
     applied = advice.apply(workload=workload, session=spark, budget=budget)
     return Followed(applied, str(applied))

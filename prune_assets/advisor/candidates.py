@@ -105,8 +105,8 @@ class Tried(NamedTuple):
 
 def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
     """Simulate a candidate."""
-    found = simulate(workspace, candidate.layout)
-    return Tried(candidate, found, float(found.read @ np.array([query.runs for query in workspace.queries])))
+    simulated = simulate(workspace, candidate.layout)
+    return Tried(candidate, simulated, float(simulated.read @ np.array([query.runs for query in workspace.queries])))
 
 
 def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
@@ -123,19 +123,19 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
         done = [try_out(workspace, candidate) for candidate in level]
         orders += done
         best = sorted(done, key=lambda it: it.bytes)[:_BEAM]
-        level = [candidate for one in best for candidate in _longer(one.candidate, columns, say)]
+        level = [candidate for parent in best for candidate in _longer(parent.candidate, columns, say)]
     best = sorted(orders, key=lambda it: it.bytes)[:_BEAM]
-    known = {it.candidate.layout.sort_by for it in orders}
-    first = {it.layout.sort_by: it for one in best for it in _in_front(one.candidate, columns, say)}
-    orders += [try_out(workspace, it) for keys, it in first.items() if keys not in known]
+    simulated_keys = {it.candidate.layout.sort_by for it in orders}
+    first = {it.layout.sort_by: it for parent in best for it in _in_front(parent.candidate, columns, say)}
+    orders += [try_out(workspace, it) for keys, it in first.items() if keys not in simulated_keys]
     curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders), usual)]
     best = sorted(curves, key=lambda it: it.bytes)[:_BEAM]
     curves += [
         try_out(workspace, it._replace(layout=replace(it.layout, hilbert_by=(), zorder_by=it.layout.hilbert_by)))
-        for it in (one.candidate for one in best)
+        for it in (parent.candidate for parent in best)
     ]
-    found = sorted([*tried, *orders, *curves], key=lambda it: it.bytes)
-    return sorted([*found, *_partitioned(workspace, base, found, columns)], key=lambda it: it.bytes)
+    simulations = sorted([*tried, *orders, *curves], key=lambda it: it.bytes)
+    return sorted([*simulations, *_partitioned(workspace, base, simulations, columns)], key=lambda it: it.bytes)
 
 
 def refined(workspace: Workspace, candidate: Candidate) -> Tried:
@@ -178,11 +178,11 @@ def _quoted(name: str) -> str:
 
 
 def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
-    known = shorter.layout.sort_columns
+    keys = shorter.layout.sort_columns
     for name in columns:
-        if name not in known:
+        if name not in keys:
             layout = replace(shorter.layout, sort_by=[*shorter.layout.sort_by, _quoted(name)])
-            yield Candidate(layout, f"{shorter.why}; within equal {known[-1]}, {say(name)}")
+            yield Candidate(layout, f"{shorter.why}; within equal {keys[-1]}, {say(name)}")
 
 
 def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
@@ -215,16 +215,16 @@ def usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[st
 
 
 def _curves(base: LayoutSpec, columns: Sequence[str], usual: set[tuple[str, ...]]) -> Iterator[Candidate]:
-    found = [names for count in range(2, _CURVE_COLUMNS + 1) for names in combinations(columns, count)]
-    known = set(map(frozenset, found))
-    found += [names for names in sorted(usual) if len(names) > 1 and frozenset(names) not in known]
-    for names in found:
+    curves = [names for count in range(2, _CURVE_COLUMNS + 1) for names in combinations(columns, count)]
+    column_sets = set(map(frozenset, curves))
+    curves += [names for names in sorted(usual) if len(names) > 1 and frozenset(names) not in column_sets]
+    for names in curves:
         why = f"queries filter by {', '.join(names)} apart from each other"
         yield Candidate(replace(base, hilbert_by=names), why)
 
 
 def _partitioned(
-    workspace: Workspace, base: LayoutSpec, found: Sequence[Tried], columns: Sequence[str]
+    workspace: Workspace, base: LayoutSpec, simulations: Sequence[Tried], columns: Sequence[str]
 ) -> Iterator[Tried]:
     """Simulate directories for columns of few values, with the best orders of other columns.
 
@@ -238,7 +238,7 @@ def _partitioned(
             continue
         orders = [
             it.candidate.layout
-            for it in found
+            for it in simulations
             if name not in {*it.candidate.layout.sort_columns, *it.candidate.layout.curve_by}
         ]
         for layout in orders[:2]:
@@ -247,17 +247,17 @@ def _partitioned(
 
 
 def _names_directories(column: SampledColumn) -> bool:
-    kind = column.column.type
-    return kind is not None and not pa.types.is_floating(kind) and not (pa.types.is_binary(kind))
+    arrow_type = column.column.type
+    return arrow_type is not None and not pa.types.is_floating(arrow_type) and not (pa.types.is_binary(arrow_type))
 
 
 def _with_filters(workspace: Workspace, best: Candidate) -> Iterator[tuple[dict[str, Any], str]]:
     for path, leaves in workspace.leaves.items():
         column = workspace.sample.columns[path]
-        asked = [leaf for leaf in leaves if probes(leaf) is not None]
+        exact = [leaf for leaf in leaves if probes(leaf) is not None]
         # NaN and the two zeros hash by their bits, so parquet-java's bloom filters on floats prune too rarely to rely
         # on.
         has_filter = not pa.types.is_floating(column.values.type) and len(path) == 1 and "." not in path[0]
-        if asked and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in best.layout.partition_by:
-            why = f"{counted(len(asked), 'condition')} on {path[0]} for single values"
+        if exact and has_filter and len(column.values) >= _FEWEST_IN_FILTER and path[0] not in best.layout.partition_by:
+            why = f"{counted(len(exact), 'condition')} on {path[0]} for single values"
             yield {"bloom": {path[0]: _FALSE_POSITIVES}}, why

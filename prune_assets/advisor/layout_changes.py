@@ -78,14 +78,14 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
         ) from None
 
 
-def note_change(location: str, number: int, change: LayoutChange) -> bool:
-    """Record a change after the first `number` ones.
+def note_change(location: str, count: int, change: LayoutChange) -> bool:
+    """Record a change after the first `count` ones.
 
     Returns False if another run has recorded a change in the meantime.
     """
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
-    return put_unique(f"{directory}/{number + 1:04d}.json", msgspec.json.encode(change))
+    return put_unique(f"{directory}/{count + 1:04d}.json", msgspec.json.encode(change))
 
 
 def layout_now(location: str, declared: LayoutSpec) -> LayoutSpec:

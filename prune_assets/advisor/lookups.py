@@ -70,8 +70,8 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
     looked_up = probes(leaf)
     unsampled = 0
     if looked_up is not None:
-        found = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
-        unsampled = int((numbers_from(found) < 0).sum())
+        indexes = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
+        unsampled = int((numbers_from(indexes) < 0).sum())
     # Null comes first, NaN last; neither satisfies a comparison, unless the column is floating and holds NaN.
     padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
     padded[1 : 1 + len(outcomes)] = outcomes
@@ -86,7 +86,7 @@ class LookedUp(NamedTuple):
     `often`: the number of values with 0, 1, 2 and more sampled rows.
     """
 
-    asked: list[Asked | None]
+    conditions: list[Asked | None]
     true: list[Numbers]
     false: list[Numbers]
     pairs: Numbers
@@ -120,8 +120,8 @@ def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
     total = int(of_value.sum())
     places = np.arange(0, total, max(1, total // _MOST_ROWS))
     value = np.searchsorted(before, places, "right") - 1
-    found: Numbers = rows[(ends[values] - of_value - before)[value] + places]
-    return found
+    chosen_rows: Numbers = rows[(ends[values] - of_value - before)[value] + places]
+    return chosen_rows
 
 
 def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
@@ -135,31 +135,31 @@ def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
     drawn = (
         random.choice(several, _MOST_PAIRS) if len(several) < _MOST_PAIRS else several[:: len(several) // _MOST_PAIRS]
     )
-    first, one = first[drawn], random.integers(0, count[drawn])
-    other = (one + random.integers(1, count[drawn])) % count[drawn]
-    return np.column_stack([rows[first + one], rows[first + other]])
+    first, offset = first[drawn], random.integers(0, count[drawn])
+    other = (offset + random.integers(1, count[drawn])) % count[drawn]
+    return np.column_stack([rows[first + offset], rows[first + other]])
 
 
-def denied(cut: Cut, found: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
+def denied(cut: Cut, lookup: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
     """Return the outcomes that the dictionaries or bloom filters of row groups allow.
 
     `possible`: by condition, flags of the row groups whose bounds allow it. `false_positives`: probability of a bloom
     filter, which only excludes single values; None for a dictionary.
     """
     random = np.random.default_rng(len(cut.group))
-    outcomes = np.full((len(found.asked), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-    spread = _Spread(cut, found.often, 1.0 if cut.rate >= 1 else _apart(cut, found.pairs))
-    for i, one in enumerate(found.asked):
-        if one is None or (false_positives is not None and not one.is_lookup):
+    outcomes = np.full((len(lookup.conditions), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
+    spread = _Spread(cut, lookup.often, 1.0 if cut.rate >= 1 else _apart(cut, lookup.pairs))
+    for i, condition in enumerate(lookup.conditions):
+        if condition is None or (false_positives is not None and not condition.is_lookup):
             continue
-        holds, more = spread.groups(found.true[i], one)
+        holds, more = spread.groups(lookup.true[i], condition)
         others = np.flatnonzero(~holds & possible[i])
         holds[random.choice(others, min(more, len(others)), replace=False)] = True
         if false_positives is not None:
             holds |= random.random(len(cut.group)) < false_positives
         outcomes[i, ~holds] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.TRUE)
         if false_positives is None:
-            fails, more = spread.groups(found.false[i])
+            fails, more = spread.groups(lookup.false[i])
             others = np.flatnonzero(~fails)
             fails[random.choice(others, min(more, len(others)), replace=False)] = True
             outcomes[i, ~fails] &= np.uint8(Outcomes.UNKNOWN & ~Outcomes.FALSE)
@@ -250,21 +250,21 @@ def dictionary_pays(rows: float, values: float, entry: float) -> bool:
     return values * entry + rows * math.log2(max(values, 2.0)) / 8 < rows * entry
 
 
-def distinct_in(rows: float, known: float, of: float) -> float:
+def distinct_in(rows: float, distinct: float, of: float) -> float:
     """Estimate the distinct values of `rows` rows.
 
-    `known`: distinct values of `of` rows, all equally frequent.
+    `distinct`: distinct values of `of` rows, all equally frequent.
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
     (999, 100)
     """
-    return float(distinct_in_each(*(np.array([it], np.float64) for it in (rows, known, of, math.nan)))[0])
+    return float(distinct_in_each(*(np.array([it], np.float64) for it in (rows, distinct, of, math.nan)))[0])
 
 
-def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -> Floats:
+def distinct_in_each(rows: Floats, distinct: Floats, of: Floats, of_half: Floats) -> Floats:
     """Estimate the distinct values of `rows` rows, by element.
 
-    `known`: distinct values of `of` rows; `of_half`: distinct values of a random half of these rows.
+    `distinct`: distinct values of `of` rows; `of_half`: distinct values of a random half of these rows.
     The frequencies of values follow the gamma distribution under which half of the rows have `of_half`, as in estimates
     of the number of species. If half of the rows have fewer values than under the most uneven distribution, the number
     of values is a power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
@@ -273,14 +273,14 @@ def distinct_in_each(rows: Floats, known: Floats, of: Floats, of_half: Floats) -
     >>> np.round(estimate).ravel().tolist()
     [2778.0, 1002.0]
     """
-    of, rows, values, evenness = np.maximum(of, 1), np.maximum(rows, 1), np.maximum(known, 1), _EVENNESS[:, None]
-    per_value = np.array([np.interp(-known / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
-    found = rows * _distinct_share(per_value * rows / of, evenness)
+    of, rows, values, evenness = np.maximum(of, 1), np.maximum(rows, 1), np.maximum(distinct, 1), _EVENNESS[:, None]
+    per_value = np.array([np.interp(-distinct / of, -shares, _ROWS_PER_VALUE) for shares in _SHARES])
+    estimates = rows * _distinct_share(per_value * rows / of, evenness)
     expected = of / 2 * _distinct_share(per_value / 2, evenness)
-    uneven = known * (rows / of) ** np.log2(values / np.maximum(of_half, values / 2))
-    between = [np.interp(-it[0], -it[1], it[2]) for it in zip(of_half, expected.T, found.T, strict=True)]
-    is_simple = [(known >= 0.99 * of) | (known <= 0), np.isnan(of_half), of_half < expected[-1]]
-    return np.select(is_simple, [rows * known / of, found[0], uneven], np.array(between))
+    uneven = distinct * (rows / of) ** np.log2(values / np.maximum(of_half, values / 2))
+    between = [np.interp(-it[0], -it[1], it[2]) for it in zip(of_half, expected.T, estimates.T, strict=True)]
+    is_simple = [(distinct >= 0.99 * of) | (distinct <= 0), np.isnan(of_half), of_half < expected[-1]]
+    return np.select(is_simple, [rows * distinct / of, estimates[0], uneven], np.array(between))
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
@@ -288,8 +288,8 @@ def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
 
     `evenness`: shape of the distribution; large values mean equal frequencies.
     """
-    found: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
-    return found
+    share: Floats = -np.expm1(-evenness * np.log1p(rows_per_value / evenness)) / rows_per_value
+    return share
 
 
 _EVENNESS = np.array([1e6, 10, 3, 1, 0.5, 0.25, 0.1, 0.03, 0.01])

@@ -48,10 +48,10 @@ class AdviceOutcome:
             for share, unit in ((self.rows, "by the rows scanned"), (self.bytes, "by the size of opened files"))
             if share is not None
         ]
-        found = f"measured {' and '.join(measured)}" if measured else "nothing was measured"
+        measurement = f"measured {' and '.join(measured)}" if measured else "nothing was measured"
         others = f"; {self.others:,.10g} queries of other shapes are not counted" if self.others else ""
         return (
-            f"{printable(redacted(self.table))}: promised {_fewer(self.promised)} bytes, {found} "
+            f"{printable(redacted(self.table))}: promised {_fewer(self.promised)} bytes, {measurement} "
             f"over {self.runs:,.10g} {'query' if self.runs == 1 else 'queries'}{others}"
             + "".join(f"\nnote: {note}" for note in self.notes)
         )
@@ -63,18 +63,19 @@ def _fewer(share: float) -> str:
 
 def outcome_of(advice: LayoutAdvice, workload: Workload) -> AdviceOutcome:
     """Return the result of `LayoutAdvice.outcome`, which documents the errors."""
-    known = _known(advice.promised)
+    promises = _promises_by_form(advice.promised)
     ran = _by_shape(shapes_on(advice.table, workload=workload))
-    pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
+    pairs = [(promises[name], shapes) for name, shapes in ran.items() if name in promises]
     if not pairs:
         raise WrongUse(f"{redacted(advice.table)}: no query ran that the advice knew; give a workload of its queries")
     return AdviceOutcome(
         advice.table,
         runs=sum(shape.runs for _, shapes in pairs for shape in shapes),
-        others=sum(shape.runs for name, shapes in ran.items() if name not in known for shape in shapes),
-        promised=_saved([(_runs(shapes) * one.today, _runs(shapes) * one.advised) for one, shapes in pairs]) or 0.0,
-        rows=_saved([_by_rows(shapes, one) for one, shapes in pairs]),
-        bytes=_saved([_measured(shapes, "bytes_read", one.bytes_read) for one, shapes in pairs]),
+        others=sum(shape.runs for name, shapes in ran.items() if name not in promises for shape in shapes),
+        promised=_saved([(_runs(shapes) * promise.today, _runs(shapes) * promise.advised) for promise, shapes in pairs])
+        or 0.0,
+        rows=_saved([_by_rows(shapes, promise) for promise, shapes in pairs]),
+        bytes=_saved([_measured(shapes, "bytes_read", promise.bytes_read) for promise, shapes in pairs]),
         notes=notes_on(advice.table, workload=workload),
     )
 
@@ -87,55 +88,55 @@ def promised_shapes(
     for query, bytes_ in zip(queries, advised, strict=True):
         together.setdefault(_form(query.where), []).append((query, bytes_))
     ran = _by_shape(shapes)
-    found = []
-    for name, some in together.items():
-        runs = sum(query.runs for query, _ in some)
-        rows = sum(query.runs * query.rows for query, _ in some) / runs
+    promises = []
+    for name, pairs in together.items():
+        runs = sum(query.runs for query, _ in pairs)
+        rows = sum(query.runs * query.rows for query, _ in pairs) / runs
         measured = _a_run(ran.get(name, ()), "rows_read")
-        found.append(
+        promises.append(
             PromisedShape(
-                shape_of(some[0][0].where),
+                shape_of(pairs[0][0].where),
                 runs,
-                sum(query.runs * query.today for query, _ in some) / runs,
-                sum(query.runs * bytes_ for query, bytes_ in some) / runs,
+                sum(query.runs * query.today for query, _ in pairs) / runs,
+                sum(query.runs * bytes_ for query, bytes_ in pairs) / runs,
                 rows if measured is None else measured,
                 _a_run(ran.get(name, ()), "bytes_read"),
             )
         )
-    return tuple(found)
+    return tuple(promises)
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
     """Group shapes by the normal form of their predicates, whatever columns they read."""
-    found: dict[str, list[QueryShape]] = {}
+    groups: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:
-            found.setdefault(_form(shape.predicates[0].where or "true"), []).append(shape)
-    return found
+            groups.setdefault(_form(shape.predicates[0].where or "true"), []).append(shape)
+    return groups
 
 
 def _form(where: str) -> str:
     return same_shape(shape_of(where))
 
 
-def _known(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
+def _promises_by_form(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
     """Return the promises by the normal form of their shapes.
 
     Advice of older versions may have several per form.
     """
     together: dict[str, list[PromisedShape]] = {}
-    for one in promised:
-        together.setdefault(same_shape(one.shape), []).append(one)
-    return {form: _added(some) for form, some in together.items()}
+    for promise in promised:
+        together.setdefault(same_shape(promise.shape), []).append(promise)
+    return {form: _added(group) for form, group in together.items()}
 
 
-def _added(some: Sequence[PromisedShape]) -> PromisedShape:
+def _added(promises: Sequence[PromisedShape]) -> PromisedShape:
     def a_run(what: str) -> float | None:
-        known = [(one.runs, getattr(one, what)) for one in some if getattr(one, what) is not None]
-        return sum(runs * value for runs, value in known) / sum(runs for runs, _ in known) if known else None
+        pairs = [(promise.runs, getattr(promise, what)) for promise in promises if getattr(promise, what) is not None]
+        return sum(runs * value for runs, value in pairs) / sum(runs for runs, _ in pairs) if pairs else None
 
     means: dict[str, Any] = {what: a_run(what) for what in ("today", "advised", "rows_read", "bytes_read")}
-    return replace(some[0], runs=sum(one.runs for one in some), **means)
+    return replace(promises[0], runs=sum(promise.runs for promise in promises), **means)
 
 
 def _runs(shapes: Sequence[QueryShape]) -> float:
@@ -143,8 +144,8 @@ def _runs(shapes: Sequence[QueryShape]) -> float:
 
 
 def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
-    known = [(shape, getattr(shape.totals, what)) for shape in shapes if getattr(shape.totals, what) is not None]
-    return sum(value for _, value in known) / _runs([shape for shape, _ in known]) if known else None
+    pairs = [(shape, getattr(shape.totals, what)) for shape in shapes if getattr(shape.totals, what) is not None]
+    return sum(value for _, value in pairs) / _runs([shape for shape, _ in pairs]) if pairs else None
 
 
 def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
@@ -153,19 +154,19 @@ def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> 
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
 
 
-def _by_rows(shapes: Sequence[QueryShape], one: PromisedShape) -> tuple[float, float] | None:
+def _by_rows(shapes: Sequence[QueryShape], promise: PromisedShape) -> tuple[float, float] | None:
     """Return the bytes of the runs before, and scaled by the scanned rows.
 
     None if unknown.
     """
-    found = _measured(shapes, "rows_read", one.rows_read)
-    if found is None or not found[0]:
+    measured = _measured(shapes, "rows_read", promise.rows_read)
+    if measured is None or not measured[0]:
         return None
-    before = _runs(shapes) * one.today
-    return before, before * found[1] / found[0]
+    before = _runs(shapes) * promise.today
+    return before, before * measured[1] / measured[0]
 
 
 def _saved(pairs: Sequence[tuple[float, float] | None]) -> float | None:
-    known = [pair for pair in pairs if pair is not None]
-    before, now = sum(pair[0] for pair in known), sum(pair[1] for pair in known)
+    known_pairs = [pair for pair in pairs if pair is not None]
+    before, now = sum(pair[0] for pair in known_pairs), sum(pair[1] for pair in known_pairs)
     return 1 - now / before if before else None

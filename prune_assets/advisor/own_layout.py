@@ -25,14 +25,14 @@ def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
         return []
     columns = (*table.columns, *table.partitions)
     refuse_unknown_columns(layout, list(dict.fromkeys(column.path[0] for column in columns)))
-    known = {column.path[0].casefold(): column.path for column in reversed(columns) if len(column.path) == 1}
-    found: list[Path] = []
+    paths_by_name = {column.path[0].casefold(): column.path for column in reversed(columns) if len(column.path) == 1}
+    keys: list[Path] = []
     for option, names in _keys(layout).items():
         for name in names:
-            if name.casefold() not in known:
+            if name.casefold() not in paths_by_name:
                 raise LayoutError(f"{option}: {_no_key(name, table)}")
-            found.append(known[name.casefold()])
-    return found
+            keys.append(paths_by_name[name.casefold()])
+    return keys
 
 
 def refuse_unread(layout: LayoutSpec, readable: Container[str]) -> None:

@@ -173,17 +173,17 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
         raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
     step = max(1.0, len(ran) / MOST_QUERIES)
     chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
-    found: list[Query] = []
+    queries: list[Query] = []
     every = [*table.columns, *table.partitions]
     for predicate, shape in chosen:
         columns = columns_read(shape, predicate, every)
         try:
-            found.append(_planned(table, predicate.where, predicate.runs * step, columns))
+            queries.append(_planned(table, predicate.where, predicate.runs * step, columns))
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
-    if not found:
+    if not queries:
         raise WrongUse(f"{table.name}: no predicate of the workload fits it: {listed(list(skipped))}")
-    return found
+    return queries
 
 
 def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | None) -> Query:
@@ -237,9 +237,9 @@ def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[L
     read = shape.columns if predicate.columns is None else predicate.columns
     if read in {(), ALL_COLUMNS}:
         return None
-    known = _names(columns)
-    found = (_top(name, known) or _top(name.partition(".")[0], known) for name in read)
-    return list(dict.fromkeys(top for top in found if top is not None))
+    names = _names(columns)
+    tops = (_top(name, names) or _top(name.partition(".")[0], names) for name in read)
+    return list(dict.fromkeys(top for top in tops if top is not None))
 
 
 def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
@@ -252,5 +252,5 @@ def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
     return {name.lower(): top for name, top in written.items()} | written
 
 
-def _top(name: str, known: dict[str, str]) -> str | None:
-    return known.get(name, known.get(name.lower()))
+def _top(name: str, names: dict[str, str]) -> str | None:
+    return names.get(name, names.get(name.lower()))

@@ -309,7 +309,7 @@ class LayoutAdvice:
         for title, size, note in self.bars():
             share = round(24 * size / max(self.whole, 1))
             yield f"  {bytes_text(size):>10}  {'█' * share}{'░' * (24 - share)}  {title}{note}"
-        yield from (f"  more than twice as dear in your layout: {one}" for one in self.own_dearer)
+        yield from (f"  more than twice as dear in your layout: {query}" for query in self.own_dearer)
         if self.advised is not None:
             pays = "never pays" if self.runs_to_pay is None else f"pays after {counted(self.runs_to_pay, 'run')}"
             yield ""
@@ -328,8 +328,8 @@ class LayoutAdvice:
     def bars(self) -> list[tuple[str, int, str]]:
         """Return the compared layouts: title, bytes, and a note on each."""
         rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
-        rows += [(one.title, one.bytes, _note(one)) for one in self.ranking[:_SHOWN]]
-        rows += [(own_title(one), one.bytes, _note(one)) for one in ([] if self.own is None else [self.own])]
+        rows += [(it.title, it.bytes, _note(it)) for it in self.ranking[:_SHOWN]]
+        rows += [(own_title(it), it.bytes, _note(it)) for it in ([] if self.own is None else [self.own])]
         return [*rows, ("lower bound: selected rows lie together", self.lower_bound, "")]
 
     def compared(self) -> tuple[RankedLayout, ...]:
@@ -346,9 +346,9 @@ class LayoutAdvice:
         by_gain = sorted(self.queries, key=lambda it: it.runs * (it.advised - it.today))
         gain = [it for it in by_gain if it.today - it.advised > it.whole * _WORTH_SAYING][:_SHOWN_CHANGES]
         lose = [it for it in by_gain[::-1] if it.advised - it.today > it.whole * _WORTH_SAYING][:_SHOWN_CHANGES]
-        for title, some in (("gain most", gain), ("lose most", lose)):
-            for one in some:
-                yield f"  {title}: {one}"
+        for title, changed in (("gain most", gain), ("lose most", lose)):
+            for query in changed:
+                yield f"  {title}: {query}"
 
 
 def own_title(own: RankedLayout) -> str:
@@ -356,10 +356,10 @@ def own_title(own: RankedLayout) -> str:
     return f"your layout: {own.title}"
 
 
-def _note(one: RankedLayout) -> str:
-    unsure = "" if one.high - one.low < one.bytes / 50 else f" ({bytes_text(one.low)} to {bytes_text(one.high)})"
-    dear = f"; {one.twice_as_dear:.0%} of the runs read twice as much or more" if one.twice_as_dear >= DEAR else ""
-    return unsure + dear + ("; needs a new table" if one.refused else "")
+def _note(bar: RankedLayout) -> str:
+    unsure = "" if bar.high - bar.low < bar.bytes / 50 else f" ({bytes_text(bar.low)} to {bytes_text(bar.high)})"
+    dear = f"; {bar.twice_as_dear:.0%} of the runs read twice as much or more" if bar.twice_as_dear >= DEAR else ""
+    return unsure + dear + ("; needs a new table" if bar.refused else "")
 
 
 def _one_line(text: str) -> str:

@@ -33,12 +33,12 @@ def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
     own, last = _on_itself(names, workload), _last_part(names[0])
     if own:
         left = {
-            one.table
-            for one in workload.shapes
-            if one not in own and "/" not in one.table and _last_part(one.table) == last
+            shape.table
+            for shape in workload.shapes
+            if shape not in own and "/" not in shape.table and _last_part(shape.table) == last
         }
-        said = f"queries on {listed(map(_shown, sorted(left)))} are left out, others are on {_shown(names[0])} itself"
-        return (f"{said}; if they are one table, write one name in all queries",) if left else ()
+        clause = f"queries on {listed(map(_shown, sorted(left)))} are left out, others are on {_shown(names[0])} itself"
+        return (f"{clause}; if they are one table, write one name in all queries",) if left else ()
     taken = _places(_on_namesake(names, workload))
     return (f"no query on {_shown(names[0])}; those on {listed(map(_shown, taken))} are taken",) if taken else ()
 
@@ -50,15 +50,15 @@ def _on_itself(names: Sequence[str], workload: Workload) -> list[QueryShape]:
 
 def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
     last = _last_part(names[0])
-    found = [shape for shape in workload.shapes if _last_part(shape.table) == last]
-    tables = [*_places(found), *_names_without_place(found)]
+    shapes = [shape for shape in workload.shapes if _last_part(shape.table) == last]
+    tables = [*_places(shapes), *_names_without_place(shapes)]
     if len(tables) > 1:
         raise WrongUse(
             f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: "
             f"{listed(map(_shown, tables))}; keep those on one with `prune workload .. --table TABLE --out FILE`, "
             "and give that file"
         )
-    return found
+    return shapes
 
 
 def _places(shapes: Sequence[QueryShape]) -> list[str]:

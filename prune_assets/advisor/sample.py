@@ -124,8 +124,8 @@ def _random_rows(total: int, most: int) -> NDArray[np.int64]:
     runs, random = -(-total // length), np.random.default_rng(most)
     places = random.random((runs, length)).argpartition(_TOGETHER, axis=1)[:, :_TOGETHER]
     chosen = np.sort(places + np.arange(runs)[:, None] * length, axis=1).ravel()
-    found: NDArray[np.int64] = chosen[chosen < total]
-    return found
+    rows: NDArray[np.int64] = chosen[chosen < total]
+    return rows
 
 
 def _is_read(plan: PlannedRead, name: str) -> bool:

@@ -188,7 +188,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
         answers[path] = intersect(answers[path], of_groups)
     chosen = workspace.may_match(answers, pages, len(cut.pages))
     rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
-    found = []
+    pairs = []
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
@@ -196,8 +196,8 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)
-        found.append((kept_rows * per_row + kept_groups * per_group, cut.total * per_row + len(groups) * per_group))
-    return Simulated(*np.array(found, np.float64).T)
+        pairs.append((kept_rows * per_row + kept_groups * per_group, cut.total * per_row + len(groups) * per_group))
+    return Simulated(*np.array(pairs, np.float64).T)
 
 
 def _of_groups(
@@ -213,7 +213,7 @@ def _of_groups(
 
     The metadata are dictionaries, bloom filters and statistics.
     """
-    found: dict[Path, OutcomeArray] = {}
+    outcomes_by_path: dict[Path, OutcomeArray] = {}
     asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
     named = {path: ".".join(path).casefold() for path in workspace.leaves}
     blooms = {path: asked_for[name] for path, name in named.items() if name in asked_for}
@@ -226,5 +226,5 @@ def _of_groups(
             outcomes = denied(cut, workspace.looked_up(path), possible, blooms.get(path))
         if statistics is not None:
             outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
-        found[path] = outcomes[:, cut.group_of_page]
-    return found
+        outcomes_by_path[path] = outcomes[:, cut.group_of_page]
+    return outcomes_by_path

@@ -125,8 +125,8 @@ def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
 
 
 def _evenly(last: int) -> list[int]:
-    found: list[int] = np.unique(np.linspace(0, last, _COUNTED).round().astype(np.int64)).tolist()
-    return found
+    positions: list[int] = np.unique(np.linspace(0, last, _COUNTED).round().astype(np.int64)).tolist()
+    return positions
 
 
 class _SampleValues(NamedTuple):
@@ -141,12 +141,12 @@ class _SampleValues(NamedTuple):
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _SampleValues:
     """Estimate the mean of row groups or pages of `rows` rows, from sampled codes below `most`."""
-    known = [part[part >= 0] for part in parts if len(part)]
-    if not known:
+    valid_codes = [part[part >= 0] for part in parts if len(part)]
+    if not valid_codes:
         return _SampleValues(0.0, 0.0)
     sampled = [len(part) for part in parts if len(part)]
-    valid = [rows * len(part) / count for part, count in zip(known, sampled, strict=True)]
-    return _SampleValues(float(np.mean(valid)), float(np.mean(_distinct_of(known, most, np.array(valid)))))
+    valid = [rows * len(part) / count for part, count in zip(valid_codes, sampled, strict=True)]
+    return _SampleValues(float(np.mean(valid)), float(np.mean(_distinct_of(valid_codes, most, np.array(valid)))))
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -157,8 +157,8 @@ def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np
     sampled = np.array([len(part) for part in parts], np.float64)
     halves = [part[np.resize(_RANDOM_HALF, len(part))] if len(part) >= _ENOUGH else None for part in parts]
     of_half = [math.nan if it is None else _distinct(it, most) / max(len(it), 1) for it in halves]
-    known = np.array([_distinct(part, most) for part in parts])
-    return distinct_in_each(np.maximum(rows, sampled), known, sampled, np.array(of_half) * sampled / 2)
+    distinct = np.array([_distinct(part, most) for part in parts])
+    return distinct_in_each(np.maximum(rows, sampled), distinct, sampled, np.array(of_half) * sampled / 2)
 
 
 def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleValues, entry: float) -> Coded:
@@ -247,13 +247,13 @@ class EncodedRows:
         }
         keys = {path: (name, layout.page_rows, path, it.is_coded) for path, it in coded.items()}
         self._encode(name, layout, {path: it for path, it in coded.items() if keys[path] not in self._encoded})
-        found = {}
+        encoded_sizes = {}
         for path, (values, is_coded) in coded.items():
             if keys[path] in self._encoded:
                 data, entry = self._encoded[keys[path]]
-                found[path] = _size(data, entry * values * is_coded, rows, is_coded=is_coded)
-        others = {path: cost for path, cost in costs.items() if path not in found}
-        return found | sizes_without_encoding(others, sample, cut, layout)
+                encoded_sizes[path] = _size(data, entry * values * is_coded, rows, is_coded=is_coded)
+        others = {path: cost for path, cost in costs.items() if path not in encoded_sizes}
+        return encoded_sizes | sizes_without_encoding(others, sample, cut, layout)
 
     def _encode(self, name: str, layout: LayoutSpec, coded: Mapping[Path, Coded]) -> None:
         """Encode columns of all blocks and of half of them, and extrapolate to the whole table."""
@@ -286,12 +286,12 @@ class EncodedRows:
             return Coded(0.0, is_coded=False)
         order, counted = self._orders[name] if sampled is None else cut.order, []
         for rows, most in _rows_of(cut, layout):
-            known = self._values.get((*key, rows))
-            if known is None or known[0] < len(order):
+            cached = self._values.get((*key, rows))
+            if cached is None or cached[0] < len(order):
                 parts = _windows(order, rows / self.total) if sampled is None else _first_rows(cut, most)
-                known = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
-                self._values[*key, rows] = known
-            counted.append(known[1])
+                cached = len(order), _mean([column.codes[it] for it in parts], column.distinct, rows)
+                self._values[*key, rows] = cached
+            counted.append(cached[1])
         if cut.rate < 1:
             counted = [it._replace(values=self._at_most(it, path)) for it in counted]
         group, page = counted
@@ -315,9 +315,9 @@ class EncodedRows:
             if column is not None and len(column.codes) >= _ENOUGH:
                 half = (np.searchsorted(self.blocks, np.arange(len(column.codes)), "right") - 1) % 2 == 0
                 counts = (_distinct(codes, column.distinct) for codes in (column.codes, column.codes[half]))
-                known, of_half = (np.array([count]) for count in counts)
-                found = distinct_in_each(np.array([float(self.total)]), known, np.array([float(len(half))]), of_half)
-                self._distinct[path] = float(found[0])
+                of_all, of_half = (np.array([count]) for count in counts)
+                total = distinct_in_each(np.array([float(self.total)]), of_all, np.array([float(len(half))]), of_half)
+                self._distinct[path] = float(total[0])
         return self._distinct[path]
 
     def _column(self, path: Path) -> _Codes | None:
@@ -338,7 +338,7 @@ class EncodedRows:
             **page_options(layout),
         )
         paths = {".".join(path): path for path in coded}
-        group, found = pq.read_metadata(pa.BufferReader(sink.getvalue())).row_group(0), {}
+        group, encoded = pq.read_metadata(pa.BufferReader(sink.getvalue())).row_group(0), {}
         for i in range(group.num_columns):
             chunk = group.column(i)
             path, dictionary, entry = paths.get(chunk.path_in_schema), 0, 0.0
@@ -349,8 +349,8 @@ class EncodedRows:
                 column = self._column(path)
                 count = 1.0 if column is None else _distinct(column.codes[order], column.distinct)
                 entry = dictionary / max(count, 1.0)
-            found[path] = _Encoded((chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry)
-        return found
+            encoded[path] = _Encoded((chunk.total_compressed_size - dictionary) / max(len(rows), 1), entry)
+        return encoded
 
 
 def _order_of(layout: LayoutSpec) -> str:

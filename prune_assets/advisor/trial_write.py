@@ -53,11 +53,11 @@ def write_without_spark(
     partitions = [path[0] for name in layout.partition_by for path in paths if path[0].casefold() == name.casefold()]
     starts = cut.group[np.searchsorted(cut.file, np.arange(int(cut.file[-1]) + 1))]
     ends = np.append(starts[1:], cut.total)
-    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+    for index, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         part = rows.take(from_numpy(cut.order[start:end]))
-        place = directory.joinpath(*(f"{name}={_directory(part[name][0].as_py())}" for name in partitions))
-        place.mkdir(parents=True, exist_ok=True)
-        _write(part.drop_columns(partitions), place / f"part-{number:05}.parquet", layout, _group_rows(cut, start))
+        folder = directory.joinpath(*(f"{name}={_directory(part[name][0].as_py())}" for name in partitions))
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(part.drop_columns(partitions), folder / f"part-{index:05}.parquet", layout, _group_rows(cut, start))
 
 
 def _group_rows(cut: Cut, start: int) -> int:
@@ -66,16 +66,18 @@ def _group_rows(cut: Cut, start: int) -> int:
 
 
 def _check(rows: pa.Table, layout: LayoutSpec) -> None:
-    known = inspect.signature(pq.ParquetWriter).parameters
+    parameters = inspect.signature(pq.ParquetWriter).parameters
     for option in ("max_rows_per_page", *(("bloom_filter_options",) if layout.bloom else ())):
-        if option not in known:
+        if option not in parameters:
             raise UnsupportedFeature(
                 f"pyarrow {pa.__version__} does not know {option}; update pyarrow, or verify with Spark"
             )
     for name in layout.partition_by:
-        kind = rows.schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)):
-            raise UnsupportedFeature(f"partition_by: {name} is {kind}; its directories are written by Spark alone")
+        arrow_type = rows.schema.field(name).type
+        if not (pa.types.is_integer(arrow_type) or pa.types.is_string(arrow_type) or pa.types.is_date(arrow_type)):
+            raise UnsupportedFeature(
+                f"partition_by: {name} is {arrow_type}; its directories are written by Spark alone"
+            )
 
 
 def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> None:
@@ -130,8 +132,8 @@ def _pays(first: pa.Array) -> bool:
         return False
     values = pc.unique(first)
     # Nulls have no dictionary index.
-    numbers = (len(first) - first.null_count) * max(len(values) - 1, 1).bit_length() / 8
-    return bool(_plain_bytes(values) + numbers < _plain_bytes(first))
+    index_bytes = (len(first) - first.null_count) * max(len(values) - 1, 1).bit_length() / 8
+    return bool(_plain_bytes(values) + index_bytes < _plain_bytes(first))
 
 
 def _plain_bytes(values: pa.Array | pa.ChunkedArray) -> int:

@@ -25,18 +25,18 @@ MOST_RUNS_TO_PAY = 1_000
 _NAMED = 10
 
 
-def verdict(today: float, ranking: Sequence[RankedLayout], *, kept: str, dearer: Sequence[QueryBytes]) -> str:
+def verdict(today: float, ranking: Sequence[RankedLayout], *, keep_reason: str, dearer: Sequence[QueryBytes]) -> str:
     """Return the advice and its reason in one line.
 
     The first of the ranking is the best that may be advised.
-    `kept`: why today's layout is kept, "" if the best is advised. `dearer`: queries that read more than twice their
-    bytes in the best layout.
+    `keep_reason`: why today's layout is kept, "" if the best is advised. `dearer`: queries that read more than twice
+    their bytes in the best layout.
     """
     if not ranking:
         return "do nothing: no column that the workload filters on can be read without Spark"
     best, now, anew = ranking[0], bytes_text(round(today)), _better_anew(ranking)
-    if kept:
-        return f"do nothing: {kept}{anew}"
+    if keep_reason:
+        return f"do nothing: {keep_reason}{anew}"
     return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{_dearer(dearer)}{anew}"
 
 
@@ -99,7 +99,7 @@ def _better_anew(ranking: Sequence[RankedLayout]) -> str:
 
     Returns "" without such a layout.
     """
-    best = min((one for one in ranking if one.refused), key=lambda one: one.bytes, default=None)
+    best = min((ranked for ranked in ranking if ranked.refused), key=lambda ranked: ranked.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:
         return ""
     return f"; {best.title} would read {bytes_text(best.bytes)}, but needs a new table (prune write)"
@@ -111,20 +111,20 @@ def reasons(best: Candidate, table_bytes: float, filtered: Container[str]) -> di
     `filtered`: names of the columns that queries filter by.
     """
     layout, why = best.layout, best.why
-    found = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
+    key_reasons = {key: why for key in ("partition_by", "sort_by", "zorder_by", "hilbert_by") if getattr(layout, key)}
     if layout.partition_by:
         is_filtered = any(name in filtered for name in layout.partition_by)
-        found["partition_by"] = (
+        key_reasons["partition_by"] = (
             "queries filter on these few values, so they skip whole directories"
             if is_filtered
             else "the table has these directories; no query filters on them"
         )
     if layout.bloom:
-        found["bloom"] = "queries look for single values; a bloom filter rules out the row groups that lack them"
-    found["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
-    found["row_group_bytes"] = _why_row_groups(layout.row_group_bytes, table_bytes)
-    found["target_file_bytes"] = "few files to list and to open"
-    return found
+        key_reasons["bloom"] = "queries look for single values; a bloom filter rules out the row groups that lack them"
+    key_reasons["page_rows"] = f"a query reads whole pages of {layout.page_rows:,} rows"
+    key_reasons["row_group_bytes"] = _why_row_groups(layout.row_group_bytes, table_bytes)
+    key_reasons["target_file_bytes"] = "few files to list and to open"
+    return key_reasons
 
 
 def _why_row_groups(size: int, table_bytes: float) -> str:

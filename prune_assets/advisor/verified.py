@@ -99,13 +99,13 @@ def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, 
     """Aggregate the queries on a written layout. Raises WrongUse without queries."""
     if not queries:
         raise WrongUse(f"{title}: no predicate of the workload fits the table as it was written; verify with Spark")
-    errors = [abs(one.points) for one in queries]
+    errors = [abs(query.points) for query in queries]
     return VerifiedLayout(
         title=title,
         writer=writer,
         rows=rows,
-        predicted=_share((one.runs * one.predicted, one.runs * one.predicted_whole) for one in queries),
-        planned=_share((one.runs * one.planned, one.runs * one.planned_whole) for one in queries),
+        predicted=_share((query.runs * query.predicted, query.runs * query.predicted_whole) for query in queries),
+        planned=_share((query.runs * query.planned, query.runs * query.planned_whole) for query in queries),
         median_error=median(errors),
         within_five=sum(error <= _FIVE for error in errors) / len(errors),
         queries=tuple(queries),
@@ -119,20 +119,20 @@ def _share(pairs: Iterable[tuple[float, float]]) -> float:
 
 def verified_lines(verified: Sequence[VerifiedLayout]) -> Iterator[str]:
     """Yield printed lines: each layout, its largest errors, and the rows that Spark scanned."""
-    for one in verified[:1]:
+    for layout in verified[:1]:
         yield ""
-        yield f"verified by writing {one.rows:,} rows with {one.writer} and planning the queries on them"
-    for one in verified:
-        yield f"  {printable(str(one))}"
-        (worst,) = one.worst(1)
+        yield f"verified by writing {layout.rows:,} rows with {layout.writer} and planning the queries on them"
+    for layout in verified:
+        yield f"  {printable(str(layout))}"
+        (worst,) = layout.worst(1)
         if abs(worst.points) > _FIVE:
             yield f"    most: predicted {worst.points:+.1f} points for  {clipped(printable(worst.where), _LONGEST_SQL)}"
-        furthest = max(one.queries, key=lambda it: it.ratio)
+        furthest = max(layout.queries, key=lambda it: it.ratio)
         if furthest.ratio > _OFF:
             sql = clipped(printable(furthest.where), _LONGEST_SQL)
             both = f"{bytes_text(furthest.predicted)} predicted, {bytes_text(furthest.planned)} planned"
             yield f"    furthest: {both}, {furthest.ratio:.1f} times, for  {sql}"
-        ran = [it for it in one.queries if it.rows_scanned is not None]
+        ran = [it for it in layout.queries if it.rows_scanned is not None]
         if ran:
             planned, scanned = sum(it.rows_planned for it in ran), sum(it.rows_scanned or 0 for it in ran)
             queries = counted(len(ran), "query", "queries")

@@ -69,7 +69,7 @@ def verified_on(
         most = advice.sampled_rows
         if on_sample:
             most = max(round(_rows_of(source) * advice.sampled_rows / advice.rows), _FEWEST_SIMULATED)
-        layouts = [(one.title, one.layout) for one in advice.ranking[:LAYOUTS]]
+        layouts = [(ranked.title, ranked.layout) for ranked in advice.ranking[:LAYOUTS]]
         layouts += [] if advice.own is None else [(own_title(advice.own), advice.own.layout)]
         keys = [path for _, layout in layouts for path in key_paths(layout, source)]
         trial = _Trial(source, shapes, spark, None if spark else sampled_rows(source, _ALL), most, keys)
@@ -103,55 +103,55 @@ class _Trial:
     def queries(self, table: Table) -> list[Query]:
         return queries_of(table, self.shapes, {})
 
-    def write(self, layout: LayoutSpec, place: Path) -> Table:
+    def write(self, layout: LayoutSpec, directory: Path) -> Table:
         if self.spark is not None:
             from prune_assets.reading.reader import read
             from prune_assets.writing.write import write
 
-            with own_jobs(self.spark, f"verify {place}"):
-                write(read(self.source.given, where="true", session=self.spark), str(place), layout=layout)
+            with own_jobs(self.spark, f"verify {directory}"):
+                write(read(self.source.given, where="true", session=self.spark), str(directory), layout=layout)
         elif self.rows is not None:
             per_row = self.workspace.bytes_per_row
-            write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
-        return open_table(place, semantics=self.source.semantics)
+            write_without_spark(self.rows, directory, layout, table=self.source, bytes_per_row=per_row)
+        return open_table(directory, semantics=self.source.semantics)
 
 
-def _verified(trial: _Trial, title: str, layout: LayoutSpec, place: Path) -> VerifiedLayout:
+def _verified(trial: _Trial, title: str, layout: LayoutSpec, directory: Path) -> VerifiedLayout:
     predicted = simulate(
         trial.workspace, layout if trial.spark else replace(layout, column_index_truncate_length=_UNCUT)
     )
-    table = trial.write(layout, place)
-    planned = {_key(one): one for one in trial.queries(table)}
-    scanned = {} if trial.spark is None else _scanned(trial.spark, place, [*planned.values()])
+    table = trial.write(layout, directory)
+    planned = {_key(plan): plan for plan in trial.queries(table)}
+    scanned = {} if trial.spark is None else _scanned(trial.spark, directory, [*planned.values()])
     bytes_ = np.column_stack(predicted).round().astype(np.int64).tolist()
-    found = []
+    verified = []
     for query, (read, whole) in zip(trial.workspace.queries, bytes_, strict=True):
         # A predicate may not fit the written table, for example if directory names imply other types.
-        one = planned.get(_key(query))
-        if one is not None:
-            rows = scanned.get(one.where)
-            found.append(VerifiedQuery(one.where, one.runs, read, whole, one.today, one.whole, one.rows, rows))
-    return verified_layout(title, found, rows=_rows_of(table), writer="Spark" if trial.spark else "pyarrow")
+        plan = planned.get(_key(query))
+        if plan is not None:
+            rows = scanned.get(plan.where)
+            verified.append(VerifiedQuery(plan.where, plan.runs, read, whole, plan.today, plan.whole, plan.rows, rows))
+    return verified_layout(title, verified, rows=_rows_of(table), writer="Spark" if trial.spark else "pyarrow")
 
 
 def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
     return query.where, tuple(column.path for column in query.columns)
 
 
-def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict[str, int]:
+def _scanned(spark: SparkSession, directory: Path, queries: Sequence[Query]) -> dict[str, int]:
     """Return by predicate the rows that Spark's scans returned, for the queries that read most."""
     from pyspark.sql import functions as fn
 
     from prune_assets.reading.reader import read
     from prune_assets.spark.scan_metrics import scan_metrics
 
-    found = {}
-    for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
-        counted = read(str(place), where=one.where, session=spark).agg(fn.count(fn.lit(1)))
-        with own_jobs(spark, f"verify {place}"):
+    rows_by_query = {}
+    for query in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
+        counted = read(str(directory), where=query.where, session=spark).agg(fn.count(fn.lit(1)))
+        with own_jobs(spark, f"verify {directory}"):
             counted.collect()
-        found[one.where] = sum(scan.rows for scan in scan_metrics(counted))
-    return found
+        rows_by_query[query.where] = sum(scan.rows for scan in scan_metrics(counted))
+    return rows_by_query
 
 
 def _rows_of(table: Table) -> int:

@@ -77,10 +77,10 @@ class Cut:
     @cached_property
     def group_of_sampled(self) -> Numbers:
         """Row group of each sampled row."""
-        found = np.empty_like(self.order)
+        groups = np.empty_like(self.order)
         sampled = np.diff(self.sampled(self.group), append=len(self.order))
-        found[self.order] = np.repeat(np.arange(len(self.group)), sampled)
-        return found
+        groups[self.order] = np.repeat(np.arange(len(self.group)), sampled)
+        return groups
 
     def sampled(self, starts: Numbers) -> Numbers:
         """Return the first sampled row of containers, given their first rows in the table."""
@@ -97,8 +97,8 @@ def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
     """
     rows = np.diff(starts, append=total)
     parts = -(-rows // most)
-    number = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
-    begins: Numbers = np.repeat(starts, parts) + number * most
+    index = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
+    begins: Numbers = np.repeat(starts, parts) + index * most
     return begins
 
 
@@ -185,8 +185,8 @@ def _ranked(codes: Numbers, key: SortKey) -> Numbers:
     """Return ranks that ascend in the order of a sort key, with nulls where the key puts them."""
     ranks = -codes if key.descending else codes
     null = 1 + max(ranks.max(initial=0), 0) if key.nulls_last else min(ranks.min(initial=0), 0) - 1
-    found: Numbers = np.where(codes == NULL, null, ranks)
-    return found
+    key_ranks: Numbers = np.where(codes == NULL, null, ranks)
+    return key_ranks
 
 
 def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:
@@ -196,8 +196,8 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
     if layout.files is not None:
         count = np.full(len(rows), layout.files)
     count = np.clip(count, 1, np.maximum(rows, 1))
-    number = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    parts: Numbers = np.repeat(begins, count) + number * np.repeat(rows, count) // np.repeat(count, count)
+    index = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    parts: Numbers = np.repeat(begins, count) + index * np.repeat(rows, count) // np.repeat(count, count)
     return parts
 
 

@@ -41,11 +41,11 @@ class Drawn(NamedTuple):
     """Drawn rows of one column, and the container of each row, ascending."""
 
     column: SampledColumn
-    at: Numbers
+    containers: Numbers
 
     def of(self, containers: Numbers) -> SampledColumn | None:
         """Return the rows of the given containers; None if one of them has no rows."""
-        begins, ends = (np.searchsorted(self.at, containers, side) for side in ("left", "right"))
+        begins, ends = (np.searchsorted(self.containers, containers, side) for side in ("left", "right"))
         if (begins == ends).any():
             return None
         rows = np.concatenate([np.arange(*both) for both in zip(begins.tolist(), ends.tolist(), strict=True)])
@@ -59,20 +59,20 @@ def draw(column: LeafColumn, bounds: Bounds) -> Drawn:
     """
     low, high = _scale(bounds)
     nulls = np.nan_to_num(numbers_from(filled(bounds.null_count.cast(pa.float64()), 0.0)))
-    known = np.isfinite(low) & np.isfinite(high)
-    at = np.flatnonzero((bounds.row_count > 0) & (known | (nulls == bounds.row_count)))
-    rows, known = bounds.row_count[at], known[at]
-    drawn = np.clip(_OF_ONE * len(at), _FEWEST, _MOST) * rows / max(int(rows.sum()), 1)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    containers = np.flatnonzero((bounds.row_count > 0) & (bounded | (nulls == bounds.row_count)))
+    rows, bounded = bounds.row_count[containers], bounded[containers]
+    drawn = np.clip(_OF_ONE * len(containers), _FEWEST, _MOST) * rows / max(int(rows.sum()), 1)
     drawn = np.maximum(np.round(drawn), 2).astype(np.int64)
     # Draw at least one null if a container has nulls, and at least one value if it has bounds.
-    least, most = (nulls[at] > 0).astype(np.int64), np.where(known, drawn - 1, drawn)
-    of_null = np.clip(np.round(nulls[at] / rows * drawn), least, most).astype(np.int64)
-    with_value, with_null = np.repeat(at, drawn - of_null), np.repeat(at, of_null)
-    points = _spread(low[at], high[at], drawn - of_null, _unit(bounds.lower.type))
+    least, most = (nulls[containers] > 0).astype(np.int64), np.where(bounded, drawn - 1, drawn)
+    of_null = np.clip(np.round(nulls[containers] / rows * drawn), least, most).astype(np.int64)
+    with_value, with_null = np.repeat(containers, drawn - of_null), np.repeat(containers, of_null)
+    points = _spread(low[containers], high[containers], drawn - of_null, _unit(bounds.lower.type))
     values, codes = _coded(points, bounds)
-    at, codes = np.concatenate([with_value, with_null]), np.append(codes, np.full(len(with_null), NULL))
-    order = np.argsort(at, kind="stable")
-    return Drawn(sampled(column, values, codes[order]), at[order])
+    containers, codes = np.concatenate([with_value, with_null]), np.append(codes, np.full(len(with_null), NULL))
+    order = np.argsort(containers, kind="stable")
+    return Drawn(sampled(column, values, codes[order]), containers[order])
 
 
 def sorted_bounds(column: SampledColumn, total: int, count: int) -> Bounds:
@@ -99,10 +99,10 @@ def _spread(low: Floats, high: Floats, count: Numbers, unit: float) -> Floats:
 
     Inside a range, each unit has equally many points.
     """
-    number = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    index = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
     begin, end, of = np.repeat(low, count), np.repeat(high, count), np.repeat(count, count)
-    inside = np.minimum(begin + (end - begin + unit) * (number + 0.5) / of, end)
-    points: Floats = np.where(number == 0, begin, np.where(number == of - 1, end, inside))
+    inside = np.minimum(begin + (end - begin + unit) * (index + 0.5) / of, end)
+    points: Floats = np.where(index == 0, begin, np.where(index == of - 1, end, inside))
     return points
 
 
@@ -110,40 +110,44 @@ def _scale(bounds: Bounds) -> tuple[Floats, Floats]:
     """Return bounds as numbers, non-numeric bounds as ranks; NaN if unknown."""
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
-        known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-        low, high = (np.where(known, side - 1.0, np.nan) for side in ranks(bounds.lower, bounds.upper))
+        bounded = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+        low, high = (np.where(bounded, side - 1.0, np.nan) for side in ranks(bounds.lower, bounds.upper))
     return low, high
 
 
-def _unit(kind: pa.DataType) -> float:
+def _unit(arrow_type: pa.DataType) -> float:
     """Return the distance of adjacent values: 1 whole number, day, tick or rank; 0 if continuous."""
-    return 0.0 if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else 1.0
+    return 0.0 if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type) else 1.0
 
 
 def _coded(points: Floats, bounds: Bounds) -> tuple[pa.Array, Numbers]:
     """Return the distinct values at points, ascending, and the index of each point's value."""
     if doubles(bounds.lower) is None:
-        known = pc.unique(pa.concat_arrays([bounds.lower, bounds.upper])).drop_null()
-        return known.take(pc.sort_indices(known)), np.floor(points).astype(np.int64)
+        values = pc.unique(pa.concat_arrays([bounds.lower, bounds.upper])).drop_null()
+        return values.take(pc.sort_indices(values)), np.floor(points).astype(np.int64)
     distinct, codes = np.unique(points if _unit(bounds.lower.type) == 0 else np.floor(points), return_inverse=True)
     return values_at(distinct, bounds.lower.type), codes.astype(np.int64)
 
 
-def values_at(points: Floats, kind: pa.DataType) -> pa.Array:
+def values_at(points: Floats, arrow_type: pa.DataType) -> pa.Array:
     """Return doubles as numbers, days or ticks, rounded down for whole-number types."""
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return from_numpy(points).cast(kind, safe=False)
+    if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
+        return from_numpy(points).cast(arrow_type, safe=False)
     whole = from_numpy(np.floor(np.clip(points, -_LARGEST, _LARGEST)).astype(np.int64))
-    return whole.cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else whole.cast(kind, safe=False)
+    return (
+        whole.cast(pa.int32()).cast(arrow_type)
+        if pa.types.is_date32(arrow_type)
+        else whole.cast(arrow_type, safe=False)
+    )
 
 
 def doubles(values: pa.Array) -> Floats | None:
     """Return numbers, days or ticks as doubles, NaN if unknown; None for non-numeric types."""
-    kind = values.type
-    if pa.types.is_date32(kind):
+    arrow_type = values.type
+    if pa.types.is_date32(arrow_type):
         values = values.cast(pa.int32())
-    elif pa.types.is_timestamp(kind):
+    elif pa.types.is_timestamp(arrow_type):
         values = values.cast(pa.int64())
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    elif not (pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type)):
         return None
     return numbers_from(filled(pc.cast(values, pa.float64(), safe=False), np.nan))

@@ -86,12 +86,12 @@ def _above(text: bytes, most: int) -> bytes:
 
 
 def _bounds(values: pa.Array, codes: Codes, rows: Numbers) -> Bounds:
-    known = codes.high >= codes.low
-    some = np.where(codes.value, np.maximum(1, rows // 2), rows)
+    has_value = codes.high >= codes.low
+    null_count = np.where(codes.value, np.maximum(1, rows // 2), rows)
     return Bounds(
-        lower=values_at(values, codes.low, known),
-        upper=values_at(values, codes.high, known),
-        null_count=from_numpy(np.where(codes.null, some, 0)),
+        lower=values_at(values, codes.low, has_value),
+        upper=values_at(values, codes.high, has_value),
+        null_count=from_numpy(np.where(codes.null, null_count, 0)),
         row_count=rows,
     )
 
@@ -168,7 +168,7 @@ def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: 
     extremes = (np.where(has_value, _share(column, side), nothing) for side, nothing in sides)
     pages = Neighbours(first, codes, column.share, *extremes, narrow=cut.width)
     low, high = pages.extremes()
-    found = _enclosing(column, own, low, high)
-    found = found._replace(null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value))
+    wide = _enclosing(column, own, low, high)
+    wide = wide._replace(null=pages.occurs(codes == NULL, own.null), value=own.value | pages.occurs(value, has_value))
     constant = own.value & (own.low == own.high) & pages.is_sure(_share(column, own.low))
-    return found._replace(low=np.where(constant, own.low, found.low), high=np.where(constant, own.high, found.high))
+    return wide._replace(low=np.where(constant, own.low, wide.low), high=np.where(constant, own.high, wide.high))

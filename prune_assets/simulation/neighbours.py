@@ -127,9 +127,9 @@ class Neighbours:
         rows, first = self._codes[part::_PARTS], -((part - self.first) // _PARTS)
         if self._value is not None:
             rows = np.where(self._value[part::_PARTS], rows, no_value)
-        found = reduce.reduceat(np.append(rows, no_value), first)
-        has_value = (np.diff(first, append=len(rows)) > 0) & (found != no_value)
-        return np.where(has_value, self._shares[found + 1], nothing)
+        codes = reduce.reduceat(np.append(rows, no_value), first)
+        has_value = (np.diff(first, append=len(rows)) > 0) & (codes != no_value)
+        return np.where(has_value, self._shares[codes + 1], nothing)
 
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
         """Compare each page with its neighbours.
@@ -148,7 +148,7 @@ class Neighbours:
         variance = self._square / np.maximum(freedom, 1)
         offsets = np.arange(2 * _NEIGHBOURS) // 2 * np.where(np.arange(2 * _NEIGHBOURS) % 2, -1, 1)
         offsets[1::2] -= 1
-        found = [np.empty(len(self.first)) for _ in range(5)]
+        result = [np.empty(len(self.first)) for _ in range(5)]
         for start in range(0, len(self.first), _AT_ONCE):
             own = np.arange(start, min(start + _AT_ONCE, len(self.first)))
             near = own[:, None] + offsets
@@ -167,9 +167,9 @@ class Neighbours:
                 np.where(few, np.nan, np.where(chosen, low[near], np.inf).min(axis=1)),
                 np.where(few, np.nan, np.where(chosen, high[near], -np.inf).max(axis=1)),
             )
-            for whole, part in zip(found, values, strict=True):
+            for whole, part in zip(result, values, strict=True):
                 whole[own] = part
-        return found[0], np.sqrt(np.maximum(found[1], 0.0)), found[2] >= _MOSTLY, (found[3], found[4])
+        return (result[0], np.sqrt(np.maximum(result[1], 0.0)), result[2] >= _MOSTLY, (result[3], result[4]))
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
         """Return the extremes over `narrow` neighbours, which together have n sampled rows."""
@@ -178,8 +178,8 @@ class Neighbours:
         while 2 * length <= self.narrow:
             level = reduce(level[:-length], level[length:])
             length *= 2
-        found: Floats = reduce(level[begin], level[end - length])
-        return found
+        extremes: Floats = reduce(level[begin], level[end - length])
+        return extremes
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
         """Return the pages in which a flag occurs, or may be unsampled.
@@ -190,8 +190,8 @@ class Neighbours:
             return own
         rate = self._total(self._by_page(flags)) / self._total(self.rows.astype(np.float64))
         met = self._over_neighbours(own.astype(np.float64), np.maximum) > 0
-        found: Flags = own | (met & ((1 - np.minimum(rate, 1)) ** self.rows > _RARE))
-        return found
+        pages: Flags = own | (met & ((1 - np.minimum(rate, 1)) ** self.rows > _RARE))
+        return pages
 
     def is_sure(self, share: Floats) -> Flags:
         """Return whether a page with one sampled value holds no other value.
@@ -216,8 +216,8 @@ def reach_of_doublings(before: Floats, last: Floats, doublings: float) -> Floats
     """
     before, last = np.maximum(before, 0), np.maximum(last, 0)
     ratio = np.where(before > 0, np.minimum(last / np.maximum(before, _TINY), 1 - 1e-6), 0.0)
-    found: Floats = last * ratio * (1 - ratio**doublings) / (1 - ratio)
-    return found
+    reach: Floats = last * ratio * (1 - ratio**doublings) / (1 - ratio)
+    return reach
 
 
 def _by_chance(of_page: Floats, variance: Floats, weight: Floats, own: Numbers, near: Numbers) -> Flags:

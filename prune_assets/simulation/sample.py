@@ -47,12 +47,12 @@ class SampledColumn:
         has_row = np.bincount(codes, minlength=count + 2)[1:-1] > 0
         if has_row.all():
             return sampled(self.column, self.values, codes - 1)
-        numbers = np.concatenate([[NULL], np.cumsum(has_row) - 1, [np.count_nonzero(has_row)]])
-        return sampled(self.column, self.values.filter(from_numpy(has_row)), numbers[codes])
+        new_codes = np.concatenate([[NULL], np.cumsum(has_row) - 1, [np.count_nonzero(has_row)]])
+        return sampled(self.column, self.values.filter(from_numpy(has_row)), new_codes[codes])
 
 
-def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool_]) -> pa.Array:
-    """Return the values of codes, null if not `known`.
+def values_at(values: pa.Array, codes: NDArray[np.int64], has_value: NDArray[np.bool_]) -> pa.Array:
+    """Return the values of codes, null where `has_value` is false.
 
     A column of nulls has no values.
 
@@ -61,7 +61,7 @@ def values_at(values: pa.Array, codes: NDArray[np.int64], known: NDArray[np.bool
     """
     if len(values) == 0:
         return pa.nulls(len(codes), values.type)
-    return values.take(from_numpy(np.where(known, codes, 0), valid=known))
+    return values.take(from_numpy(np.where(has_value, codes, 0), valid=has_value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,10 @@ def coded(column: LeafColumn, values: pa.Array) -> SampledColumn:
     encoded = values.dictionary_encode()
     (rank,) = ranks(encoded.dictionary)
     order = np.argsort(rank, kind="stable")
-    ascending, place = encoded.dictionary.take(from_numpy(order)), np.full(len(order) + 1, NULL)
-    place[order] = np.arange(len(order))
-    known = flags_from(encoded.indices.is_valid())
-    codes = place[np.where(known, numbers_from(encoded.indices), len(order))]
+    ascending, new_codes = encoded.dictionary.take(from_numpy(order)), np.full(len(order) + 1, NULL)
+    new_codes[order] = np.arange(len(order))
+    has_value = flags_from(encoded.indices.is_valid())
+    codes = new_codes[np.where(has_value, numbers_from(encoded.indices), len(order))]
     codes[nan] = len(ascending)
     return sampled(column, ascending, codes)
 

@@ -73,28 +73,34 @@ class TableAssessment(NamedTuple):
     @property
     def live_bytes(self) -> float:
         """Approximate bytes of the live rows in the picked files."""
-        live = self.measured.numbers.live_bytes()
+        live = self.measured.figures.live_bytes()
         return float(sum(live[list(group.files)].sum() for group in self.picked.groups))
 
     @property
-    def numbers(self) -> list[int]:
+    def file_indexes(self) -> list[int]:
         """Index numbers of the picked files, ascending."""
-        return sorted(int(self.measured.at[file]) for group in self.picked.groups for file in group.files)
+        return sorted(int(self.measured.file_indexes[file]) for group in self.picked.groups for file in group.files)
 
     @property
     def picked_bytes(self) -> int:
         """Bytes of the picked files."""
-        return int(sum(self.measured.numbers.size[list(group.files)].sum() for group in self.picked.groups))
+        return int(sum(self.measured.figures.size[list(group.files)].sum() for group in self.picked.groups))
 
     @property
     def group_of(self) -> dict[int, int]:
         """Index number of each picked file -> number of its group."""
-        return {int(self.measured.at[file]): i for i, group in enumerate(self.picked.groups) for file in group.files}
+        return {
+            int(self.measured.file_indexes[file]): i
+            for i, group in enumerate(self.picked.groups)
+            for file in group.files
+        }
 
     @property
     def rows(self) -> int:
         """Number of live rows in the picked files."""
-        return int((self.measured.rows - self.table.format.examination().deleted_rows(self.table))[self.numbers].sum())
+        return int(
+            (self.measured.rows - self.table.format.examination().deleted_rows(self.table))[self.file_indexes].sum()
+        )
 
 
 def assess(request: OptimizeRequest) -> TableAssessment:
@@ -137,8 +143,8 @@ def _assess_once(request: OptimizeRequest) -> TableAssessment:
     index.save()
     target = request.layout.target_file_bytes
     rows_read = request.rows or not measured.keys
-    needed = (pick_all if request.full else pick)(measured.numbers, target=target, wanted=request.layout.files)
-    picked, left_out = within(needed, measured.numbers, request.budget)
+    needed = (pick_all if request.full else pick)(measured.figures, target=target, wanted=request.layout.files)
+    picked, left_out = within(needed, measured.figures, request.budget)
     return TableAssessment(table, measured, picked, target, rows_read, left_out)
 
 
@@ -147,16 +153,16 @@ def _with_order_of_rows(measured: Measured, request: OptimizeRequest) -> Measure
 
     Each file is read once per request.
     """
-    index, unordered = measured.index, measured.numbers.faults[RewriteReason.ORDER].copy()
-    open_order = [(i, int(file)) for i, file in enumerate(measured.at) if not unordered[i]]
+    index, unordered = measured.index, measured.figures.faults[RewriteReason.ORDER].copy()
+    open_order = [(i, int(file)) for i, file in enumerate(measured.file_indexes) if not unordered[i]]
     unread = [file for _, file in open_order if index.groups.files[file] not in request.is_sorted]
     keys = map(OrderedColumn, measured.keys, sort_keys(index, request.layout))
     unsorted = set(unsorted_files(index, unread, list(keys)))
     request.is_sorted.update({index.groups.files[file]: file not in unsorted for file in unread})
     for i, file in open_order:
         unordered[i] = not request.is_sorted[index.groups.files[file]]
-    faults = {**measured.numbers.faults, RewriteReason.ORDER: unordered}
-    return replace(measured, numbers=replace(measured.numbers, faults=faults))
+    faults = {**measured.figures.faults, RewriteReason.ORDER: unordered}
+    return replace(measured, figures=replace(measured.figures, faults=faults))
 
 
 def plan_of(request: OptimizeRequest, sql: str, assessment: TableAssessment) -> PlannedRead:
@@ -175,11 +181,11 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
     return OptimizeResult(
         table=assessment.table.name,
         dry_run=True,
-        considered=len(measured.at),
+        considered=len(measured.file_indexes),
         picked=tuple(
             PickedFile(
-                index.groups.files[int(measured.at[file])].path,
-                int(measured.numbers.size[file]),
+                index.groups.files[int(measured.file_indexes[file])].path,
+                int(measured.figures.size[file]),
                 tuple(reason.value for reason in reasons[file]),
             )
             for group in groups
@@ -191,9 +197,9 @@ def forecast(assessment: TableAssessment, plans: Sequence[PlannedRead], layout: 
         depth_predicted=predicted_depth(measured, groups),
         predicates=tuple(
             PredicateBytes(
-                plan.lowered.sql, kept, kept if pieces is None else predicted_bytes(plan, measured, groups, pieces)
+                plan.lowered.sql, before, before if pieces is None else predicted_bytes(plan, measured, groups, pieces)
             )
-            for plan, kept in zip(plans, kept_bytes, strict=True)
+            for plan, before in zip(plans, kept_bytes, strict=True)
         ),
         version=assessment.table.version_number,
         left=assessment.left_out,

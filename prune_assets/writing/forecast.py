@@ -51,20 +51,20 @@ class Pieces(NamedTuple):
 def pieces_of(measured: Measured, groups: Sequence[Group], layout: LayoutSpec) -> Pieces:
     """Divide the picked files into row groups, and these into pages."""
     drawn = None if measured.key_bounds is None else draw(measured.keys[0], measured.key_bounds)
-    found = [_cut(measured, number, group, layout, drawn) for number, group in enumerate(groups)]
-    bounds = [it.bounds for it in found if it.bounds is not None]
+    parts = [_cut(measured, group_index, group, layout, drawn) for group_index, group in enumerate(groups)]
+    bounds = [it.bounds for it in parts if it.bounds is not None]
     return Pieces(
-        np.concatenate([it.group for it in found]),
-        np.concatenate([it.file for it in found]),
-        np.concatenate([it.share for it in found]),
+        np.concatenate([it.group for it in parts]),
+        np.concatenate([it.file for it in parts]),
+        np.concatenate([it.share for it in parts]),
         Bounds.concat(bounds) if bounds else None,
     )
 
 
-def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, drawn: Drawn | None) -> Pieces:
-    index, at = measured.index, list(group.files)
-    live, size = float(measured.numbers.live_bytes()[at].sum()), float(measured.numbers.size[at].sum())
-    files = measured.at[at]
+def _cut(measured: Measured, group_index: int, group: Group, layout: LayoutSpec, drawn: Drawn | None) -> Pieces:
+    index, positions = measured.index, list(group.files)
+    live, size = float(measured.figures.live_bytes()[positions].sum()), float(measured.figures.size[positions].sum())
+    files = measured.file_indexes[positions]
     here = np.flatnonzero(np.isin(index.groups.file, files) & (index.groups.row_count > 0))
     rows = int(index.groups.row_count[here].sum())
     limit = layout.rows_of_row_group(rows)
@@ -74,7 +74,7 @@ def _cut(measured: Measured, number: int, group: Group, layout: LayoutSpec, draw
     bounds = None if drawn is None else _sorted(drawn, here, index.groups.row_count[here], count)
     count = count if bounds is None else len(bounds)
     same = np.ones(count, np.int64)
-    return Pieces(number * same, files[0] * same, live / size / count * np.ones(count), bounds)
+    return Pieces(group_index * same, files[0] * same, live / size / count * np.ones(count), bounds)
 
 
 def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
@@ -95,13 +95,13 @@ def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Grou
     """
     if not _is_on_key(plan, measured):
         return None
-    kept, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
-    left = sum(kept.values())
+    kept_by_file, whole = _by_file(plan, plan.kept.bytes), _by_file(plan, plan.sizes.bytes)
+    left = sum(kept_by_file.values())
     alive = _may_hold(plan, measured, pieces)
-    for number, group in enumerate(groups):
-        paths = [measured.index.groups.files[int(measured.at[file])].path for file in group.files]
-        before = sum(kept.get(path, 0) for path in paths)
-        mine = pieces.group == number
+    for group_index, group in enumerate(groups):
+        paths = [measured.index.groups.files[int(measured.file_indexes[file])].path for file in group.files]
+        before = sum(kept_by_file.get(path, 0) for path in paths)
+        mine = pieces.group == group_index
         share, size = float(pieces.share[alive & mine].sum()), sum(whole.get(path, 0) for path in paths)
         left += min(_in_whole_pieces(before, size, int(mine.sum())), int(share * size)) - before
     return left
@@ -115,9 +115,9 @@ def _is_on_key(plan: PlannedRead, measured: Measured) -> bool:
     return not in_files or (bool(measured.keys) and measured.keys[0].path in in_files)
 
 
-def _in_whole_pieces(kept: int, size: int, pieces: int) -> int:
+def _in_whole_pieces(kept_bytes: int, size: int, pieces: int) -> int:
     """Round the kept bytes up to whole pages of equal size."""
-    return size * -(-kept * pieces // size) // pieces if size else 0
+    return size * -(-kept_bytes * pieces // size) // pieces if size else 0
 
 
 def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None:
@@ -128,9 +128,9 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
     intervals = measured.intervals()
     if intervals is None or not groups:
         return measured.depth()
-    group = np.full(len(measured.at), -1)
-    for number, each in enumerate(groups):
-        group[list(each.files)] = number
+    group = np.full(len(measured.file_indexes), -1)
+    for group_index, each in enumerate(groups):
+        group[list(each.files)] = group_index
     group = group[intervals.at]
     picked = np.flatnonzero(group >= 0)
     groups_picked, first = np.unique(group[picked], return_index=True)
@@ -160,9 +160,9 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
 
 def _by_file(plan: PlannedRead, of_groups: Numbers) -> Mapping[str, int]:
     """Sum a value of row groups by the path of their file."""
-    found = np.zeros(len(plan.index.groups.files), np.int64)
-    np.add.at(found, plan.index.groups.file, of_groups)
-    return {plan.index.groups.files[number].path: int(found[number]) for number in np.flatnonzero(found).tolist()}
+    sums = np.zeros(len(plan.index.groups.files), np.int64)
+    np.add.at(sums, plan.index.groups.file, of_groups)
+    return {plan.index.groups.files[file].path: int(sums[file]) for file in np.flatnonzero(sums).tolist()}
 
 
 def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[np.bool_]:

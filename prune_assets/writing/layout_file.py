@@ -214,8 +214,8 @@ def _typed(value: object, wanted: Any, location: str) -> Any:
         ) from error
 
 
-def _in_yaml(kinds: re.Match[str]) -> str:
-    return " or ".join(_IN_YAML.get(kind, kind) for kind in kinds[1].split(" | "))
+def _in_yaml(match: re.Match[str]) -> str:
+    return " or ".join(_IN_YAML.get(type_name, type_name) for type_name in match[1].split(" | "))
 
 
 def _remedy(value: object, wanted: Any) -> str:

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 class Measured:
     """Measurements of files, as input of `pick`.
 
-    Entry i describes file `at[i]` of the index. `keys`, `bloom`: the layout's columns.
+    Entry i describes file `file_indexes[i]` of the index. `keys`, `bloom`: the layout's columns.
     `keys` lacks partition columns, because every file holds one value of them. `key_bounds`: bounds of the leading key
     per row group, unknown if truncated; None without a key.
     """
 
     index: MetadataIndex
-    at: Numbers
+    file_indexes: Numbers
     rows: Numbers
-    numbers: FileNumbers
+    figures: FileNumbers
     keys: tuple[LeafColumn, ...]
     bloom: dict[LeafColumn, float]
     key_bounds: Bounds | None
@@ -65,15 +65,15 @@ class Measured:
             return None
         bounds = self.index.page_indexes.filled_bounds(self.keys[0])
         files = fold_pages(bounds, self.index.groups.file, len(self.index.groups.files))
-        return intervals_of(files.take(self.at), self.numbers.partition)
+        return intervals_of(files.take(self.file_indexes), self.figures.partition)
 
     def depth(self) -> float | None:
         """Return the overlap depth of the files on the leading key.
 
         None without a key.
         """
-        found = self.intervals()
-        return None if found is None else overlap_depth(found)
+        intervals = self.intervals()
+        return None if intervals is None else overlap_depth(intervals)
 
 
 def measure(
@@ -95,7 +95,7 @@ def measure(
     groups = np.flatnonzero(chosen[index.groups.file] & (index.groups.row_count > 0))
     rows = np.bincount(index.groups.file[groups], index.groups.row_count[groups], minlength=count).astype(np.int64)
     # A file without rows overlaps nothing, and rewriting it would lose the schema.
-    at = np.flatnonzero(chosen & (rows > 0))
+    file_indexes = np.flatnonzero(chosen & (rows > 0))
     key_bounds = _key_bounds(index, keys[0]) if keys else None
     low, high = (np.zeros(len(index), np.int64),) * 2 if key_bounds is None else _ranks(key_bounds, groups)
     faults = {RewriteReason.BLOOM: _without_filter(index, list(bloom), groups)}
@@ -106,15 +106,15 @@ def measure(
         unsorted = _unsorted(index, keys[0], groups, descending=descending)
         faults |= {RewriteReason.ORDER: unsorted, RewriteReason.PAGES: _unpaged(index, keys[0], groups)}
     gone = np.zeros(count, np.int64) if deleted is None else deleted
-    numbers = FileNumbers(
-        partition=partition[at],
-        low=_folded(index, low, groups, lowest=True)[at],
-        high=_folded(index, high, groups, lowest=False)[at],
-        size=index.groups.sizes_of_files()[at],
-        deleted=(gone / np.maximum(rows, 1))[at],
-        faults={reason: flags[at] for reason, flags in faults.items()},
+    figures = FileNumbers(
+        partition=partition[file_indexes],
+        low=_folded(index, low, groups, lowest=True)[file_indexes],
+        high=_folded(index, high, groups, lowest=False)[file_indexes],
+        size=index.groups.sizes_of_files()[file_indexes],
+        deleted=(gone / np.maximum(rows, 1))[file_indexes],
+        faults={reason: flags[file_indexes] for reason, flags in faults.items()},
     )
-    return Measured(index, at, rows, numbers, keys, bloom, key_bounds)
+    return Measured(index, file_indexes, rows, figures, keys, bloom, key_bounds)
 
 
 def _keys(index: MetadataIndex, layout: LayoutSpec) -> tuple[LeafColumn, ...]:
@@ -138,9 +138,9 @@ def _ranks(bounds: Bounds, groups: Numbers) -> tuple[Numbers, Numbers]:
     """
     low, high = np.full(len(bounds), UNKNOWN), np.full(len(bounds), UNKNOWN)
     nulls = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
-    known = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~nulls
-    known[np.setdiff1d(np.arange(len(bounds)), groups)] = False
-    low[known], high[known] = ranks(bounds.lower.filter(from_numpy(known)), bounds.upper.filter(from_numpy(known)))
+    valid = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())) & ~nulls
+    valid[np.setdiff1d(np.arange(len(bounds)), groups)] = False
+    low[valid], high[valid] = ranks(bounds.lower.filter(from_numpy(valid)), bounds.upper.filter(from_numpy(valid)))
     low[nulls], high[nulls] = 0, 0
     return low, high
 
@@ -173,9 +173,9 @@ def _folded(index: MetadataIndex, side: Numbers, groups: Numbers, *, lowest: boo
 
 def _by_file(index: MetadataIndex, groups: Sequence[int] | Numbers) -> Flags:
     """Flag the files that contain at least one of the row groups."""
-    found = np.zeros(len(index.groups.files), np.bool_)
-    found[index.groups.file[np.asarray(groups, np.int64)]] = True
-    return found
+    flags = np.zeros(len(index.groups.files), np.bool_)
+    flags[index.groups.file[np.asarray(groups, np.int64)]] = True
+    return flags
 
 
 def _without_filter(index: MetadataIndex, columns: Sequence[LeafColumn], groups: Numbers) -> Flags:
@@ -210,8 +210,8 @@ def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, desc
     for after, before in pairs:
         behind, ahead = getattr(pages.bounds, after)[1:], getattr(pages.bounds, before)[:-1]
         broken |= flags_from(is_before(behind, ahead))
-    at = groups[pages.row_group[1:][broken & within]]
-    return _by_file(index, np.flatnonzero(same & falls) + 1) | _by_file(index, at)
+    unsorted_groups = groups[pages.row_group[1:][broken & within]]
+    return _by_file(index, np.flatnonzero(same & falls) + 1) | _by_file(index, unsorted_groups)
 
 
 def _may_be_cut(column: LeafColumn) -> bool:
@@ -225,6 +225,6 @@ def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags
     """
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""
-    by_java = np.array([application_of(kind.created_by) == PARQUET_JAVA for kind in index.groups.kinds])
+    by_java = np.array([application_of(footer_kind.created_by) == PARQUET_JAVA for footer_kind in index.groups.kinds])
     lacks = (offsets.reason != "") | (silent & ~by_java[index.groups.kind[index.groups.file[groups]]])
     return _by_file(index, groups[lacks])

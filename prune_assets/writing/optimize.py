@@ -131,12 +131,12 @@ def _carried_out(
 ) -> OptimizeResult:
     """Rewrite, repeat while the new files need it too, and measure the result."""
     new: dict[str, int] = {}
-    told: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
     for _ in range(_ROUNDS):
         rewrite = rewrite_of(request, assessed)
         if rewrite is None:
             break
-        told += assessed.writing.statements(spark, rewrite.table, rewrite)
+        statements += assessed.writing.statements(spark, rewrite.table, rewrite)
         made = assessed.writing.rewrite(spark, rewrite.table, rewrite)
         new = {path: size for path, size in new.items() if path not in made.removed} | made.added
         if assessed.table.format.spark_lists_files:
@@ -149,18 +149,18 @@ def _carried_out(
         spark.sql(statement)
     if upkeep:
         assessed = assess(request)
-    done = replace(forecasted, dry_run=False, statements=(*told, *upkeep), version=assessed.table.version_number)
+    done = replace(forecasted, dry_run=False, statements=(*statements, *upkeep), version=assessed.table.version_number)
     if not done.picked:
         return done
-    plans = [plan_of(request, one.sql, assessed) for one in forecasted.predicates]
+    plans = [plan_of(request, it.sql, assessed) for it in forecasted.predicates]
     after = [plan.kept.extent(plan.index).bytes for plan in plans]
     return replace(
         done,
         new_files=len(new),
         new_bytes=sum(new.values()),
         depth_after=assessed.measured.depth(),
-        predicates=tuple(replace(one, after=size) for one, size in zip(forecasted.predicates, after, strict=True)),
-        left=len(assessed.numbers) + assessed.left_out,
+        predicates=tuple(replace(it, after=size) for it, size in zip(forecasted.predicates, after, strict=True)),
+        left=len(assessed.file_indexes) + assessed.left_out,
     )
 
 

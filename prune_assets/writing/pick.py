@@ -126,8 +126,8 @@ def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picke
         if needed[of]:
             # Overlapping files are written together anyway; SMALL is only added as a reason.
             merged_small = small[of] or (overlapping[of] and is_small[file])
-            found = [RewriteReason.OVERLAP] * bool(overlapping[of]) + [RewriteReason.SMALL] * bool(merged_small)
-            reasons[file] = (*found, *(reason for reason, flags in faults.items() if flags[file]))
+            causes = [RewriteReason.OVERLAP] * bool(overlapping[of]) + [RewriteReason.SMALL] * bool(merged_small)
+            reasons[file] = (*causes, *(reason for reason, flags in faults.items() if flags[file]))
     return Picked(tuple(groups), reasons)
 
 
@@ -181,11 +181,11 @@ def within(picked: Picked, files: FileNumbers, budget: int | None) -> tuple[Pick
         return picked, 0
     sizes = [int(files.size[list(group.files)].sum()) for group in picked.groups]
     chosen = set[int]()
-    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
-        if sizes[number] <= budget:
-            chosen.add(number)
-            budget -= sizes[number]
-    groups = tuple(group for number, group in enumerate(picked.groups) if number in chosen)
+    for group_index in sorted(range(len(sizes)), key=lambda group_index: -sizes[group_index]):
+        if sizes[group_index] <= budget:
+            chosen.add(group_index)
+            budget -= sizes[group_index]
+    groups = tuple(group for group_index, group in enumerate(picked.groups) if group_index in chosen)
     reasons = {file: picked.reasons[file] for group in groups for file in group.files}
     return Picked(groups, reasons), len(picked.reasons) - len(reasons)
 
@@ -201,9 +201,9 @@ def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
     """
     if not len(files.size):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    known = (files.low != UNKNOWN) & (files.high != UNKNOWN)
+    bounded = (files.low != UNKNOWN) & (files.high != UNKNOWN)
     last = int(files.high.max(initial=0)) + 1
-    low, high = np.where(known, files.low, last), np.where(known, files.high, last)
+    low, high = np.where(bounded, files.low, last), np.where(bounded, files.high, last)
     # The offset exceeds all ranks, so files of two partitions never overlap.
     apart = files.partition * (last + 2)
     order = np.lexsort((high, low + apart))
@@ -214,8 +214,8 @@ def _units(files: FileNumbers) -> tuple[Numbers, Numbers]:
 
 def _files_beside(files: FileNumbers) -> Numbers:
     """Return for each file the number of files in its partition, including itself."""
-    _, at, counts = np.unique(files.partition, return_inverse=True, return_counts=True)
-    beside: Numbers = counts[at]
+    _, partition, counts = np.unique(files.partition, return_inverse=True, return_counts=True)
+    beside: Numbers = counts[partition]
     return beside
 
 

@@ -134,11 +134,12 @@ class OptimizeResult:
             yield f"  and {count_text(len(self.picked) - _SHOWN)} more"
         if self.depth_before is not None:
             yield f"overlap depth (1 if none overlap): {_steps(*map(_depth, self._depths()))}"
-        for one in self.predicates:
+        for predicate in self.predicates:
             before, predicted, after = (
-                None if size is None else bytes_text(size) for size in (one.before, one.predicted, one.after)
+                None if size is None else bytes_text(size)
+                for size in (predicate.before, predicate.predicted, predicate.after)
             )
-            yield f"bytes kept for {printable(one.sql)}: {_steps(before, predicted, after)}"
+            yield f"bytes kept for {printable(predicate.sql)}: {_steps(before, predicted, after)}"
         yield from (printable(statement) for statement in self.statements)
         if self.is_along_curve and RewriteReason.FULL not in self.reasons:
             yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"

@@ -42,7 +42,7 @@ def print_workload(workload: Workload, console: Console, *, price_per_tib: float
 
 def _without_queries(workload: Workload) -> str:
     read = f"no query {'that is understood ' if workload.not_understood else ''}read a table"
-    return "; ".join([read, *(f"left out: {one}" for one in _left_out(workload))])
+    return "; ".join([read, *(f"left out: {reason}" for reason in _left_out(workload))])
 
 
 def _left_out(workload: Workload) -> Iterator[str]:
@@ -94,8 +94,8 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
         facts += [f"left out: {', '.join(map(printable, shape.left_out))}"] if shape.left_out else []
         example = _example(shape)
         _print_indented(_title(shape), 2, console)
-        for text in (", ".join(facts), *([f"such as {example}"] if example else [])):
-            _print_indented(text, 4, console, style="dim")
+        for line in (", ".join(facts), *([f"such as {example}"] if example else [])):
+            _print_indented(line, 4, console, style="dim")
     if len(cost.shapes) > SHOWN_SHAPES:
         console.print(f"  ... {len(cost.shapes) - SHOWN_SHAPES:,} more shapes", highlight=False, style="dim")
 
@@ -112,19 +112,19 @@ def _print_indented(text: str, by: int, console: Console, *, style: str = "") ->
 
 
 def _reads(shape: QueryShape) -> str:
-    some = "" if all(one.columns is None for one in shape.predicates) else ", not all of them in each run"
+    suffix = "" if all(predicate.columns is None for predicate in shape.predicates) else ", not all of them in each run"
     if shape.columns == ALL_COLUMNS:
-        return f"reads all columns{some}"
+        return f"reads all columns{suffix}"
     more = len(shape.columns) - SHOWN_COLUMNS
     shown = printable(", ".join(shape.columns[:SHOWN_COLUMNS])) or "no column"
-    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}{some}"
+    return f"reads {shown}{f' and {more:,} more' if more > 0 else ''}{suffix}"
 
 
 def _example(shape: QueryShape) -> str:
     """Return the predicate with the most runs; "" if it equals the shape."""
     runs: dict[str, float] = {}
-    for one in shape.predicates:
-        runs[one.where] = runs.get(one.where, 0.0) + one.runs
+    for predicate in shape.predicates:
+        runs[predicate.where] = runs.get(predicate.where, 0.0) + predicate.runs
     most = max(runs, key=lambda where: runs[where], default=shape.shape)
     return "" if most == shape.shape else printable(most)
 

@@ -19,10 +19,10 @@ _LITERALS = frozenset({TokenKind.STRING, TokenKind.NUMBER, TokenKind.LIST})
 class FoundConstant(NamedTuple):
     """A constant from `start` to `end` of a text.
 
-    `kind`: the word before it, such as DATE, or STRING or NUMBER.
+    `type_name`: the word before it, such as DATE, or STRING or NUMBER.
     """
 
-    kind: str
+    type_name: str
     start: int
     end: int
 
@@ -31,7 +31,7 @@ def constants_of(sql: str) -> Iterator[FoundConstant]:
     """Yield the constants of a text, including signs and type names. Raises PredicateSyntaxError.
 
     >>> text = "day = DATE '2024-01-01' AND id > -5"
-    >>> [text[one.start : one.end] for one in constants_of(text)]
+    >>> [text[constant.start : constant.end] for constant in constants_of(text)]
     ["DATE '2024-01-01'", '-5']
     """
     tokens = tokenize(sql)
@@ -39,13 +39,13 @@ def constants_of(sql: str) -> Iterator[FoundConstant]:
         if token.kind not in _LITERALS:
             continue
         before = tokens[index - 1] if index else token
-        kind = "STRING" if token.kind == TokenKind.STRING else "NUMBER"
+        type_name = "STRING" if token.kind == TokenKind.STRING else "NUMBER"
         start = token.start
-        if before.text.upper() in _TYPED and kind == "STRING":
-            kind, start = before.text.upper(), before.start
+        if before.text.upper() in _TYPED and type_name == "STRING":
+            type_name, start = before.text.upper(), before.start
         elif before.text == "-" and index > 1 and not _is_operand(tokens[index - 2].text):
             start = before.start
-        yield FoundConstant(kind, start, token.end)
+        yield FoundConstant(type_name, start, token.end)
 
 
 def _is_operand(text: str) -> bool:

@@ -52,8 +52,8 @@ class _ReadLogs(NamedTuple):
     @property
     def rank(self) -> bytes:
         """A hash of the predicate and columns; sampling by it keeps an even sample."""
-        text = "\0".join([self.where, *self.columns])
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        key = "\0".join([self.where, *self.columns])
+        return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class _Shape:
     columns: set[str] = field(default_factory=set)
     has_one_read: bool = True
     joined_on: set[str] = field(default_factory=set)
-    text: int = 0
+    text_length: int = 0
     # Predicates with a larger hash are dropped, so that the remaining predicates are an even sample.
     limit: bytes = b"\xff" * 8
     applications: Counter[str] = field(default_factory=Counter)
@@ -161,9 +161,9 @@ def _add_predicate(shape: _Shape, read: _ReadLogs, runs: float) -> None:
     if read.rank >= shape.limit:
         return
     shape.predicates[read] = runs
-    shape.text += len(read.where)
-    while len(shape.predicates) > MOST_PREDICATES or (shape.text > MOST_TEXT and len(shape.predicates) > 1):
+    shape.text_length += len(read.where)
+    while len(shape.predicates) > MOST_PREDICATES or (shape.text_length > MOST_TEXT and len(shape.predicates) > 1):
         (largest,) = nlargest(1, shape.predicates, key=lambda one: one.rank)
         shape.limit = largest.rank
-        shape.text -= len(largest.where)
+        shape.text_length -= len(largest.where)
         del shape.predicates[largest]

@@ -60,7 +60,7 @@ def to_json(workload: Workload, *, price_per_tib: float | None = None) -> str:
 
 def _shape(shape: QueryShape) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(shape)
-    predicates = [one._asdict() for one in shape.predicates]
+    predicates = [predicate._asdict() for predicate in shape.predicates]
     return {**fields, "predicates": predicates, "needless_bytes": needless_bytes(shape.totals)}
 
 
@@ -72,7 +72,7 @@ def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
     try:
         raw = msgspec.json.decode(text)
         for shape in raw["shapes"]:
-            shape["predicates"] = [(one["where"], one["runs"], one.get("columns")) for one in shape["predicates"]]
+            shape["predicates"] = [(it["where"], it["runs"], it.get("columns")) for it in shape["predicates"]]
         document = msgspec.convert(raw, _WorkloadDocument)
     except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
         raise WrongUse(f"{source}: no workload ({error}); write one with `prune workload .. --json`") from None

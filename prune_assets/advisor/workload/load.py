@@ -81,20 +81,20 @@ def _scans(shape: QueryShape) -> Iterator[RanScan]:
 
     The runs of dropped predicates are distributed over the remaining ones.
     """
-    kept = sum(one.runs for one in shape.predicates)
-    totals, scale = shape.totals, shape.runs / kept if kept else 1.0
+    runs = sum(predicate.runs for predicate in shape.predicates)
+    totals, scale = shape.totals, shape.runs / runs if runs else 1.0
     names, applications = shape.names or ("",), shape.applications or ("",)
-    for number, one in enumerate(shape.predicates):
+    for index, predicate in enumerate(shape.predicates):
         yield RanScan(
             table=shape.table,
-            name=names[number % len(names)],
-            where=one.where,
-            columns=shape.columns if one.columns is None else one.columns,
+            name=names[index % len(names)],
+            where=predicate.where,
+            columns=shape.columns if predicate.columns is None else predicate.columns,
             joined_on=shape.joined_on,
-            application=applications[number % len(applications)],
+            application=applications[index % len(applications)],
             time=None,
             totals=totals,
-            runs=one.runs * scale,
+            runs=predicate.runs * scale,
             left_out=shape.left_out,
         )
         totals = ScanTotals()

@@ -46,7 +46,7 @@ def observed(
     user: str | Iterable[str] | None = None,
 ) -> Workload:
     """Return the result of `Workload.read`, which documents the arguments and errors."""
-    paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
+    paths = [os.fspath(path) for path in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
     table = None if table is None else os.fspath(table)
     noted = None if cursor is None else EventLogCursor(cursor)
@@ -71,8 +71,8 @@ def observed(
     gathered.not_understood += reader.not_understood
     problems = [*reader.problems, *_of_others(table, others if not gathered.shapes else set())]
     problems += _of_other_applications(reader.left_out if not gathered.shapes and not reader.own_queries else [])
-    found = gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
-    return replace(found, own_queries=reader.own_queries, other_applications=len(reader.left_out))
+    observed = gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
+    return replace(observed, own_queries=reader.own_queries, other_applications=len(reader.left_out))
 
 
 def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _is_wanted(start: ApplicationStart, apps: Sequence[str], users: Sequence[str
 
     An empty list matches every application.
     """
-    by_name = any(fnmatchcase(one, app) for app in apps for one in (start.name, start.identifier or ""))
+    by_name = any(fnmatchcase(name, app) for app in apps for name in (start.name, start.identifier or ""))
     return (by_name or not apps) and (not users or any(fnmatchcase(start.user, user) for user in users))
 
 

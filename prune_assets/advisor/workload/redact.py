@@ -27,8 +27,8 @@ def redacted(workload: Workload) -> Workload:
     constants and their order, and nothing else of them.
 
     >>> from prune_assets.advisor.workload.query_shapes import Workload
-    >>> found = redacted(Workload.of("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
-    >>> [one.where for one in found.shapes[0].predicates]
+    >>> safe = redacted(Workload.of("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
+    >>> [predicate.where for predicate in safe.shapes[0].predicates]
     ["user = 'r1' AND id = 2", "user = 'r2' AND id = 1"]
     """
     tables: dict[str, list[QueryShape]] = {}
@@ -36,47 +36,51 @@ def redacted(workload: Workload) -> Workload:
         tables.setdefault(shape.table, []).append(shape)
     ranks = {table: _ranks(shapes) for table, shapes in tables.items()}
     shapes = tuple(_redacted(shape, ranks[shape.table]) for shape in workload.shapes)
-    found = Counter[str]()
+    reasons = Counter[str]()
     for reason, count in workload.not_understood.items():
-        found[reason.plain if isinstance(reason, Reason) else reason] += count
-    return replace(workload, shapes=shapes, not_understood=dict(found))
+        reasons[reason.plain if isinstance(reason, Reason) else reason] += count
+    return replace(workload, shapes=shapes, not_understood=dict(reasons))
 
 
 def _redacted(shape: QueryShape, ranks: Mapping[str, str]) -> QueryShape:
-    predicates = (one._replace(where=replaced(one.where, ranks)) for one in shape.predicates)
+    predicates = (predicate._replace(where=replaced(predicate.where, ranks)) for predicate in shape.predicates)
     return replace(shape, predicates=tuple(predicates))
 
 
 def _ranks(shapes: list[QueryShape]) -> dict[str, str]:
-    by_kind: dict[str, set[str]] = {}
+    by_type: dict[str, set[str]] = {}
     for shape in shapes:
         for predicate in shape.predicates:
-            for one in constants_of(predicate.where):
-                by_kind.setdefault(one.kind, set()).add(predicate.where[one.start : one.end])
+            for constant in constants_of(predicate.where):
+                by_type.setdefault(constant.type_name, set()).add(predicate.where[constant.start : constant.end])
     return {
-        text: _ranked(kind, rank, len(texts))
-        for kind, texts in by_kind.items()
-        for rank, text in enumerate(sorted(texts, key=lambda text: (_value(text), text)), 1)
+        literal: _ranked(type_name, rank, len(literals))
+        for type_name, literals in by_type.items()
+        for rank, literal in enumerate(sorted(literals, key=lambda literal: (_value(literal), literal)), 1)
     }
 
 
-def _ranked(kind: str, rank: int, count: int) -> str:
-    if kind == "NUMBER":
+def _ranked(type_name: str, rank: int, count: int) -> str:
+    if type_name == "NUMBER":
         return str(rank)
-    if kind == "STRING":
+    if type_name == "STRING":
         return f"'r{rank:0{len(str(count))}}'"
-    if kind == "X":
+    if type_name == "X":
         return f"X'{rank:08X}'"
     day = _FIRST_DAY + dt.timedelta(days=rank)
-    return f"DATE '{day}'" if kind == "DATE" else f"{kind} '{day} 00:00:00{'Z' if kind == 'TIMESTAMP' else ''}'"
+    return (
+        f"DATE '{day}'"
+        if type_name == "DATE"
+        else f"{type_name} '{day} 00:00:00{'Z' if type_name == 'TIMESTAMP' else ''}'"
+    )
 
 
-def _value(text: str) -> Decimal:
+def _value(literal: str) -> Decimal:
     """Return the number of a constant as its sort key, 0 for other constants.
 
     Constants that are not numbers sort by their text.
     """
     try:
-        return Decimal(text.rstrip("LlSsYyDdFfBb"))
+        return Decimal(literal.rstrip("LlSsYyDdFfBb"))
     except InvalidOperation:
         return Decimal(0)

@@ -49,7 +49,7 @@ def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - 
             return f"not ({_form(parsed, operand)})"
         case Comparison(left, right, Op.NE):
             return f"not ({_compared(parsed, left, Op.EQ, right)})"
-        case ListTest(operand, values) if {_text(parsed, one) for one in values} == {"?"}:
+        case ListTest(operand, values) if {_text(parsed, value) for value in values} == {"?"}:
             return f"{_text(parsed, operand)} in (?)"
         case Comparison(left, right, op):
             return _compared(parsed, left, op, right)
@@ -75,8 +75,8 @@ def _as_bounds(node: SyntaxNode) -> SyntaxNode:
 
 def _joined(parsed: ParsedPredicate, node: SyntaxNode, connective: type[Binary], word: str) -> str:
     """Return the operands of a chain, sorted and joined."""
-    chain = [part for one in chain_of(node, connective) for part in chain_of(_as_bounds(one), connective)]
-    forms = ((_form(parsed, one), isinstance(one, Conjunction | Disjunction)) for one in chain)
+    chain = [part for operand in chain_of(node, connective) for part in chain_of(_as_bounds(operand), connective)]
+    forms = ((_form(parsed, operand), isinstance(operand, Conjunction | Disjunction)) for operand in chain)
     return word.join(sorted(f"({form})" if is_chain else form for form, is_chain in forms))
 
 

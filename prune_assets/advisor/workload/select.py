@@ -118,7 +118,7 @@ def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
     The table wins over a struct of that name, as in Spark.
     """
     small = tuple(name.lower() for name in path)
-    return next((len(one) for one in qualifiers if len(small) > len(one) and small[: len(one)] == one), 0)
+    return next((len(it) for it in qualifiers if len(small) > len(it) and small[: len(it)] == it), 0)
 
 
 def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
@@ -126,8 +126,8 @@ def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
 
     Columns of subqueries and aliases that the SELECT defines are omitted.
     """
-    aliases = {one.alias.lower() for one in tree.expressions if isinstance(one, exp.Alias)}
-    found: set[Path] = set()
+    aliases = {expression.alias.lower() for expression in tree.expressions if isinstance(expression, exp.Alias)}
+    paths: set[Path] = set()
     for node in tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query)):
         if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count | exp.Column):
             return ALL_COLUMNS
@@ -140,8 +140,8 @@ def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
             if not path:
                 return ALL_COLUMNS
         if len(path) > 1 or path[0].lower() not in aliases or _clause(node, tree) in {"expressions", "where"}:
-            found.add(path)
-    return tuple(sorted(map(column_sql, found)))
+            paths.add(path)
+    return tuple(sorted(map(column_sql, paths)))
 
 
 def _path(column: exp.Column) -> Path:
@@ -184,10 +184,10 @@ def without_subqueries(where: str) -> tuple[str, tuple[str, ...]]:
     Raises PredicateSyntaxError.
     """
     conjuncts = parse_predicate(where).conjuncts()
-    known = [one for one in conjuncts if all(token.text.upper() != "SELECT" for token in one.tokens_of_tree())]
-    if len(known) == len(conjuncts):
+    understood = [it for it in conjuncts if all(token.text.upper() != "SELECT" for token in it.tokens_of_tree())]
+    if len(understood) == len(conjuncts):
         return where, ()
-    return " AND ".join(one.text(one.tree) for one in known), ("a subquery",)
+    return " AND ".join(it.text(it.tree) for it in understood), ("a subquery",)
 
 
 def _words_outside(tokens: Sequence[Token]) -> list[str]:
@@ -227,8 +227,8 @@ def _qualifier_at(tokens: Sequence[Token], start: int, qualifiers: Sequence[Path
     path: list[str] = []
     end = start
     while end < len(tokens) and tokens[end].kind in _NAMES:
-        text = tokens[end].text
-        path.append(text[1:-1].replace("``", "`") if tokens[end].kind == TokenKind.QUOTED else text)
+        name = tokens[end].text
+        path.append(name[1:-1].replace("``", "`") if tokens[end].kind == TokenKind.QUOTED else name)
         if end + 1 == len(tokens) or tokens[end + 1].text != ".":
             break
         end += 2

@@ -41,7 +41,7 @@ class _StatementLine:
     `opened`: number of opening minus closing brackets.
     """
 
-    number: int
+    line_number: int
     sql: str
     words: list[str]
     opened: int
@@ -52,8 +52,8 @@ class _StatementLine:
 def statements_of(text: str) -> Iterator[Statement]:
     r"""Yield the statements and conditions of a file, with the weights in its comments.
 
-    >>> for one in statements_of("id = 7  -- weight: 10\nSELECT id\nFROM orders\nWHERE day = 'x;y';"):
-    ...     one.line, one.sql, one.runs
+    >>> for statement in statements_of("id = 7  -- weight: 10\nSELECT id\nFROM orders\nWHERE day = 'x;y';"):
+    ...     statement.line, statement.sql, statement.runs
     (1, 'id = 7', 10.0)
     (2, "SELECT id\nFROM orders\nWHERE day = 'x;y'", 1.0)
     """
@@ -67,12 +67,12 @@ def statements_of(text: str) -> Iterator[Statement]:
 
 
 def _lines(text: str) -> Iterator[_StatementLine]:
-    sql = _QUOTED.sub(lambda found: _blanked(found[0], " ") if found[1] else found[0], text)
-    bare = _QUOTED.sub(lambda found: _blanked(found[0], " " if found[1] else "'"), text)
+    sql = _QUOTED.sub(lambda match: _blanked(match[0], " ") if match[1] else match[0], text)
+    bare = _QUOTED.sub(lambda match: _blanked(match[0], " " if match[1] else "'"), text)
     rows = zip(text.split("\n"), sql.split("\n"), bare.split("\n"), strict=True)
-    for number, (written, row, signs) in enumerate(rows, 1):
-        cuts = [-1, *(found.start() for found in re.finditer(";|$", signs))]
-        parts = [_line(number, row[i + 1 : j], signs[i + 1 : j + 1]) for i, j in pairwise(cuts)]
+    for line_number, (written, row, signs) in enumerate(rows, 1):
+        cuts = [-1, *(match.start() for match in re.finditer(";|$", signs))]
+        parts = [_line(line_number, row[i + 1 : j], signs[i + 1 : j + 1]) for i, j in pairwise(cuts)]
         parts = [part for part in parts if part.sql or part.is_ended]
         weight = _WEIGHT.search(written)
         if parts and weight:
@@ -84,9 +84,9 @@ def _blanked(text: str, sign: str) -> str:
     return re.sub(r"[^\n]", sign, text)
 
 
-def _line(number: int, sql: str, signs: str) -> _StatementLine:
+def _line(line_number: int, sql: str, signs: str) -> _StatementLine:
     words = re.findall(r"\w+", signs.upper())
-    return _StatementLine(number, sql.strip(), words, signs.count("(") - signs.count(")"), signs.endswith(";"))
+    return _StatementLine(line_number, sql.strip(), words, signs.count("(") - signs.count(")"), signs.endswith(";"))
 
 
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
@@ -95,13 +95,13 @@ def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
     The last one may span lines; before it each line is a statement.
     """
     start = _start_of_last(lines)
-    some: list[_StatementLine] = []
+    pending: list[_StatementLine] = []
     for index, line in enumerate(lines):
-        if some and index <= start and not _continues(some[-1], line):
-            yield from _joined(some)
-            some = []
-        some.append(line)
-    yield from _joined(some)
+        if pending and index <= start and not _continues(pending[-1], line):
+            yield from _joined(pending)
+            pending = []
+        pending.append(line)
+    yield from _joined(pending)
 
 
 def _start_of_last(lines: Sequence[_StatementLine]) -> int:
@@ -142,4 +142,4 @@ def _joined(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
     sql = "\n".join(line.sql for line in lines).strip()
     if sql:
         weight = next((line.weight for line in reversed(lines) if line.weight is not None), 1.0)
-        yield Statement(lines[0].number, sql, weight)
+        yield Statement(lines[0].line_number, sql, weight)

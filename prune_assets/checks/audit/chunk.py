@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Finding
     from parquet_core.trust.bounds import Bounds
     from parquet_core.values import ValueReader
-    from prune_assets.checks.audit.column_values import Some
+    from prune_assets.checks.audit.column_values import ColumnPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class WholeFile:
     live: NDArray[np.bool_] | None
     first_row: int = 0
 
-    def take(self, some: Some) -> None:
+    def take(self, part: ColumnPart) -> None:
         """Compare values, except values of deleted rows."""
-        rows = self.first_row + some.first_row + np.arange(len(some.compared))
-        values = some.compared
+        rows = self.first_row + part.first_row + np.arange(len(part.compared))
+        values = part.compared
         if self.live is not None:
             # A file may have more rows than it claims; such rows are not deleted.
             here = np.ones(len(rows), np.bool_)
@@ -86,28 +86,28 @@ def audit_chunk(
     own = CheckedClaims(chunk.own)
     pages = None if chunk.pages is None else CheckedClaims(chunk.pages)
     denied: dict[str, pa.Scalar] = {}
-    for some in read_column(values, chunk.group, chunk.path, leaf=chunk.leaf, column=chunk.column):
-        rows = some.first_row + np.arange(len(some.compared))
-        own.take(some.compared, np.zeros(len(rows), np.int64), rows)
+    for part in read_column(values, chunk.group, chunk.path, leaf=chunk.leaf, column=chunk.column):
+        rows = part.first_row + np.arange(len(part.compared))
+        own.take(part.compared, np.zeros(len(rows), np.int64), rows)
         if pages is not None:
-            pages.take(some.compared, np.searchsorted(chunk.first_row, rows, side="right") - 1, rows)
+            pages.take(part.compared, np.searchsorted(chunk.first_row, rows, side="right") - 1, rows)
         for whole in of_file:
-            whole.take(some)
-        _look_up(chunk, some, denied)
+            whole.take(part)
+        _look_up(chunk, part, denied)
     _report(chunk, own, pages, denied, findings)
     return pages
 
 
-def _look_up(chunk: Chunk, some: Some, denied: dict[str, pa.Scalar]) -> None:
+def _look_up(chunk: Chunk, part: ColumnPart, denied: dict[str, pa.Scalar]) -> None:
     """Look up each distinct value in the bloom filter and the dictionary."""
     if chunk.blocks is not None and "bloom_filter" not in denied and can_hash(chunk.leaf):
-        stored = cast(some.stored.unique().drop_null(), chunk.leaf.type or some.stored.type)
+        stored = cast(part.stored.unique().drop_null(), chunk.leaf.type or part.stored.type)
         if len(stored):
             _note("bloom_filter", stored, ~may_hold([chunk.blocks], probe_hashes(chunk.leaf, stored))[0], denied)
     if chunk.dictionary is not None and "dictionary" not in denied:
-        compared = some.compared.unique().drop_null()
-        known = flags_from(pc.is_in(_one_zero(compared), value_set=_one_zero(chunk.dictionary)))
-        _note("dictionary", compared, ~known, denied)
+        compared = part.compared.unique().drop_null()
+        present = flags_from(pc.is_in(_one_zero(compared), value_set=_one_zero(chunk.dictionary)))
+        _note("dictionary", compared, ~present, denied)
 
 
 def _note(what: str, values: pa.Array, absent: NDArray[np.bool_], denied: dict[str, pa.Scalar]) -> None:
@@ -122,34 +122,34 @@ def _one_zero(values: pa.Array) -> pa.Array:
 def _report(
     chunk: Chunk, own: CheckedClaims, pages: CheckedClaims | None, denied: dict[str, pa.Scalar], findings: Findings
 ) -> None:
-    text = is_text(chunk.column)
-    reported = _of_bounds(chunk, "row_group", "the row group", own, findings, text=text)
+    as_text = is_text(chunk.column)
+    reported = _of_bounds(chunk, "row_group", "the row group", own, findings, as_text=as_text)
     if pages is not None:
-        reported += _of_bounds(chunk, "page", "the page", pages, findings, text=text)
+        reported += _of_bounds(chunk, "page", "the page", pages, findings, as_text=as_text)
     for what, there in (("bloom_filter", chunk.blocks), ("dictionary", chunk.dictionary)):
         findings.claims[what] += there is not None
         if what in denied:
             claimed_by = f"the {what.replace('_', ' ')}"
             source = ClaimSource(what, claimed_by, chunk.container, chunk.column.name)
-            reported.append(absent_value(source, denied[what], text=text))
+            reported.append(absent_value(source, denied[what], as_text=as_text))
     for finding in reported:
         findings.add(finding, chunk.key)
 
 
 def _of_bounds(
-    chunk: Chunk, kind: str, claimed_by: str, checked: CheckedClaims, findings: Findings, *, text: bool
+    chunk: Chunk, prefix: str, claimed_by: str, checked: CheckedClaims, findings: Findings, *, as_text: bool
 ) -> list[Finding]:
-    count_claims(findings, kind, checked)
+    count_claims(findings, prefix, checked)
     return findings_of_claims(
-        ClaimSource(kind, claimed_by, chunk.container, chunk.column.name), checked, text=text, whole=True
+        ClaimSource(prefix, claimed_by, chunk.container, chunk.column.name), checked, as_text=as_text, whole=True
     )
 
 
-def count_claims(findings: Findings, kind: str, checked: CheckedClaims) -> None:
+def count_claims(findings: Findings, prefix: str, checked: CheckedClaims) -> None:
     """Count the claims that are compared with values."""
     bounds, counts = checked.claims
-    findings.claims[f"{kind}_bounds"] += bounds
-    findings.claims[f"{kind}_counts"] += counts
+    findings.claims[f"{prefix}_bounds"] += bounds
+    findings.claims[f"{prefix}_counts"] += counts
 
 
 def is_text(column: LeafColumn) -> bool:

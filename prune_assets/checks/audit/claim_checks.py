@@ -39,7 +39,7 @@ class Outside(NamedTuple):
 
 
 class Miscount(NamedTuple):
-    """A wrong count: `what` is counted, as claimed and as found.
+    """A wrong count: `what` is counted, `claimed` and `actual`.
 
     `loses_rows`: True if predicates lose rows by it.
     """
@@ -47,7 +47,7 @@ class Miscount(NamedTuple):
     container: int
     what: str
     claimed: int
-    found: int
+    actual: int
     loses_rows: bool
     containers: int
 
@@ -90,21 +90,21 @@ class CheckedClaims:
     def _compare(  # noqa: PLR0917 - one comparison
         self, side: str, outside: Callable[..., pa.Array], bounds: pa.Array, values: pa.Array, of: Numbers, row: Numbers
     ) -> None:
-        numbers, limits = _ordered(values), _ordered(bounds)
+        ordered, limits = _ordered(values), _ordered(bounds)
         limit = limits[0] if len(limits) == 1 else limits.take(from_numpy(of))
-        wrong = np.flatnonzero(flags_from(outside(numbers, limit)))
+        wrong = np.flatnonzero(flags_from(outside(ordered, limit)))
         if len(wrong) == 0:
             return
         first = int(wrong[0])
         container = int(of[first])
-        found = Outside(container, int(row[first]), values[first], bounds[container], 1)
-        _, containers = self._outside.setdefault(side, (found, set()))
+        violation = Outside(container, int(row[first]), values[first], bounds[container], 1)
+        _, containers = self._outside.setdefault(side, (violation, set()))
         containers.update(np.unique(of[wrong]).tolist())
 
     def outside(self) -> Iterator[tuple[str, Outside]]:
         """Yield per side the first value outside its bound."""
-        for side, (found, containers) in self._outside.items():
-            yield side, found._replace(containers=len(containers))
+        for side, (violation, containers) in self._outside.items():
+            yield side, violation._replace(containers=len(containers))
 
     def miscounts(self, *, whole: bool, extremes_alone: bool = False) -> Iterator[Miscount]:
         """Yield wrong counts.
@@ -115,15 +115,15 @@ class CheckedClaims:
         if pa.types.is_floating(self.claimed.lower.type):
             kinds.append(("NaN", self.claimed.nan_count, self.nans, self.rows - self.nulls))
         for what, counts, seen, most in kinds:
-            claimed, known = numbers_from(counts), valid_flags(counts)
+            claimed, is_claimed = numbers_from(counts), valid_flags(counts)
             others, rows = most - seen, self.claimed.row_count
-            loses = known & (((claimed == 0) & (seen > 0)) | ((claimed == rows) & (others > 0) & (rows > 0)))
-            wrong = known & ((seen != claimed) if whole else ((seen > claimed) | (others > rows - claimed)))
+            loses = is_claimed & (((claimed == 0) & (seen > 0)) | ((claimed == rows) & (others > 0) & (rows > 0)))
+            wrong = is_claimed & ((seen != claimed) if whole else ((seen > claimed) | (others > rows - claimed)))
             wrong = loses if extremes_alone else wrong | loses
             if wrong.any():
                 first = int(np.argmax(loses if loses.any() else wrong))
-                found, expected = int(seen[first]), int(claimed[first])
-                yield Miscount(first, what, expected, found, bool(loses.any()), int(wrong.sum()))
+                actual, expected = int(seen[first]), int(claimed[first])
+                yield Miscount(first, what, expected, actual, bool(loses.any()), int(wrong.sum()))
 
 
 def _known(parts: Sequence[pa.Array]) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.values import ValueReader
 
 
-class Some(NamedTuple):
+class ColumnPart(NamedTuple):
     """Values of successive rows.
 
     `stored`: as Arrow reads them. `compared`: in the form that the bounds of the table's column compare.
@@ -33,7 +33,9 @@ class Some(NamedTuple):
     compared: pa.Array
 
 
-def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn, column: LeafColumn) -> Iterator[Some]:
+def read_column(
+    values: ValueReader, group: int, path: Path, *, leaf: LeafColumn, column: LeafColumn
+) -> Iterator[ColumnPart]:
     """Read a column outside of lists.
 
     `path`: its name in the file, `leaf`: its stored form.
@@ -46,15 +48,15 @@ def read_column(values: ValueReader, group: int, path: Path, *, leaf: LeafColumn
         compared = (
             _presence(stored) if leaf.type is None else cast(cast(stored, bounds_type(leaf)), bounds_type(column))
         )
-        yield Some(row, stored, compared)
+        yield ColumnPart(row, stored, compared)
         row += len(batch)
 
 
 def _leaf(batch: pa.RecordBatch, path: Path) -> pa.Array:
-    found = batch.column(path[0])
+    values = batch.column(path[0])
     for name in path[1:]:
-        found = pc.struct_field(found, name)
-    return found
+        values = pc.struct_field(values, name)
+    return values
 
 
 def _plain(values: pa.Array) -> pa.Array:
@@ -68,9 +70,9 @@ def _presence(values: pa.Array) -> pa.Array:
     return from_numpy(np.zeros(len(values), np.int8), valid=valid_flags(values))
 
 
-def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast(values: pa.Array, arrow_type: pa.DataType) -> pa.Array:
     """Return values in another type; raises UnsupportedFeature if the type cannot hold them."""
     try:
-        return values if values.type == kind else pc.cast(values, kind)
+        return values if values.type == arrow_type else pc.cast(values, arrow_type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise UnsupportedFeature(f"values that cannot be compared: {' '.join(str(error).split())[:200]}") from None

@@ -56,7 +56,7 @@ _CONTRADICTED = "it contradicts other metadata of the file, is not a value of th
 _NAN = "a bound of floats that is NaN says nothing of the other values"
 
 
-class Known(NamedTuple):
+class AuditedColumn(NamedTuple):
     """A column and its footer statistics: `believed`, bounds trusted without further reads, and `ignored`."""
 
     column: LeafColumn
@@ -117,11 +117,11 @@ class FileAudit:
 
         None if the file does not have it as an unrepeated leaf.
         """
-        kind = int(self.index.groups.kind[self.file])
-        leaf = leaf_as_read(column, self.index.groups.kinds[kind])
+        kind_index = int(self.index.groups.kind[self.file])
+        leaf = leaf_as_read(column, self.index.groups.kinds[kind_index])
         if leaf is None or leaf.max_repetition_level:
             return None
-        stored = {stored_leaf.index: stored_leaf.path for stored_leaf in self.index.groups.names.kinds[kind].columns}
+        stored = {it.index: it.path for it in self.index.groups.names.kinds[kind_index].columns}
         return leaf, stored[leaf.index]
 
 
@@ -137,18 +137,18 @@ def report_errors(findings: Findings, skipped: dict[str, str], *, what: str, loc
         findings.add(finding, key)
 
 
-def audit_file(audit: FileAudit, columns: Sequence[Known], partitions: Sequence[LeafColumn]) -> None:
+def audit_file(audit: FileAudit, columns: Sequence[AuditedColumn], partitions: Sequence[LeafColumn]) -> None:
     """Audit the chosen row groups of a file."""
     check_records(audit)
     with suppress(MalformedFile):  # reported below for its column
-        audit.pages.fetch([known.column for known in columns], audit.chosen)
-    for known in columns:
-        with _reporting(audit, known.column):
-            _audit_column(audit, known)
+        audit.pages.fetch([audited.column for audited in columns], audit.chosen)
+    for audited in columns:
+        with _reporting(audit, audited.column):
+            _audit_column(audit, audited)
     for column in partitions:
         with _reporting(audit, column):
             _audit_partition(audit, column)
-    _check_empty_groups(audit, [known.column for known in columns])
+    _check_empty_groups(audit, [audited.column for audited in columns])
 
 
 def _reporting(audit: FileAudit, column: LeafColumn) -> AbstractContextManager[None]:
@@ -170,25 +170,25 @@ def check_records(audit: FileAudit) -> None:
         audit.findings.add(Finding("log_rows", Severity.ERROR, audit.name, message, REWRITE), str(audit.file))
 
 
-def _audit_column(audit: FileAudit, known: Known) -> None:
-    column = known.column
+def _audit_column(audit: FileAudit, audited: AuditedColumn) -> None:
+    column = audited.column
     stored = audit.leaf(column)
     if stored is None:
         return
     of_log = _log_claims(audit, column)
     for positions in _windows(audit, column):
         pages = audit.pages.read(column, positions)
-        evidence = _evidence(audit, known, positions)
+        evidence = _evidence(audit, audited, positions)
         rows = audit.first_rows(positions)
-        for i, (position, first_row, found) in enumerate(zip(positions.tolist(), rows, evidence, strict=True)):
-            ignored = _ignored_claims(known, position)
+        for i, (position, first_row, group_evidence) in enumerate(zip(positions.tolist(), rows, evidence, strict=True)):
+            ignored = _ignored_claims(audited, position)
             for whole in of_log:
                 whole.first_row = first_row
-            chunk = _chunk(audit, known, position, pages, i, stored, found)
+            chunk = _chunk(audit, audited, position, pages, i, stored, group_evidence)
             of_pages = audit_chunk(chunk, audit.values, [*of_log, *ignored], audit.findings)
-            _report_silent_pages(audit, known, position, of_pages)
-            _check_pages(audit, column, position, found.offsets)
-            _report_ignored(audit, known, position, ignored)
+            _report_silent_pages(audit, audited, position, of_pages)
+            _check_pages(audit, column, position, group_evidence.offsets)
+            _report_ignored(audit, audited, position, ignored)
     _report_log(audit, column, of_log)
 
 
@@ -216,76 +216,76 @@ class _Evidence(NamedTuple):
     offsets: OffsetIndexes
 
 
-def _evidence(audit: FileAudit, known: Known, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
+def _evidence(audit: FileAudit, audited: AuditedColumn, positions: NDArray[np.int64]) -> Iterator[_Evidence]:
     """Yield the evidence of each row group, read in one batch.
 
     Raises MalformedFile at a damaged row group.
     """
-    column = known.column
-    looked_up = positions[~_has_nulls_alone(known, positions)]
-    blocks = _each(lambda some: _blocks(audit, column, some), looked_up)
-    dictionaries = _each(lambda some: _dictionaries(audit, column, some), looked_up)
-    offsets = _each(lambda some: _offsets(audit, column, some), positions)
+    column = audited.column
+    looked_up = positions[~_has_nulls_alone(audited, positions)]
+    blocks = _each(lambda chosen: _blocks(audit, column, chosen), looked_up)
+    dictionaries = _each(lambda chosen: _dictionaries(audit, column, chosen), looked_up)
+    offsets = _each(lambda chosen: _offsets(audit, column, chosen), positions)
     has_values = set(looked_up.tolist())
     for position in positions.tolist():
-        found = (next(blocks), next(dictionaries)) if position in has_values else (None, "")
-        yield _Evidence(*found, next(offsets))
+        parts = (next(blocks), next(dictionaries)) if position in has_values else (None, "")
+        yield _Evidence(*parts, next(offsets))
 
 
 def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
     try:
-        found = read(positions)
+        parts = read(positions)
     except MalformedFile:
         for position in positions:
             yield from read(np.array([position]))
     else:
-        yield from found
+        yield from parts
 
 
-def _has_nulls_alone(known: Known, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _has_nulls_alone(audited: AuditedColumn, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return flags of row groups whose footer claims only nulls.
 
     No value can be looked up in such row groups.
     """
-    own = _prunable(known.column, known.believed.take(positions))
+    own = _prunable(audited.column, audited.believed.take(positions))
     flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
     return flags
 
 
-def _ignored_claims(known: Known, position: int) -> list[WholeFile]:
+def _ignored_claims(audited: AuditedColumn, position: int) -> list[WholeFile]:
     """Return the written bounds that are not trusted; empty if all are trusted."""
-    if not known.ignored.there[position]:
+    if not audited.ignored.there[position]:
         return []
-    return [WholeFile(CheckedClaims(known.ignored.bounds.slice(position, position + 1)), None)]
+    return [WholeFile(CheckedClaims(audited.ignored.bounds.slice(position, position + 1)), None)]
 
 
 def _chunk(  # noqa: PLR0917 - all claims about one chunk
     audit: FileAudit,
-    known: Known,
+    audited: AuditedColumn,
     position: int,
     pages: PageBatch,
     i: int,
     stored: tuple[LeafColumn, Path],
-    found: _Evidence,
+    group_evidence: _Evidence,
 ) -> Chunk:
-    column, (leaf, path) = known.column, stored
+    column, (leaf, path) = audited.column, stored
     reason, first, stop = str(pages.reason[i]), int(pages.first[i]), int(pages.first[i + 1])
     if reason and reason != NoStructure.ABSENT:
         _not_relied_on(audit, "page_index", position, column, reason)
-    if isinstance(found.blocks, str):
-        _not_relied_on(audit, "bloom_filter", position, column, found.blocks)
+    if isinstance(group_evidence.blocks, str):
+        _not_relied_on(audit, "bloom_filter", position, column, group_evidence.blocks)
     audit.findings.claims["page_order"] += not reason and int(pages.boundary_order[i]) > 0
     return Chunk(
         column=column,
         leaf=leaf,
         path=path,
         group=int(audit.index.groups.ordinal[position]),
-        own=_prunable(column, known.believed.slice(position, position + 1)),
+        own=_prunable(column, audited.believed.slice(position, position + 1)),
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
-        blocks=None if isinstance(found.blocks, str) else found.blocks,
+        blocks=None if isinstance(group_evidence.blocks, str) else group_evidence.blocks,
         # A dictionary with an unsupported codec claims nothing; wrong places of dictionaries are reported elsewhere.
-        dictionary=None if isinstance(found.dictionary, str) else found.dictionary,
+        dictionary=None if isinstance(group_evidence.dictionary, str) else group_evidence.dictionary,
         container=audit.row_group(position),
         key=audit.key(column),
     )
@@ -324,9 +324,9 @@ def _offsets(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64])
 
 
 def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
-    audit: FileAudit, kind: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
+    audit: FileAudit, claim: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
 ) -> None:
-    finding = not_relied_on(kind, audit.location(position, column), reason, wrong=wrong)
+    finding = not_relied_on(claim, audit.location(position, column), reason, wrong=wrong)
     # Wrong claims are reported for each column; claims that are only not relied on, once per reason.
     audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
 
@@ -343,23 +343,23 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int, offsets: O
         audit.findings.add(wrong, audit.key(column))
 
 
-def _report_ignored(audit: FileAudit, known: Known, position: int, ignored: Sequence[WholeFile]) -> None:
+def _report_ignored(audit: FileAudit, audited: AuditedColumn, position: int, ignored: Sequence[WholeFile]) -> None:
     """Report contradicting statements, and written bounds that are not trusted."""
-    column = known.column
+    column = audited.column
     doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
     if doubt:
         finding = not_relied_on("contradiction", audit.location(position, column), doubt, wrong="both cannot hold")
         audit.findings.add(finding, f"{audit.file} {doubt}")
     for whole in ignored:
         checked = whole.checked
-        reason = _reason(audit, known) or doubt or _unusable(column)
+        reason = _reason(audit, audited) or doubt or _unusable(column)
         wrong = [
             *(
                 f"{side} {wrong_value.bound}, row {wrong_value.row} holds {wrong_value.value}"
                 for side, wrong_value in checked.outside()
             ),
             *(
-                f"{wrong_value.claimed} {wrong_value.what}, there are {wrong_value.found}"
+                f"{wrong_value.claimed} {wrong_value.what}, there are {wrong_value.actual}"
                 for wrong_value in checked.miscounts(whole=True)
             ),
         ]
@@ -370,18 +370,20 @@ def _unusable(column: LeafColumn) -> str:
     return _NAN if column.physical in {Physical.FLOAT, Physical.DOUBLE} else _CONTRADICTED
 
 
-def _reason(audit: FileAudit, known: Known) -> str:
-    return known.ignored.reasons[int(audit.index.groups.kind[audit.file])]
+def _reason(audit: FileAudit, audited: AuditedColumn) -> str:
+    return audited.ignored.reasons[int(audit.index.groups.kind[audit.file])]
 
 
-def _report_silent_pages(audit: FileAudit, known: Known, position: int, pages: CheckedClaims | None) -> None:
+def _report_silent_pages(audit: FileAudit, audited: AuditedColumn, position: int, pages: CheckedClaims | None) -> None:
     """Report pages with values but without usable bounds, although their column index is trusted."""
-    if pages is None or known.column.unsupported:
+    if pages is None or audited.column.unsupported:
         return
     silent = ~valid_flags(pages.claimed.lower) & ~valid_flags(pages.claimed.upper)
     silent &= pages.rows - pages.nulls - pages.nans > 0
     if silent.any():
-        _not_relied_on(audit, "page_bounds", position, known.column, _reason(audit, known) or _unusable(known.column))
+        _not_relied_on(
+            audit, "page_bounds", position, audited.column, _reason(audit, audited) or _unusable(audited.column)
+        )
 
 
 def _log_claims(audit: FileAudit, column: LeafColumn) -> list[WholeFile]:
@@ -393,10 +395,10 @@ def _report_log(audit: FileAudit, column: LeafColumn, of_log: Sequence[WholeFile
     source = ClaimSource("log", audit.claims.name, audit.name, column.name)
     for whole in of_log:
         count_claims(audit.findings, "log", whole.checked)
-        found = findings_of_claims(
-            source, whole.checked, text=is_text(column), whole=audit.whole, extremes_alone=audit.live is not None
+        findings = findings_of_claims(
+            source, whole.checked, as_text=is_text(column), whole=audit.whole, extremes_alone=audit.live is not None
         )
-        for finding in found:
+        for finding in findings:
             audit.findings.add(finding, audit.key(column))
 
 
@@ -408,18 +410,18 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
     from prune_assets.checks.audit.column_values import read_column
 
     bounds = audit.claims.partition(column.path, audit.file)
-    kind = audit.index.groups.names.kinds[int(audit.index.groups.kind[audit.file])]
-    leaf = kind.by_path.get(column.path)
+    footer_kind = audit.index.groups.names.kinds[int(audit.index.groups.kind[audit.file])]
+    leaf = footer_kind.by_path.get(column.path)
     if bounds is None or leaf is None or leaf.max_repetition_level:
         return
     whole = WholeFile(CheckedClaims(bounds), audit.live)
     audit.findings.claims["partition_values"] += 1
     for position, whole.first_row in zip(audit.chosen.tolist(), audit.first_rows(audit.chosen), strict=True):
         group = int(audit.index.groups.ordinal[position])
-        for some in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
-            whole.take(some)
+        for part in read_column(audit.values, group, leaf.path, leaf=leaf, column=leaf):
+            whole.take(part)
     source = ClaimSource("partition", audit.claims.name, audit.name, column.name, audit.claims.partition_remedy)
-    for finding in findings_of_claims(source, whole.checked, text=is_text(column), whole=False, extremes_alone=True):
+    for finding in findings_of_claims(source, whole.checked, as_text=is_text(column), whole=False, extremes_alone=True):
         audit.findings.add(finding, audit.key(column))
 
 

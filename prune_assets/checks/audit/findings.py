@@ -34,14 +34,14 @@ class Findings:
 
     def add(self, finding: Finding, key: str) -> None:
         """Add a finding; `key`: groups findings, for example a column in a file."""
-        kept, others = self._found.get((finding.code, key), (finding, -1))
-        graver = finding.severity.rank > kept.severity.rank
-        self._found[finding.code, key] = (finding if graver else kept, others + 1)
+        previous, others = self._found.get((finding.code, key), (finding, -1))
+        graver = finding.severity.rank > previous.severity.rank
+        self._found[finding.code, key] = (finding if graver else previous, others + 1)
 
     def all(self) -> tuple[Finding, ...]:
         """Return the findings, most severe first."""
-        found = [_counted(finding, others) for finding, others in self._found.values()]
-        return tuple(sorted(found, key=lambda finding: (-finding.severity.rank, finding.code, finding.location)))
+        findings = [_counted(finding, others) for finding, others in self._found.values()]
+        return tuple(sorted(findings, key=lambda finding: (-finding.severity.rank, finding.code, finding.location)))
 
 
 def _counted(finding: Finding, others: int) -> Finding:
@@ -55,11 +55,11 @@ def _counted(finding: Finding, others: int) -> Finding:
 class ClaimSource:
     """Source of a claim: a column of a container.
 
-    `kind`: prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
+    `prefix`: prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
     `container`: the file, or one of its row groups or pages.
     """
 
-    kind: str
+    prefix: str
     claimed_by: str
     container: str
     column: str
@@ -75,15 +75,15 @@ class ClaimSource:
         return f"{self.container}, column {self.column}"
 
 
-def outside(source: ClaimSource, side: str, wrong: Outside, *, text: bool) -> Finding:
+def outside(source: ClaimSource, side: str, wrong: Outside, *, as_text: bool) -> Finding:
     """Report a value outside its bound."""
-    value, bound, name = _literal(wrong.value, text=text), _literal(wrong.bound, text=text), source.column
+    value, bound, name = _literal(wrong.value, as_text=as_text), _literal(wrong.bound, as_text=as_text), source.column
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
         f"{source.claimed_by} claims {side} {bound}, row {wrong.row:,} holds {value}: "
         f"`{name} = {value}` and `{beyond}` lose it{_others(wrong.containers)}"
     )
-    return Finding(f"{source.kind}_bounds", Severity.ERROR, source.location, message, source.remedy)
+    return Finding(f"{source.prefix}_bounds", Severity.ERROR, source.location, message, source.remedy)
 
 
 def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
@@ -93,40 +93,40 @@ def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
         test = "IS NOT NULL" if wrong.what == "null" else "<> double('NaN')"
     lost = f"`{source.column} {test}` loses rows" if wrong.loses_rows else "counts answered from it are wrong"
     message = (
-        f"{source.claimed_by} counts {wrong.claimed:,} {wrong.what}, there are {wrong.found:,}: "
+        f"{source.claimed_by} counts {wrong.claimed:,} {wrong.what}, there are {wrong.actual:,}: "
         f"{lost}{_others(wrong.containers)}"
     )
     severity = Severity.ERROR if wrong.loses_rows else Severity.WARN
-    return Finding(f"{source.kind}_{wrong.what.lower()}_count", severity, source.location, message, source.remedy)
+    return Finding(f"{source.prefix}_{wrong.what.lower()}_count", severity, source.location, message, source.remedy)
 
 
 def _others(containers: int) -> str:
     return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
 
 
-def absent_value(source: ClaimSource, value: pa.Scalar, *, text: bool) -> Finding:
+def absent_value(source: ClaimSource, value: pa.Scalar, *, as_text: bool) -> Finding:
     """Report a value that a bloom filter or dictionary denies."""
-    literal = _literal(value, text=text)
+    literal = _literal(value, as_text=as_text)
     message = f"{source.claimed_by} denies {literal}, which a row holds: `{source.column} = {literal}` loses it"
-    return Finding(source.kind, Severity.ERROR, source.location, message, REWRITE)
+    return Finding(source.prefix, Severity.ERROR, source.location, message, REWRITE)
 
 
-def not_relied_on(kind: str, location: str, reason: str, *, wrong: str = "") -> Finding:
+def not_relied_on(claim: str, location: str, reason: str, *, wrong: str = "") -> Finding:
     """Report a claim that plans do not trust.
 
     `wrong`: the value that disproves it, "" if none was found.
     """
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""
-    return Finding(f"{NOT_RELIED_ON}{kind}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)
+    return Finding(f"{NOT_RELIED_ON}{claim}", Severity.WARN if wrong else Severity.INFO, location, message, remedy)
 
 
 def findings_of_claims(
-    source: ClaimSource, checked: CheckedClaims, *, text: bool, whole: bool, extremes_alone: bool = False
+    source: ClaimSource, checked: CheckedClaims, *, as_text: bool, whole: bool, extremes_alone: bool = False
 ) -> list[Finding]:
     """Report all disproved claims about containers."""
     return [
-        *(outside(_at(source, wrong.container), side, wrong, text=text) for side, wrong in checked.outside()),
+        *(outside(_at(source, wrong.container), side, wrong, as_text=as_text) for side, wrong in checked.outside()),
         *(
             miscount(_at(source, wrong.container), wrong)
             for wrong in checked.miscounts(whole=whole, extremes_alone=extremes_alone)
@@ -135,17 +135,17 @@ def findings_of_claims(
 
 
 def _at(source: ClaimSource, container: int) -> ClaimSource:
-    return replace(source, container=f"{source.container}, page {container}") if source.kind == "page" else source
+    return replace(source, container=f"{source.container}, page {container}") if source.prefix == "page" else source
 
 
-def _literal(value: pa.Scalar, *, text: bool) -> str:
+def _literal(value: pa.Scalar, *, as_text: bool) -> str:
     """Format a value as a SQL literal, shortened."""
-    kind, shown = value.type, value_text(value)
-    if pa.types.is_date(kind):
+    arrow_type, shown = value.type, value_text(value)
+    if pa.types.is_date(arrow_type):
         return f"DATE '{shown}'"
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(arrow_type):
         return f"TIMESTAMP '{shown}'"
-    if not pa.types.is_binary(kind):
+    if not pa.types.is_binary(arrow_type):
         return shown
     quoted = shown.replace("'", "\\'")
-    return f"'{quoted}'" if text else f"X'{value.as_py()[:20].hex()}'"
+    return f"'{quoted}'" if as_text else f"X'{value.as_py()[:20].hex()}'"

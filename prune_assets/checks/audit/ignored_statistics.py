@@ -52,17 +52,17 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
     parts, group = [], 0
     for footers in index.footers.source.read(np.arange(len(index.groups.files))):
-        kind = index.groups.kind[index.groups.file[group : group + len(footers)]]
+        kind_indexes = index.groups.kind[index.groups.file[group : group + len(footers)]]
         # Statistics of another stored type than the table's are not decoded.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
         bounds = unknown_bounds(column, footers.row_count)
         for path in index.groups.names.of(column.path):
             _, statistics, there = footers.chunks(path)
-            at = np.flatnonzero(alike[kind[there]])
-            if statistics is not None and len(at):
-                known = _decoded(column, statistics[at], step[kind[there[at]]])
-                bounds = spread_bounds(known, there[at], footers.row_count)
+            positions = np.flatnonzero(alike[kind_indexes[there]])
+            if statistics is not None and len(positions):
+                decoded = _decoded(column, statistics[positions], step[kind_indexes[there[positions]]])
+                bounds = spread_bounds(decoded, there[positions], footers.row_count)
                 break
         parts.append(bounds)
         group += len(footers)

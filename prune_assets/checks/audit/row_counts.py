@@ -62,9 +62,9 @@ def _values_of(data: bytes, location: str) -> int | str | None:
         return str(error)
 
 
-def _row_count_text(found: int | str | None) -> str:
-    if isinstance(found, int):
-        return f"{found:,} by its header"
+def _row_count_text(row_count: int | str | None) -> str:
+    if isinstance(row_count, int):
+        return f"{row_count:,} by its header"
     return "and no data page begins there"
 
 

@@ -17,7 +17,7 @@ from parquet_core.quantities import refuse_no_share
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values
-from prune_assets.checks.audit.file import FileAudit, Known, audit_file, report_errors
+from prune_assets.checks.audit.file import AuditedColumn, FileAudit, audit_file, report_errors
 from prune_assets.checks.audit.findings import Findings
 from prune_assets.checks.audit.ignored_statistics import ignored_statistics
 from prune_assets.checks.audit.report import AuditReport
@@ -81,7 +81,7 @@ def audit(
     index, claims = opened.read_all(), opened.format.examination().claims(opened)
     chosen = _chosen(index, sample, files)
     findings, traffic, skipped = Findings(), Traffic(), dict[str, str]()
-    known = [_known(index, column) for column in _audited(index, columns, skipped)]
+    audited_columns = [_with_statistics(index, column) for column in _audited(index, columns, skipped)]
     partitions = [column for column in index.groups.partitions if columns is None or column.name in columns]
     audited = np.unique(index.groups.file[chosen]).tolist()
     for file in audited:
@@ -95,12 +95,14 @@ def audit(
             open_values(index.groups.files[file], traffic=traffic) as values,
         ):
             _check_same(index, positions, values)
-            one = FileAudit(index, claims, file, positions, here, values, pages, live, findings, skipped, traffic)
-            audit_file(one, known, partitions)
+            file_audit = FileAudit(
+                index, claims, file, positions, here, values, pages, live, findings, skipped, traffic
+            )
+            audit_file(file_audit, audited_columns, partitions)
     return AuditReport(
         table=redacted(str(table)),
         findings=findings.all(),
-        claims={kind: count for kind, count in sorted(findings.claims.items()) if count},
+        claims={claim: count for claim, count in sorted(findings.claims.items()) if count},
         files=len(index.groups.files),
         audited_files=len(audited),
         row_groups=len(index),
@@ -153,7 +155,7 @@ def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[st
     return [column for column in wanted if tells_nulls(column) and not column.max_repetition_level]
 
 
-def _known(index: MetadataIndex, column: LeafColumn) -> Known:
+def _with_statistics(index: MetadataIndex, column: LeafColumn) -> AuditedColumn:
     # Bounds that a plan trusts from the footers alone, without further reads.
     believed = index.footers.bounds(column)
-    return Known(column, believed, ignored_statistics(index, column, believed))
+    return AuditedColumn(column, believed, ignored_statistics(index, column, believed))

@@ -192,21 +192,21 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
         return
     stands_out = declared or len(depths) == 1 or len(set(depths.values())) > 1
     chosen = declared or [min(depths, key=lambda column: depths[column] or 0.0)]
-    kept = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
-    best = min(kept, key=lambda column: kept[column])
+    groups_read = {column: kept_by_equality(index, column, partition)[0] for column in chosen}
+    best = min(groups_read, key=lambda column: groups_read[column])
     what = (
         f"the table is clustered by {best.name}"
         if declared
         else f"row groups overlap {'less' if stands_out else 'no less'} on {best.name} than on other columns"
     )
-    message = f"{what}: an equality on it reads {kept[best]:.1f} of {groups:,} row groups on average"
-    if kept[best] <= MOST_KEPT * groups:
+    message = f"{what}: an equality on it reads {groups_read[best]:.1f} of {groups:,} row groups on average"
+    if groups_read[best] <= MOST_KEPT * groups:
         if not stands_out:
             return
         yield Finding("files.clustering", Severity.INFO, f"{name}, column {best.name}", message)
         return
-    fix, place = Fix("sort by a column that queries filter by: ", Step.OPTIMIZE), f"{name}, column {best.name}"
-    yield Finding("files.clustering", Severity.WARN, place, message, columns=(best.name,), fix=fix)
+    fix, location = Fix("sort by a column that queries filter by: ", Step.OPTIMIZE), f"{name}, column {best.name}"
+    yield Finding("files.clustering", Severity.WARN, location, message, columns=(best.name,), fix=fix)
 
 
 FILES_ARE_HEALTHY = Check(
@@ -352,13 +352,13 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
 
     Such files share no column with the majority, directly or through other files.
     """
-    names = [{column.path[0].casefold() for column in kind.columns} for kind in index.groups.kinds]
+    names = [{column.path[0].casefold() for column in footer_kind.columns} for footer_kind in index.groups.kinds]
     counts = np.bincount(index.groups.kind, minlength=len(names))
-    left = {kind for kind in np.flatnonzero(counts).tolist() if names[kind]}
+    left = {kind_index for kind_index in np.flatnonzero(counts).tolist() if names[kind_index]}
     if len(left) < 2:
         return np.zeros(0, np.int64)
-    known = set(names[max(left, key=lambda kind: counts[kind])])
-    while akin := {kind for kind in left if names[kind] & known}:
+    majority = set(names[max(left, key=lambda kind_index: counts[kind_index])])
+    while akin := {kind_index for kind_index in left if names[kind_index] & majority}:
         left -= akin
-        known.update(*(names[kind] for kind in akin))
+        majority.update(*(names[kind_index] for kind_index in akin))
     return np.flatnonzero(np.isin(index.groups.kind, sorted(left)))

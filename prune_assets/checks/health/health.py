@@ -67,8 +67,8 @@ def check_files(
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
     index, partition = opened.format.examination().read_partitioned(opened)
     by_log = opened.version_number is not None
-    found = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
-    return [as_its_catalog_takes(finding, opened) for finding in found]
+    findings = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
+    return [as_its_catalog_takes(finding, opened) for finding in findings]
 
 
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:

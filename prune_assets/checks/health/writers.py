@@ -63,7 +63,7 @@ def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn])
 
 def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
     files = np.flatnonzero(
-        np.isin(index.groups.kind, np.flatnonzero([_has_newer_type(kind.elements) for kind in index.groups.kinds]))
+        np.isin(index.groups.kind, np.flatnonzero([_has_newer_type(it.elements) for it in index.groups.kinds]))
     )
     newer_type = "a column has a logical type to come: Spark up to 4.3 does not open the file"
     no_path = (
@@ -84,7 +84,7 @@ def _without_paths(index: MetadataIndex) -> Files:
 
     Files written by parquet-java are not sampled.
     """
-    others = [application_of(kind.created_by) != PARQUET_JAVA for kind in index.groups.kinds]
+    others = [application_of(footer_kind.created_by) != PARQUET_JAVA for footer_kind in index.groups.kinds]
     files = np.flatnonzero(np.array(others, np.bool_)[index.groups.kind])
     sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]
     lacking: list[Files] = [np.zeros(0, np.int64)]
@@ -115,7 +115,7 @@ def _first_encoding(bits: int) -> str:
 
 
 def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Iterator[Finding]:
-    trusts = [trust(column, kind) for kind in index.groups.kinds]
+    trusts = [trust(column, footer_kind) for footer_kind in index.groups.kinds]
     by_ieee = np.array([each.column_order == IEEE_754_TOTAL_ORDER and each.bounds for each in trusts], np.bool_)
     groups = np.flatnonzero(by_ieee[index.groups.kind[index.groups.file]] & (index.groups.row_count > 0))
     if len(groups):
@@ -137,7 +137,7 @@ def writer_faults(location: str, index: MetadataIndex, columns: Sequence[LeafCol
             affected.setdefault(fault, []).append((column, int(groups.sum())))
     for fault, of_columns in affected.items():
         names = tuple(column.name for column, _ in of_columns)
-        cost = next((text for facts, text in _COSTS if facts in fault.wrong), _NO_COST)
+        cost = next((consequence for facts, consequence in _COSTS if facts in fault.wrong), _NO_COST)
         labels = fault.columns.value if len(names) > 1 else fault.columns.value.replace("columns", "column", 1)
         listed = listed_with_count(names, _SHOWN_COLUMNS)
         message = (

@@ -14,7 +14,7 @@ TITLE = "sort by shop"
 
 def of(today, *sizes):
     layouts = [RankedLayout(TITLE, "", round(s), round(s), round(s), 0.0, LayoutSpec(sort_by=["shop"])) for s in sizes]
-    return verdict(today, layouts, kept=why_kept(today, today, layouts[0], 1), dearer=())
+    return verdict(today, layouts, keep_reason=why_kept(today, today, layouts[0], 1), dearer=())
 
 
 @pytest.mark.parametrize(

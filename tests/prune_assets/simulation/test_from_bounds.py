@@ -88,5 +88,5 @@ def test_rows_of_some_containers_are_found_and_unknown_ones_are_told():
 def test_many_containers_cost_no_more_rows_than_two_each_and_are_cut_into_few():
     many = bounds([0] * 300_000, [9] * 300_000)
     drawn = draw(COLUMN, many)
-    assert len(drawn.at) == 600_000
+    assert len(drawn.containers) == 600_000
     assert len(sorted_bounds(drawn.column, 300_000 * 1_000_000, 15_000_000)) == 10_000

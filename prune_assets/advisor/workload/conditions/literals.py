@@ -29,15 +29,15 @@ _SUSPECT = re.compile(
 _AMBIGUOUS = "ambiguous text"
 
 
-def is_string(kind: str | None) -> bool:
+def is_string(spark_type: str | None) -> bool:
     """Return True for a string type, including CHAR, VARCHAR and strings with a collation."""
-    return kind is not None and kind.startswith(("string", "char(", "varchar("))
+    return spark_type is not None and spark_type.startswith(("string", "char(", "varchar("))
 
 
-def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = False) -> str:
+def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> str:
     r"""Return a constant as a SQL literal.
 
-    `kind`: Spark's name of its type, None if unknown.
+    `spark_type`: Spark's name of its type, None if unknown.
     `exact`: True if the plan proves that the text is one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
@@ -48,13 +48,13 @@ def literal(text: str, kind: str | None, zone: str | None, *, exact: bool = Fals
     If the type is unknown, the constant is written as a string, because a string compares like a literal of the other
     type. Raises NotUnderstood if the text is not a literal of the type, or could be more than one constant.
     """
-    if kind is None or is_string(kind):
-        return _string(text, is_known=kind is not None, exact=exact)
+    if spark_type is None or is_string(spark_type):
+        return _string(text, is_known=spark_type is not None, exact=exact)
     if text == "null":
         return "NULL"
-    written = _of_type(text, kind, zone)
+    written = _of_type(text, spark_type, zone)
     if written is None:
-        raise NotUnderstood(f"a constant of type {kind.partition('<')[0].partition('(')[0]}")
+        raise NotUnderstood(f"a constant of type {spark_type.partition('<')[0].partition('(')[0]}")
     return written
 
 
@@ -79,25 +79,25 @@ def _is_balanced(text: str) -> bool:
     return depth == 0
 
 
-def _of_type(text: str, kind: str, zone: str | None) -> str | None:
+def _of_type(text: str, spark_type: str, zone: str | None) -> str | None:
     written = None
-    if kind in WHOLE:
+    if spark_type in WHOLE:
         written = text if _WHOLE.fullmatch(text) else None
-    elif kind.startswith("decimal("):
+    elif spark_type.startswith("decimal("):
         written = format(Decimal(text), "f") if _DECIMAL.fullmatch(text) else None
-    elif kind in {"double", "float"} and text in _NOT_FINITE:
-        written = f"{kind}('{text}')"
-    elif kind in {"double", "float"} and _FLOAT.fullmatch(text):
-        written = f"{text}{'D' if kind == 'double' else 'F'}"
-    elif kind == "boolean":
+    elif spark_type in {"double", "float"} and text in _NOT_FINITE:
+        written = f"{spark_type}('{text}')"
+    elif spark_type in {"double", "float"} and _FLOAT.fullmatch(text):
+        written = f"{text}{'D' if spark_type == 'double' else 'F'}"
+    elif spark_type == "boolean":
         written = text.upper() if text in {"true", "false"} else None
-    elif kind == "binary":
-        written = f"X'{found[1].upper()}'" if (found := _BYTES.fullmatch(text)) else None
-    elif kind == "date":
+    elif spark_type == "binary":
+        written = f"X'{match[1].upper()}'" if (match := _BYTES.fullmatch(text)) else None
+    elif spark_type == "date":
         written = f"DATE '{text}'" if _DATE.fullmatch(text) else None
-    elif kind == "timestamp_ntz":
+    elif spark_type == "timestamp_ntz":
         written = f"TIMESTAMP_NTZ '{text}'" if _TIMESTAMP.fullmatch(text) else None
-    elif kind == "timestamp":
+    elif spark_type == "timestamp":
         written = _timestamp(text, zone) if _TIMESTAMP.fullmatch(text) else None
     return written
 
@@ -124,28 +124,28 @@ def _timestamp(text: str, zone: str | None) -> str:
 def _rules(zone: str) -> dt.tzinfo | None:
     if zone in {"Z", "UTC", "GMT"}:
         return dt.UTC
-    if found := _OFFSET.fullmatch(zone):
-        offset = dt.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
-        return dt.timezone(-offset if found[1] == "-" else offset) if offset < dt.timedelta(hours=24) else None
+    if match := _OFFSET.fullmatch(zone):
+        offset = dt.timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        return dt.timezone(-offset if match[1] == "-" else offset) if offset < dt.timedelta(hours=24) else None
     try:
         return ZoneInfo(zone)
     except (ValueError, OSError, KeyError):
         return None
 
 
-def literals(text: str, separator: str, kind: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
+def literals(text: str, separator: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
     """Return the constants of a printed list.
 
     Refuses a list of strings if a string contains the separator next to a blank or at an end. In a list of at most ten
     strings, a string with a comma inside a word cannot be distinguished from two strings.
     """
     parts = text.split(separator)
-    if kind is None or is_string(kind):
+    if spark_type is None or is_string(spark_type):
         loose = any(part != part.strip() or part in {"", "null"} for part in parts)
         # Spark sorts a list of more than ten constants by their printed text.
         if loose or len({*parts}) < len(parts) or (separator == ", " and not _is_sorted(parts)):
             raise NotUnderstood(_AMBIGUOUS)
-    return [literal(part, kind, zone, exact=exact) for part in parts]
+    return [literal(part, spark_type, zone, exact=exact) for part in parts]
 
 
 def _is_sorted(parts: list[str]) -> bool:

@@ -42,17 +42,17 @@ def parse_condition(
     text: str,
     attributes: Mapping[str, str],
     types: Mapping[tuple[str, ...], str] | None = None,
-    texts: Sequence[str] = (),
+    strings: Sequence[str] = (),
 ) -> SyntaxNode:
     """Return the tree of a condition.
 
     `attributes`: column name by printed attribute, such as `id#4L`.
-    `types`: types of columns and fields, by path. `texts`: the strings that placeholders replace (`pushed_texts.py`).
+    `types`: types of columns and fields, by path. `strings`: the strings that placeholders replace (`pushed_texts.py`).
 
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
     Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
     """
-    return _ConditionParser(text, attributes, types or {}, texts).parse(0, len(text), 0)
+    return _ConditionParser(text, attributes, types or {}, strings).parse(0, len(text), 0)
 
 
 class _ConditionParser:
@@ -66,12 +66,12 @@ class _ConditionParser:
         text: str,
         attributes: Mapping[str, str],
         types: Mapping[tuple[str, ...], str],
-        texts: Sequence[str],
+        strings: Sequence[str],
     ) -> None:
         self.text = text
         self.attributes = attributes
         self.types = types
-        self.texts = texts
+        self.strings = strings
         self.closing: dict[int, int] = {}
         opened: list[int] = []
         for bracket in re.finditer(r"[()]", text):
@@ -90,17 +90,17 @@ class _ConditionParser:
             return self._group(start + 1, end - 1, depth)
         if text.startswith("NOT "):
             return Negation(self.parse(start + 4, end, depth + 1))
-        if (hidden := hidden_text(text, self.texts)) is not None:
+        if (hidden := hidden_text(text, self.strings)) is not None:
             return PrintedConstant(hidden, exact=True)
         return self._list_or_like(start, end, depth) or self._call(start, end, depth) or PrintedConstant(text)
 
     def _column(self, text: str) -> Column | PrintedElement | None:
         if text in self.attributes:
             return Column((self.attributes[text],))
-        found = _BELOW.match(text)
-        if found is None or found[1] not in self.attributes:
+        match = _BELOW.match(text)
+        if match is None or match[1] not in self.attributes:
             return None
-        return part_of_column(self.attributes[found[1]], found[2], self.types)
+        return part_of_column(self.attributes[match[1]], match[2], self.types)
 
     def _group(self, start: int, end: int, depth: int) -> SyntaxNode:
         split = self._find(_OPERATOR, start, end)
@@ -111,7 +111,7 @@ class _ConditionParser:
         _, build = BINARY[split[1].upper()]
         node = build(left, right)
         if isinstance(node, Conjunction | Disjunction):
-            constants = {one.text for one in (left, right) if isinstance(one, PrintedConstant)}
+            constants = {operand.text for operand in (left, right) if isinstance(operand, PrintedConstant)}
             if not constants <= {"true", "false"}:
                 return OpaqueNode("ambiguous text")
         return node
@@ -121,37 +121,37 @@ class _ConditionParser:
 
         `x` is a column or an expression, never a constant.
         """
-        found = self._find(_LIST, start, end)
-        if found is None:
+        match = self._find(_LIST, start, end)
+        if match is None:
             return None
-        child = self.parse(start, found.start(), depth + 1)
-        rest = self.text[found.end() : end]
+        child = self.parse(start, match.start(), depth + 1)
+        rest = self.text[match.end() : end]
         if isinstance(child, PrintedConstant | OpaqueNode):
             return None
-        if found[1] == "LIKE":
+        if match[1] == "LIKE":
             return LikeTest(child, PrintedConstant(rest))
-        is_long = found[1] == "INSET"
+        is_long = match[1] == "INSET"
         if not is_long and not (rest.startswith("(") and rest.endswith(")")):
             return None
         text = rest if is_long else rest[1:-1]
-        hidden = hidden_text(text, self.texts)
+        hidden = hidden_text(text, self.strings)
         if hidden is not None:
             return PrintedList(child, hidden, ",", exact=True)
         return PrintedList(child, text, ", " if is_long else ",")
 
     def _call(self, start: int, end: int, depth: int) -> SyntaxNode | None:
-        found = _CALL.match(self.text, start, end)
-        if found is None or self.closing.get(found.end() - 1) != end - 1:
+        match = _CALL.match(self.text, start, end)
+        if match is None or self.closing.get(match.end() - 1) != end - 1:
             return None
-        if found[1] == "cast":
-            word = self.text.rfind(" as ", found.end(), end - 1)
-            kind = PrintedConstant(self.text[word + 4 : end - 1])
-            return None if word < 0 else Call("cast", (self.parse(found.end(), word, depth + 1), kind))
-        arguments = tuple(self._arguments(found.end(), end - 1, depth))
-        if len(arguments) == 1 and found[1] in {"isnull", "isnotnull"}:
+        if match[1] == "cast":
+            word = self.text.rfind(" as ", match.end(), end - 1)
+            type_name = PrintedConstant(self.text[word + 4 : end - 1])
+            return None if word < 0 else Call("cast", (self.parse(match.end(), word, depth + 1), type_name))
+        arguments = tuple(self._arguments(match.end(), end - 1, depth))
+        if len(arguments) == 1 and match[1] in {"isnull", "isnotnull"}:
             is_null = NullTest(*arguments)
-            return is_null if found[1] == "isnull" else Negation(is_null)
-        return Call(found[1], arguments)
+            return is_null if match[1] == "isnull" else Negation(is_null)
+        return Call(match[1], arguments)
 
     def _arguments(self, start: int, end: int, depth: int) -> Iterator[SyntaxNode]:
         while (comma := self._find(_COMMA, start, end)) is not None:
@@ -165,6 +165,6 @@ class _ConditionParser:
 
         `wanted` also matches an opening bracket; the search then continues after the closing one.
         """
-        while (found := wanted.search(self.text, start, end)) is not None and found[0] == "(":
-            start = self.closing.get(found.start(), end) + 1
-        return found
+        while (match := wanted.search(self.text, start, end)) is not None and match[0] == "(":
+            start = self.closing.get(match.start(), end) + 1
+        return match

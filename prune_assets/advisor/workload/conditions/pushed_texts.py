@@ -65,10 +65,10 @@ def pushed_filters_of(pushed: str | None) -> list[PushedFilter]:
 
 def _leaves(part: str, depth: int) -> list[PushedFilter]:
     """Return the comparisons of a filter; empty if its text is ambiguous."""
-    found = _CALL.fullmatch(part)
-    if found is None or depth > _MOST_NESTED:
+    match = _CALL.fullmatch(part)
+    if match is None or depth > _MOST_NESTED:
         return []
-    name, inner = found.groups()
+    name, inner = match.groups()
     if name == "Not":
         return _leaves(inner, depth + 1)
     if name in _CONNECTIVES:
@@ -83,43 +83,43 @@ def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
     parts = split_outside(inner, ",")
     if len(parts) == 2 and all(map(_CALL.fullmatch, parts)):
         return [leaf for part in parts for leaf in _leaves(part, depth)]
-    places = [*_SIBLING.finditer(inner)]
+    boundaries = [*_SIBLING.finditer(inner)]
     # A string has an unbalanced bracket; a split counts only if both operands are filters.
-    for place in places if len(places) < _MOST_OPERANDS else []:
-        left, right = _leaves(inner[: place.start()], depth), _leaves(inner[place.end() :], depth)
+    for boundary in boundaries if len(boundaries) < _MOST_OPERANDS else []:
+        left, right = _leaves(inner[: boundary.start()], depth), _leaves(inner[boundary.end() :], depth)
         if left and right:
             return [*left, *right]
     return []
 
 
-def hide_texts(condition: str, pushed: list[PushedFilter], attributes: Mapping[str, str], texts: list[str]) -> str:
-    """Return a condition with placeholders for its pushed strings, which are appended to `texts`.
+def hide_texts(condition: str, pushed: list[PushedFilter], attributes: Mapping[str, str], strings: list[str]) -> str:
+    """Return a condition with placeholders for its pushed strings, which are appended to `strings`.
 
-    >>> texts = []
-    >>> hide_texts("(user#2 = a (b))", [PushedFilter("EqualTo", "user", "a (b)")], {"user#2": "user"}, texts), texts
+    >>> strings = []
+    >>> hide_texts("(user#2 = a (b))", [PushedFilter("EqualTo", "user", "a (b)")], {"user#2": "user"}, strings), strings
     ('(user#2 = \ue0000\ue001)', ['a (b)'])
     """
     if _START in condition:
         return condition
-    for one in pushed:
-        if one.name not in PRINTED or not _SPECIAL.search(one.text):
+    for comparison in pushed:
+        if comparison.name not in PRINTED or not _SPECIAL.search(comparison.text):
             continue
-        for attribute in _attributes_of(one.column, attributes):
-            for form, text in _printed_forms(one):
+        for attribute in _attributes_of(comparison.column, attributes):
+            for form, text in _printed_forms(comparison):
                 printed = form.format(column=attribute, text=text)
                 if printed in condition:
-                    placeholder = f"{_START}{len(texts)}{_END}"
+                    placeholder = f"{_START}{len(strings)}{_END}"
                     condition = condition.replace(printed, form.format(column=attribute, text=placeholder))
-                    texts.append(one.text)
+                    strings.append(comparison.text)
     return condition
 
 
-def _printed_forms(one: PushedFilter) -> Iterator[tuple[str, str]]:
-    yield PRINTED[one.name], one.text
-    if one.name == "In":
+def _printed_forms(comparison: PushedFilter) -> Iterator[tuple[str, str]]:
+    yield PRINTED[comparison.name], comparison.text
+    if comparison.name == "In":
         yield (
             _LONG_LIST,
-            ", ".join(sorted(one.text.split(","), key=lambda text: text.encode("utf-16-be", "surrogatepass"))),
+            ", ".join(sorted(comparison.text.split(","), key=lambda text: text.encode("utf-16-be", "surrogatepass"))),
         )
 
 
@@ -131,7 +131,7 @@ def _attributes_of(column: str, attributes: Mapping[str, str]) -> Iterator[str]:
             yield attribute + column.removeprefix(name)
 
 
-def hidden_text(text: str, texts: Sequence[str]) -> str | None:
+def hidden_text(text: str, strings: Sequence[str]) -> str | None:
     """Return the string that a placeholder replaces; None if `text` is not a placeholder."""
-    found = _PLACEHOLDER.fullmatch(text)
-    return None if found is None or int(found[1]) >= len(texts) else texts[int(found[1])]
+    match = _PLACEHOLDER.fullmatch(text)
+    return None if match is None or int(match[1]) >= len(strings) else strings[int(match[1])]

@@ -24,21 +24,21 @@ def leaf_types(schema: str) -> dict[tuple[str, ...], str]:
     return dict(_leaves(schema, ()))
 
 
-def _leaves(kind: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    if not kind.startswith(_STRUCT) or not kind.endswith(">") or len(path) > _MOST_NESTED:
-        yield path, kind
+def _leaves(spark_type: str, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not spark_type.startswith(_STRUCT) or not spark_type.endswith(">") or len(path) > _MOST_NESTED:
+        yield path, spark_type
         return
-    for name, inner in fields_of(kind):
+    for name, inner in fields_of(spark_type):
         yield from _leaves(inner, (*path, name))
 
 
-def fields_of(kind: str) -> Iterator[tuple[str, str]]:
+def fields_of(spark_type: str) -> Iterator[tuple[str, str]]:
     """Yield the fields of a struct with their types. Raises NotUnderstood.
 
     >>> list(fields_of("struct<a-b:int,c:array<string>>"))
     [('a-b', 'int'), ('c', 'array<string>')]
     """
-    for field in split_outside(kind[len(_STRUCT) : -1], ",", opening="<(", closing=">)"):
+    for field in split_outside(spark_type[len(_STRUCT) : -1], ",", opening="<(", closing=">)"):
         name, colon, inner = field.partition(":")
         if colon:
             yield name, inner

@@ -81,10 +81,10 @@ def scan_filter(
     list of conditions that the scan applies. `direct_conditions`: the `conditions` that only use columns of the scan;
     they provide the columns that a shortened `output` omits. Raises NotUnderstood.
 
-    >>> found = scan_filter(
+    >>> parsed = scan_filter(
     ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
     ... )
-    >>> found.where, found.columns
+    >>> parsed.where, parsed.columns
     ("user = 'New York'", ('id', 'user'))
     """
     # A DataSource V2 scan omits partition columns from its output.
@@ -92,17 +92,17 @@ def scan_filter(
     pushed = pushed_filters_of(pushed_filters)
     if _SHORTENED.search(output):
         printed = [*direct_conditions, applied_filters or ""]
-        attributes = {**dict(_unlisted(printed, {one.column for one in pushed})), **attributes}
+        attributes = {**dict(_unlisted(printed, {comparison.column for comparison in pushed})), **attributes}
     types = {} if read_schema is None else leaf_types(read_schema)
     of_files = {(name,) for name in _OF_FILES if (name,) not in types}
-    types |= {(name,): "bigint" for text, name in attributes.items() if text.endswith("L") and (name,) not in types}
+    types |= {(name,): "bigint" for key, name in attributes.items() if key.endswith("L") and (name,) not in types}
     joined: set[Path] = {(attributes[key],) for key in joined_on if key in attributes}
     leaves = [path for path in types if path[0] in attributes.values()]
     made = _Made(SqlWriter(types, zone), joined, {*leaves})
     for condition in conditions:
-        texts: list[str] = []
-        hidden = hide_texts(condition, pushed, attributes, texts)
-        made.add(chain_of(parse_condition(hidden, attributes, types, texts), Conjunction), pushed_filters)
+        strings: list[str] = []
+        hidden = hide_texts(condition, pushed, attributes, strings)
+        made.add(chain_of(parse_condition(hidden, attributes, types, strings), Conjunction), pushed_filters)
     made.add(_of_list(applied_filters, attributes, types), pushed_filters)
     made.add(_of_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
@@ -127,7 +127,7 @@ class _Made:
         self.not_understood: list[str] = []
 
     def add(self, nodes: Sequence[SyntaxNode], pushed_filters: str | None) -> None:
-        self.writer.texts.clear()
+        self.writer.strings.clear()
         conjuncts: list[tuple[str, set[Path]]] = []
         not_null: list[tuple[str, Path]] = []
         for node in nodes:
@@ -144,7 +144,7 @@ class _Made:
                     not_null.append((sql, path))
                 case _:
                     conjuncts.append((f"({sql})" if isinstance(node, Disjunction) else sql, {*self.writer.columns}))
-        if pushed_filters is not None and _is_contradicted(self.writer.texts, pushed_filters):
+        if pushed_filters is not None and _is_contradicted(self.writer.strings, pushed_filters):
             self.not_understood.append("ambiguous text")
             return
         self.conjuncts += conjuncts
@@ -163,9 +163,9 @@ class _Made:
 
 
 def _attributes(output: str) -> Iterator[tuple[str, str]]:
-    for text in split_outside(output.removeprefix("[").removesuffix("]"), ", "):
-        if found := _ATTRIBUTE.fullmatch(text):
-            yield text, found[1]
+    for attribute in split_outside(output.removeprefix("[").removesuffix("]"), ", "):
+        if match := _ATTRIBUTE.fullmatch(attribute):
+            yield attribute, match[1]
 
 
 def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
@@ -173,14 +173,14 @@ def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, s
 
     These are pushed columns and other operands.
     """
-    found: dict[str, set[str]] = {}
-    for text in printed:
-        for attribute, name in _OPERAND.findall(text):
-            found.setdefault(name, set()).add(attribute)
+    by_name: dict[str, set[str]] = {}
+    for part in printed:
+        for attribute, name in _OPERAND.findall(part):
+            by_name.setdefault(name, set()).add(attribute)
         for name in pushed:
-            found.setdefault(name, set()).update(re.findall(rf"{_FIRST}({re.escape(name)}#[0-9]+L?)\b", text))
+            by_name.setdefault(name, set()).update(re.findall(rf"{_FIRST}({re.escape(name)}#[0-9]+L?)\b", part))
     # A constant may look like an attribute; then the name has two attributes and is skipped.
-    yield from ((attribute, name) for name, texts in found.items() if len(texts) == 1 for attribute in texts)
+    yield from ((attribute, name) for name, keys in by_name.items() if len(keys) == 1 for attribute in keys)
 
 
 def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
@@ -205,13 +205,13 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
     return [node for part in parts if part for node in chain_of(parse_condition(part, attributes, types), Conjunction)]
 
 
-def _is_contradicted(texts: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
+def _is_contradicted(strings: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
     """Return True if the filters that Spark pushed down contradict a parsed string.
 
     A pushed filter of the same column and operator must contain the string.
     """
-    for path, operator, text in texts:
+    for path, operator, string in strings:
         start = f"{_PUSHED.get(operator)}({'.'.join(path)},"
-        if start in pushed and not any(f"{start}{text}){end}" in pushed for end in (", ", "]", ")", ",")):
+        if start in pushed and not any(f"{start}{string}){end}" in pushed for end in (", ", "]", ")", ",")):
             return True
     return False

@@ -54,10 +54,10 @@ class SqlWriter:
     types: Mapping[Path, str]
     zone: str | None = None
     columns: set[Path] = field(default_factory=set)
-    texts: list[tuple[Path, str, str]] = field(default_factory=list)
+    strings: list[tuple[Path, str, str]] = field(default_factory=list)
 
-    def write(self, node: SyntaxNode, kind: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
-        """Return a node as SQL; `kind`: the type of a constant. Raises NotUnderstood."""
+    def write(self, node: SyntaxNode, spark_type: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
+        """Return a node as SQL; `spark_type`: the type of a constant. Raises NotUnderstood."""
         match node:
             case Column(path):
                 self.columns.add(path)
@@ -66,7 +66,7 @@ class SqlWriter:
                 self.columns.add(path)
                 return sql
             case PrintedConstant():
-                return self._constant(node, kind)
+                return self._constant(node, spark_type)
             case OpaqueNode(reason):
                 raise NotUnderstood(reason)
             case Call():
@@ -84,12 +84,12 @@ class SqlWriter:
             case _:
                 raise NotUnderstood(_AMBIGUOUS)
 
-    def _constant(self, node: PrintedConstant, kind: str | None) -> str:
+    def _constant(self, node: PrintedConstant, spark_type: str | None) -> str:
         if not node.exact and _SUBQUERY.match(node.text):
             raise NotUnderstood("a subquery")
         if not node.exact and node.text.startswith("dynamicpruning#"):
             raise NotUnderstood(_refusal("dynamicpruning"))
-        return literal(node.text, kind, self.zone, exact=node.exact)
+        return literal(node.text, spark_type, self.zone, exact=node.exact)
 
     def _test(self, node: SyntaxNode, negation: str) -> str:
         """Return IN or IS NULL, or their negations; "" for another node."""
@@ -106,54 +106,60 @@ class SqlWriter:
         if isinstance(node.left, PrintedConstant) and isinstance(node.right, PrintedConstant):
             is_computed = _ATTRIBUTE.fullmatch(node.left.text) or _ATTRIBUTE.fullmatch(node.right.text)
             raise NotUnderstood("a column that the query computes" if is_computed else _AMBIGUOUS)
-        kind = self.type_of(node.right if isinstance(node.left, PrintedConstant) else node.left)
-        for one in (node.left, node.right):
-            if isinstance(one, OpaqueNode):
-                raise NotUnderstood(one.reason)
+        spark_type = self.type_of(node.right if isinstance(node.left, PrintedConstant) else node.left)
+        for operand in (node.left, node.right):
+            if isinstance(operand, OpaqueNode):
+                raise NotUnderstood(operand.reason)
         if PrintedConstant not in {type(node.left), type(node.right)}:
             self._refuse_texts(node.left, node.right)
-        if isinstance(node, Arithmetic | Bitwise) and kind in {None, *_TEMPORAL}:
-            raise NotUnderstood("arithmetic on a column of unknown type" if kind is None else "arithmetic on times")
+        if isinstance(node, Arithmetic | Bitwise) and spark_type in {None, *_TEMPORAL}:
+            raise NotUnderstood(
+                "arithmetic on a column of unknown type" if spark_type is None else "arithmetic on times"
+            )
         sign = _sign(node)
-        self._note(node.left, sign, node.right, kind)
-        return f"{self._operand(node.left, kind)} {sign} {self._operand(node.right, kind)}"
+        self._note(node.left, sign, node.right, spark_type)
+        return f"{self._operand(node.left, spark_type)} {sign} {self._operand(node.right, spark_type)}"
 
     def _refuse_texts(self, *nodes: SyntaxNode) -> None:
         """Raise NotUnderstood if an expression could also be a string.
 
         For example `name#3` may be a string in `(user#2 = name#3)`.
         """
-        if any(kind is None or is_string(kind) for kind in map(self.type_of, nodes)):
+        if any(spark_type is None or is_string(spark_type) for spark_type in map(self.type_of, nodes)):
             raise NotUnderstood(_AMBIGUOUS)
 
-    def _operand(self, node: SyntaxNode, kind: str | None = None) -> str:
-        written = self.write(node, kind)
+    def _operand(self, node: SyntaxNode, spark_type: str | None = None) -> str:
+        written = self.write(node, spark_type)
         return f"({written})" if isinstance(node, Binary | Negation | PrintedList | NullTest) else written
 
     def _part(self, node: SyntaxNode) -> str:
         written = self.write(node, "boolean")
         return f"({written})" if isinstance(node, Conjunction | Disjunction) else written
 
-    def _note(self, left: SyntaxNode, operator: str, right: SyntaxNode, kind: str | None) -> None:
-        if isinstance(left, Column) and isinstance(right, PrintedConstant) and (kind is None or is_string(kind)):
-            self.texts.append((left.parts, operator, right.text))
+    def _note(self, left: SyntaxNode, operator: str, right: SyntaxNode, spark_type: str | None) -> None:
+        if (
+            isinstance(left, Column)
+            and isinstance(right, PrintedConstant)
+            and (spark_type is None or is_string(spark_type))
+        ):
+            self.strings.append((left.parts, operator, right.text))
 
     def _call(self, node: Call) -> str:
         if node.name == "cast":
             return self._cast(node)
         node = self._without_options(node)
-        known = FUNCTIONS.get(node.name)
-        if known is None or len(known.arguments) != len(node.arguments):
+        function = FUNCTIONS.get(node.name)
+        if function is None or len(function.arguments) != len(node.arguments):
             raise NotUnderstood(_refusal(node.name))
         same = self.type_of(node)
-        if known.result == SAME and same is None:
+        if function.result == SAME and same is None:
             raise NotUnderstood("the type of the column is unknown")
-        if known.result in {SAME, "string", "boolean"}:
-            self._refuse_texts(*(one for one in node.arguments[1:] if not isinstance(one, PrintedConstant)))
-        kinds = [same if kind == SAME else kind for kind in known.arguments]
+        if function.result in {SAME, "string", "boolean"}:
+            self._refuse_texts(*(it for it in node.arguments[1:] if not isinstance(it, PrintedConstant)))
+        argument_types = [same if spark_type == SAME else spark_type for spark_type in function.arguments]
         if len(node.arguments) == 2:
-            self._note(node.arguments[0], node.name, node.arguments[1], kinds[1])
-        return f"{known.sql}({', '.join(map(self.write, node.arguments, kinds))})"
+            self._note(node.arguments[0], node.name, node.arguments[1], argument_types[1])
+        return f"{function.sql}({', '.join(map(self.write, node.arguments, argument_types))})"
 
     def _without_options(self, node: Call) -> Call:
         """Return a call without printed arguments that SQL omits.
@@ -202,8 +208,8 @@ class SqlWriter:
     def _type_of_call(self, result: str, arguments: tuple[SyntaxNode, ...]) -> str | None:
         if result not in {SAME, WHOLE_OF}:
             return result
-        kind = next(map(self.type_of, arguments), None)
-        return kind if result == SAME or kind is None or kind.startswith("decimal(") else "bigint"
+        spark_type = next(map(self.type_of, arguments), None)
+        return spark_type if result == SAME or spark_type is None or spark_type.startswith("decimal(") else "bigint"
 
 
 def _sign(node: Binary) -> str:

@@ -44,7 +44,7 @@ _MOST_RUNNING = 2_000
 
 @dataclass(slots=True)
 class _Execution:
-    number: int
+    execution_id: int
     time: int
     zone: str | None
     # The initial plan, and the latest plan of adaptive execution.
@@ -81,18 +81,18 @@ class Application:
     def take(self, event: Event) -> Iterator[RanScan]:
         """Process the next event; yield the scans of a query that it ends."""
         match event:
-            case ExecutionStart(executionId=number) if number not in self.passed_over:
+            case ExecutionStart(executionId=execution_id) if execution_id not in self.passed_over:
                 yield from self._start(event)
-            case AdaptiveUpdate(executionId=number) if number in self.running:
-                self.running[number].plans[1:] = [event]
+            case AdaptiveUpdate(executionId=execution_id) if execution_id in self.running:
+                self.running[execution_id].plans[1:] = [event]
             case DriverUpdates(accumUpdates=updates):
                 self._add(updates)
             case StageCompleted(info=info):
-                self._add([(one.number, one.value) for one in info.accumulables if one.metadata == "sql"])
-            case ExecutionEnd(executionId=number, errorMessage=message) if number in self.running:
-                self.ended.add(number)
-                yield from self._end(self.running.pop(number), failed=bool(message))
-            case ExecutionEnd(executionId=number) if not self.version and number not in self.passed_over:
+                self._add([(it.number, it.value) for it in info.accumulables if it.metadata == "sql"])
+            case ExecutionEnd(executionId=execution_id, errorMessage=message) if execution_id in self.running:
+                self.ended.add(execution_id)
+                yield from self._end(self.running.pop(execution_id), failed=bool(message))
+            case ExecutionEnd(executionId=execution_id) if not self.version and execution_id not in self.passed_over:
                 self.not_understood["a query that began in a part of the log that is not here"] += 1
             case LogStart(version=version):
                 self.version = version
@@ -115,7 +115,7 @@ class Application:
     def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
         if len(self.running) >= _MOST_RUNNING:
             oldest = self.running.pop(next(iter(self.running)))
-            self.ended.add(oldest.number)
+            self.ended.add(oldest.execution_id)
             yield from self._end(oldest, failed=True)
         zone = event.modifiedConfigs.get(_ZONE, self.zone)
         self.running[event.executionId] = _Execution(
@@ -127,26 +127,26 @@ class Application:
 
         Scans that only the initial plan has may have run.
         """
-        found: dict[object, PlannedScan] = {}
+        scans: dict[object, PlannedScan] = {}
         try:
             for plan in reversed(execution.plans):
                 for scan in scans_of(plan.physicalPlanDescription, plan.sparkPlanInfo):
                     rows = scan.metrics.rows
                     key = (scan.name, scan.fields.get("Output")) if rows is None else rows
                     held = scan.metrics.held or plan is not execution.plans[-1]
-                    found.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
+                    scans.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
         except NotUnderstood as error:
             execution.not_understood[error.reason] += 1
-        return [*found.values()]
+        return [*scans.values()]
 
     def _add(self, updates: list[tuple[int, object]] | list[tuple[int, int]]) -> None:
-        for number, value in updates:
-            known = self.values.pop(number, 0)
+        for accumulator_id, value in updates:
+            previous = self.values.pop(accumulator_id, 0)
             if isinstance(value, int | str) and str(value).lstrip("-").isdecimal():
-                self.values[number] = max(known, int(value))
+                self.values[accumulator_id] = max(previous, int(value))
         if len(self.values) > _MOST_VALUES:
-            for number in [*self.values][: _MOST_VALUES // 2]:
-                del self.values[number]
+            for accumulator_id in [*self.values][: _MOST_VALUES // 2]:
+                del self.values[accumulator_id]
 
     def _end(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         is_late = self.until is not None and execution.time >= self.until
@@ -188,14 +188,14 @@ class Application:
             seconds=None if time is None or metrics.seconds is None else time / metrics.seconds[1],
         )
 
-    def _value(self, number: int | None) -> int | None:
-        return None if number is None else self.values.get(number)
+    def _value(self, accumulator_id: int | None) -> int | None:
+        return None if accumulator_id is None else self.values.get(accumulator_id)
 
     def _ran(self, scan: PlannedScan, execution: _Execution, totals: ScanTotals) -> RanScan | None:
         table = table_of(scan.name, scan.fields)
         if table is None:
             return None
-        found = scan_filter(
+        parsed = scan_filter(
             output=scan.fields.get("Output", "[]"),
             read_schema=scan.fields.get("ReadSchema"),
             conditions=scan.conditions,
@@ -206,16 +206,16 @@ class Application:
             joined_on=scan.joined_on,
             zone=execution.zone,
         )
-        left_out = [*found.not_understood]
+        left_out = [*parsed.not_understood]
         left_out += ["a function in Python"] if scan.has_other_filter else []
         left_out += ["a filter that Iceberg applies by itself"] if _is_filtered_by_source(scan) else []
         execution.not_understood.update(left_out)
         return RanScan(
             table.table,
             table.name,
-            found.where,
-            found.columns,
-            found.joined_on,
+            parsed.where,
+            parsed.columns,
+            parsed.joined_on,
             self.name,
             execution.time,
             totals,
@@ -238,9 +238,9 @@ def _is_filtered_by_source(scan: PlannedScan) -> bool:
 
     Iceberg prints the value without its type, so the filter is left out.
     """
-    found = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
-    names = [] if found is None else [part.split(" ")[0] for part in found[1].split(", ") if " " in part]
-    return any(f"{name.split('.')[0]}#" not in text for name in names for text in ["".join(scan.conditions)])
+    match = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
+    names = [] if match is None else [part.split(" ")[0] for part in match[1].split(", ") if " " in part]
+    return any(f"{name.split('.')[0]}#" not in printed for name in names for printed in ["".join(scan.conditions)])
 
 
 def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
@@ -249,8 +249,8 @@ def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
     The totals are added.
     Both sides of a self-join remain if only one side has a condition.
     """
-    found: dict[RanScan, ScanTotals] = {}
+    totals_by_scan: dict[RanScan, ScanTotals] = {}
     for scan in scans:
         key = scan._replace(totals=_NOTHING)
-        found[key] = added(found.get(key, _NOTHING), scan.totals)
-    return [key._replace(totals=totals) for key, totals in found.items()]
+        totals_by_scan[key] = added(totals_by_scan.get(key, _NOTHING), scan.totals)
+    return [key._replace(totals=totals) for key, totals in totals_by_scan.items()]

@@ -51,13 +51,13 @@ class EventLogCursor:
     def counted(self, log: EventLog) -> frozenset[int]:
         """Return the numbers of a log's queries that were counted."""
         state = self.logs.get(_key(log))
-        return frozenset(chain.from_iterable(range(*one) for one in ([] if state is None else state.counted)))
+        return frozenset(chain.from_iterable(range(*interval) for interval in ([] if state is None else state.counted)))
 
     def note(self, log: EventLog, ended: Iterable[int]) -> None:
         """Record that a log was read, and the queries that this read counted."""
         counted = sorted({*self.counted(log), *ended})
-        kept = [] if log.is_finished else [*_ranges(counted)]
-        self.logs[_key(log)] = _LogState(log.size, log.is_finished, kept)
+        ranges = [] if log.is_finished else [*_ranges(counted)]
+        self.logs[_key(log)] = _LogState(log.size, log.is_finished, ranges)
 
     def save(self) -> None:
         """Write the file and replace the old one."""

@@ -114,13 +114,13 @@ def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
     yield from _checked(file.path, decompressed(stream))
 
 
-def _checked(path: str, text: Iterator[bytes]) -> Iterator[bytes]:
+def _checked(path: str, content: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the blocks of a text.
 
     Raises NoEventLog if the text does not begin like an event log.
     """
     start = b""
-    for block in text:
+    for block in content:
         start += block
         if len(start) >= len(EVENT):
             break
@@ -128,7 +128,7 @@ def _checked(path: str, text: Iterator[bytes]) -> Iterator[bytes]:
         raise UnsupportedFeature(f"{path}: a tar archive; unpack it")
     if start and not start.startswith(EVENT[: len(start)]):
         raise NoEventLog(path)
-    yield from chain([start], text)
+    yield from chain([start], content)
 
 
 def _plain(stream: ByteStream) -> Iterator[bytes]:
@@ -150,7 +150,7 @@ def _arrow(codec: str, stream: ByteStream) -> Iterator[bytes]:
 def _lz4(stream: ByteStream) -> Iterator[bytes]:
     """Yield blocks of lz4-java: magic, a token, both sizes in little endian, a checksum."""
     while len(header := stream.exactly(21)) == 21 and header.startswith(_LZ4):
-        size, length = (int.from_bytes(header[at : at + 4], "little") for at in (9, 13))
+        size, length = (int.from_bytes(header[offset : offset + 4], "little") for offset in (9, 13))
         if length:
             is_plain = header[8] & 0xF0 == 0x10
             yield _block(stream, "lz4_raw", size, length, is_plain=is_plain)

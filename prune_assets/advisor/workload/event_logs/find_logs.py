@@ -60,23 +60,23 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
     no log.
     """
     named: dict[str, list[LogFile]] = {}
-    found: list[EventLog] = []
+    event_logs: list[EventLog] = []
     for path in dict.fromkeys(path.rstrip("/") or "/" for path in paths):
         there = False
-        for place, file in _places(path):
+        for location, file in _places(path):
             if file is not None:
                 there = True
                 named.setdefault(file.path.rpartition("/")[0], []).append(file)
-            elif logs := _below(place):
+            elif logs := _below(location):
                 there = True
-                found += logs
+                event_logs += logs
         if not there:
             raise TableNotFound(
                 f"{path}: no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
             )
-    found += [log for directory, files in named.items() for log in _logs_of(directory, files)]
+    event_logs += [log for directory, files in named.items() for log in _logs_of(directory, files)]
     # A folder that is also found under another name has the same logs.
-    return [*{_real(log.path): log for log in reversed(found)}.values()][::-1]
+    return [*{_real(log.path): log for log in reversed(event_logs)}.values()][::-1]
 
 
 def _real(path: str) -> str:
@@ -94,14 +94,14 @@ def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
         )
     file = find_file(path)
     if file is None and has_magic(path):
-        yield from ((place.rstrip("/"), file) for place, file in sorted(find_matches(path)))
+        yield from ((location.rstrip("/"), file) for location, file in sorted(find_matches(path)))
     else:
         yield path, file
 
 
 def _below(path: str) -> list[EventLog]:
     """Return the logs in a directory and its subfolders."""
-    found: list[EventLog] = []
+    logs: list[EventLog] = []
     waiting, seen = [path], 0
     while waiting:
         directory = waiting.pop()
@@ -110,10 +110,10 @@ def _below(path: str) -> list[EventLog]:
             raise WrongUse(f"{path}: more than {_MOST_FOLDERS:,} folders; name the folder of the event logs")
         folders, files = look_into(directory, _ANY)
         visible = [file for file in files if not is_hidden(_name(file)) and file.size]
-        found += _logs_of(directory, visible if directory == path else _likely(visible), every=files)
+        logs += _logs_of(directory, visible if directory == path else _likely(visible), every=files)
         if directory.count("/") - path.count("/") < _DEEPEST:
             waiting += sorted(_searched(folders), reverse=True)
-    return found
+    return logs
 
 
 def _likely(files: Iterable[LogFile]) -> list[LogFile]:
@@ -137,8 +137,8 @@ def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFil
     delivered: list[LogFile] = []
     others: list[EventLog] = []
     for file in sorted(files, key=lambda file: file.path):
-        if found := _PART.match(_name(file)):
-            rolling.setdefault(found[2], []).append(file)
+        if match := _PART.match(_name(file)):
+            rolling.setdefault(match[2], []).append(file)
         elif _DATABRICKS.match(_name(file)):
             delivered.append(file)
         elif is_zip(file):
@@ -165,7 +165,7 @@ def _in_zip(file: LogFile) -> list[EventLog]:
     return [
         log
         for folder, inside in folders.items()
-        for log in _logs_of(folder, [one for one in inside if one.size and not is_hidden(_name(one))], every=inside)
+        for log in _logs_of(folder, [it for it in inside if it.size and not is_hidden(_name(it))], every=inside)
     ]
 
 
@@ -174,18 +174,18 @@ def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> E
 
     A compacted file replaces the parts up to its number.
     """
-    parts = [(int(found[1]), bool(found[3]), file) for file in files if (found := _PART.match(_name(file)))]
+    parts = [(int(match[1]), bool(match[3]), file) for file in files if (match := _PART.match(_name(file)))]
     compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
-    kept = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]
-    apps = {found[2] for file in files if (found := _PART.match(_name(file)))}
-    marks = [found for file in every if (found := _STATUS.match(_name(file))) and (found[1] in apps or not apps)]
+    remaining = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]
+    apps = {match[2] for file in files if (match := _PART.match(_name(file)))}
+    marks = [match for file in every if (match := _STATUS.match(_name(file))) and (match[1] in apps or not apps)]
     ended = not any(mark[2] for mark in marks) and not any(file.path.endswith(_IN_PROGRESS) for file in files)
-    return EventLog(path, tuple(file for _, _, file in sorted(kept, key=lambda part: part[:2])), ended)
+    return EventLog(path, tuple(file for _, _, file in sorted(remaining, key=lambda part: part[:2])), ended)
 
 
 def _ended(file: LogFile) -> str:
-    found = _DATABRICKS.match(_name(file))
-    return _LAST if found is None or found[1] is None else found[1]
+    match = _DATABRICKS.match(_name(file))
+    return _LAST if match is None or match[1] is None else match[1]
 
 
 def _name(file: LogFile) -> str:

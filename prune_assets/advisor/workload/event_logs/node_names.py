@@ -77,10 +77,10 @@ def is_project(name: str) -> bool:
     return _PROJECT.match(name) is not None
 
 
-def spark_condition(text: str) -> str:
+def spark_condition(condition: str) -> str:
     """Return a condition that RAPIDS prints in Spark's notation.
 
     >>> spark_condition("(gpuisnotnull(id#1L) AND gpustartswith(name#2, a))")
     '(isnotnull(id#1L) AND StartsWith(name#2, a))'
     """
-    return _GPU_FUNCTION.sub(lambda found: f"{_SPELLED.get(found[1], found[1])}(", text)
+    return _GPU_FUNCTION.sub(lambda match: f"{_SPELLED.get(match[1], match[1])}(", condition)

@@ -27,11 +27,11 @@ def operators_of_nodes(root: PlanNode) -> dict[int, Operator]:
     stack: list[tuple[PlanNode, Operator | None]] = [(root, None)]
     while stack:
         node, parent = stack.pop()
-        one = Operator(len(operators), node.nodeName.strip(), sections_of(node), {}, [])
-        operators[one.number] = one
+        operator = Operator(len(operators), node.nodeName.strip(), sections_of(node), {}, [])
+        operators[operator.number] = operator
         if parent is not None:
-            parent.children.append(one.number)
-        stack.extend((child, one) for child in reversed(node.children))
+            parent.children.append(operator.number)
+        stack.extend((child, operator) for child in reversed(node.children))
     return operators
 
 
@@ -54,7 +54,7 @@ def _sections_of_scan(node: PlanNode) -> dict[str, str]:
     output = _OUTPUT.search(node.simpleString)
     parts = _SECTION.split(node.simpleString if output is None else node.simpleString[output.end() :])
     printed = dict(zip(parts[1::2], parts[2::2], strict=True))
-    whole = {title: text for title, text in printed.items() if text != "[]" and not _SHORTENED.search(text)}
-    whole |= {title: text for title, text in node.metadata.items() if isinstance(text, str) and text != "[]"}
+    whole = {title: entry for title, entry in printed.items() if entry != "[]" and not _SHORTENED.search(entry)}
+    whole |= {title: entry for title, entry in node.metadata.items() if isinstance(entry, str) and entry != "[]"}
     listed = {} if output is None else {"Output": re.sub(r",(?=\S)", ", ", output[0])}
     return {**listed, **whole}

@@ -73,13 +73,13 @@ def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
     Raises NotUnderstood if neither the text nor the nodes can be parsed.
     """
     operators = _operators(text, root)
-    parents = {child: one for one in operators.values() for child in one.children}
+    parents = {child: operator for operator in operators.values() for child in operator.children}
     keys = _join_keys(operators)
     nodes = [*_scan_nodes(root)]
-    scans = [_planned(one, parents, keys, nodes) for one in operators.values() if is_scan(one.name)]
+    scans = [_planned(operator, parents, keys, nodes) for operator in operators.values() if is_scan(operator.name)]
     # These nodes have no section in the text.
     others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
-    return [*scans, *(_planned(one, {}, keys, nodes) for one in others)]
+    return [*scans, *(_planned(operator, {}, keys, nodes) for operator in others)]
 
 
 def _operators(text: str, root: PlanNode) -> dict[int, Operator]:
@@ -87,7 +87,7 @@ def _operators(text: str, root: PlanNode) -> dict[int, Operator]:
         return operators_of(text)
     except NotUnderstood:
         operators = operators_of_nodes(root)
-        if not any(is_scan(one.name) for one in operators.values()) and ("Scan" in text or not text.strip()):
+        if not any(is_scan(operator.name) for operator in operators.values()) and ("Scan" in text or not text.strip()):
             raise
         return operators
 
@@ -117,7 +117,7 @@ def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str
     Sections that the text lacks or shortens are taken from the node.
     """
     lacking = {title for title in of_node if title not in fields}
-    shortened = {title for title, text in fields.items() if _SHORTENED.search(text) and title in of_node}
+    shortened = {title for title, section in fields.items() if _SHORTENED.search(section) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
 
 
@@ -149,12 +149,12 @@ def _condition(node: Operator) -> str:
 def _join_keys(operators: dict[int, Operator]) -> set[str]:
     """Return the attributes, such as `id#4L`, that joins compare."""
     lists: list[str] = []
-    for one in operators.values():
-        if node_names.is_join(one.name):
-            lists += [one.fields.get(f"{side} keys", "") for side in ("Left", "Right")]
+    for operator in operators.values():
+        if node_names.is_join(operator.name):
+            lists += [operator.fields.get(f"{side} keys", "") for side in ("Left", "Right")]
             # The keys are the last two lists of the arguments; Comet prints the columns before them.
-            found = _LISTS.match(one.fields.get("Arguments", ""))
-            lists += [] if found is None else found[0].removesuffix(", ").split("], [")[-2:]
+            match = _LISTS.match(operator.fields.get("Arguments", ""))
+            lists += [] if match is None else match[0].removesuffix(", ").split("], [")[-2:]
     return {key for keys in lists for key in keys.strip("[]").split(", ") if _ATTRIBUTE.search(key) and "(" not in key}
 
 
@@ -177,7 +177,7 @@ def _node_of(scan: Operator, nodes: list[_ScanNode]) -> _ScanNode | None:
 
 
 def _is_shortened(*sections: dict[str, str]) -> bool:
-    return any(_SHORTENED.search(one.get("Output", "")) for one in sections)
+    return any(_SHORTENED.search(fields.get("Output", "")) for fields in sections)
 
 
 def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics:
@@ -218,13 +218,13 @@ def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
             sections = sections_of(node)
             ids = _ids(sections.get("Output", ""))
             # A reused exchange repeats the scans below it.
-            key = (node.nodeName, frozenset(one.accumulatorId for one in node.metrics), ids)
+            key = (node.nodeName, frozenset(metric.accumulatorId for metric in node.metrics), ids)
             if key not in seen:
                 yield _ScanNode(node.nodeName.strip(), ids, sections, _metrics(node, selected, held=held))
             seen.add(key)
         held = held or is_holder(node.nodeName)
         if is_filter(node.nodeName):
-            rows = [one.accumulatorId for one in node.metrics if one.name in node_names.ROWS_RETURNED]
+            rows = [metric.accumulatorId for metric in node.metrics if metric.name in node_names.ROWS_RETURNED]
             selected = selected if selected is not None or not rows else rows[0]
         elif not is_between(node.nodeName):
             selected = None

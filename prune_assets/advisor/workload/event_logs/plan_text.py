@@ -47,18 +47,18 @@ def operators_of(text: str) -> dict[int, Operator]:
     for part in subqueries:
         for subtree in re.split(r"^Subquery:\d+ .*$", part, flags=re.MULTILINE)[1:]:
             drawn |= _link(subtree.partition("\n\n\n")[0], operators)
-    return {number: one for number, one in operators.items() if number in drawn}
+    return {number: operator for number, operator in operators.items() if number in drawn}
 
 
 def _sections(text: str) -> dict[int, Operator]:
     operators: dict[int, Operator] = {}
     for section in _SECTION.split(text)[1:]:
         header, _, body = section.partition("\n")
-        found = _HEADER.match(header)
+        match = _HEADER.match(header)
         # A repeated number means that a constant contains text that looks like an operator.
-        if found is None or int(found[1]) in operators:
+        if match is None or int(match[1]) in operators:
             raise NotUnderstood("ambiguous text")
-        number, name = int(found[1]), found[2].partition(" [codegen id")[0]
+        number, name = int(match[1]), match[2].partition(" [codegen id")[0]
         fields, counts = _fields(body.partition("\n\n")[0]) if _LOOKED_AT.search(name) else ({}, {})
         operators[number] = Operator(number, name, fields, counts, [])
     return operators
@@ -78,14 +78,14 @@ def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
     fields: dict[str, str] = {}
     counts: dict[str, int] = {}
     for line in lines:
-        if (found := _FIELD.match(line)) is None:
+        if (match := _FIELD.match(line)) is None:
             fields["Arguments"] = line
-        elif found[1] in fields:
+        elif match[1] in fields:
             raise NotUnderstood("ambiguous text")
         else:
-            fields[found[1]] = found[3]
-            if found[2]:
-                counts[found[1]] = int(found[2])
+            fields[match[1]] = match[3]
+            if match[2]:
+                counts[match[1]] = int(match[2])
     return fields, counts
 
 
@@ -100,10 +100,10 @@ def _link(tree: str, operators: dict[int, Operator]) -> set[int]:
         mark = _MARK.match(line)
         if mark is not None and mark[1] == "Initial":
             break
-        found = _NUMBERED.match(line)
-        if found is None or mark is not None:
+        match = _NUMBERED.match(line)
+        if match is None or mark is not None:
             continue
-        depth, number = len(found[1]), int(found[3])
+        depth, number = len(match[1]), int(match[3])
         if number not in operators:
             continue
         while above and above[-1][0] >= depth:

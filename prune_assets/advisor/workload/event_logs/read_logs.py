@@ -72,16 +72,16 @@ class LogReader:
         self._fetched = 0
         counted = () if cursor is None else cursor.counted(log)
         application = Application(counted, self.since, self.until)
-        known = None
+        checked_start = None
         for file in log.files:
             # Spark may still write to the last file only.
             is_whole = log.is_finished or file is not log.files[-1]
             for line in self._lines(file, is_whole=is_whole):
                 yield from self._take(line, application)
-                if application.start is known:
+                if application.start is checked_start:
                     continue
-                known = application.start
-                if known is not None and not self.is_wanted(known):
+                checked_start = application.start
+                if checked_start is not None and not self.is_wanted(checked_start):
                     self.left_out.append(application.name)
                     self.advance(log.size - self._fetched)
                     return

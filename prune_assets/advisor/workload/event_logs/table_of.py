@@ -53,46 +53,46 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     For a scan of several files, or of a file named `part-..`, returns the directory of the table; for another single
     file, that file. Raises NotUnderstood.
     """
-    found = _SCAN.match(scan)
-    if found is None:
+    match = _SCAN.match(scan)
+    if match is None:
         raise NotUnderstood(f"the scan {scan}")
-    node, kind, name = found[1], found[2], found[3].strip()
+    node, source_name, name = match[1], match[2], match[3].strip()
     location = sections.get("Location")
     if location is None:
         iceberg = _ICEBERG.search(sections.get("Arguments", ""))
-        kind = kind.replace("`", "") if iceberg is None else iceberg[1]
-        return _without_location(node, kind, is_relation="ReadSchema" in sections)
+        source_name = source_name.replace("`", "") if iceberg is None else iceberg[1]
+        return _without_location(node, source_name, is_relation="ReadSchema" in sections)
     if location.startswith("DeltaLogFileIndex") or "/_delta_log" in location:
         return None
-    written = sections.get("Format", kind)
-    if "parquet" not in {kind, written.lower().removeprefix("gpu").removeprefix("comet")}:
-        raise NotUnderstood(f"the format {kind or written}")
+    written = sections.get("Format", source_name)
+    if "parquet" not in {source_name, written.lower().removeprefix("gpu").removeprefix("comet")}:
+        raise NotUnderstood(f"the format {source_name or written}")
     name = name if _NAME.fullmatch(name) else ""
     # A partitioned catalog table has no paths if every partition is pruned.
     return ScannedTable(name, name) if name and location.endswith("[]") else ScannedTable(_root(location), name)
 
 
-def _without_location(node: str, kind: str, *, is_relation: bool) -> ScannedTable | None:
-    if node != "Scan" and "." in kind and _NAME.fullmatch(kind):
-        return ScannedTable(kind, kind)
-    if kind == "hive" or (is_relation and kind):
-        source = _SOURCE.match(kind)
-        raise NotUnderstood(f"the format {kind if source is None else source[0]}")
+def _without_location(node: str, source_name: str, *, is_relation: bool) -> ScannedTable | None:
+    if node != "Scan" and "." in source_name and _NAME.fullmatch(source_name):
+        return ScannedTable(source_name, source_name)
+    if source_name == "hive" or (is_relation and source_name):
+        source = _SOURCE.match(source_name)
+        raise NotUnderstood(f"the format {source_name if source is None else source[0]}")
     # Spark names a scan of an RDD after the RDD.
-    if node == "Scan" and kind != "parquet":
+    if node == "Scan" and source_name != "parquet":
         return None
-    raise NotUnderstood(f"the scan {node} {kind}".strip())
+    raise NotUnderstood(f"the scan {node} {source_name}".strip())
 
 
 def _root(location: str) -> str:
-    found = _LOCATION.fullmatch(location)
-    if found is None or "(redacted)" in location or not found[1] or found[1].endswith("..."):
+    match = _LOCATION.fullmatch(location)
+    if match is None or "(redacted)" in location or not match[1] or match[1].endswith("..."):
         raise NotUnderstood("the place of the files is not shown")
-    first = found[1]
+    first = match[1]
     directory = _DATA_FILE.sub("", first)
     root = _PARTITIONS.sub("", directory)
     # Spark shows only the first of several paths: a file or partition identifies the table, a directory does not.
-    if found[2] or ", " in first:
+    if match[2] or ", " in first:
         if root == first:
             raise NotUnderstood("several directories read as one")
     elif root == directory and not _PART.search(first):

@@ -51,7 +51,7 @@ def members_of(file: LogFile) -> list[ZippedFile]:
         members = archive.infolist()
         if len(members) > _MOST_MEMBERS:
             raise MalformedFile(f"{file.path}: a zip of more than {_MOST_MEMBERS:,} files; name one of event logs")
-        return [ZippedFile(file, one.filename, one.compress_size) for one in members if not one.is_dir()]
+        return [ZippedFile(file, member.filename, member.compress_size) for member in members if not member.is_dir()]
 
 
 def damaged_zip(file: LogFile) -> MalformedFile:
