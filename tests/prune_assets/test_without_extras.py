@@ -89,7 +89,7 @@ EXTRA_OF = {
     "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
     "from prune_assets.dagster import *": "dagster",
     "from prune_assets.components import LayoutChecksComponent": "dagster",
-    "from prune_assets.airflow import SortedWriteOperator": "airflow",
+    "from prune_assets.airflow import WriteTableOperator": "airflow",
     "pr.count('glue:lake.orders')": "glue",
     "pr.count('iceberg:lake.db.orders')": "iceberg",
     "pr.count(ICEBERG)": "iceberg",
