@@ -30,7 +30,7 @@ DAGSTER = SHELL | {
 AIRFLOW = SHELL | {
     Step.OPTIMIZE: "a task of OptimizeTableOperator",
     Step.OPTIMIZE_ROWS: "a task of OptimizeTableOperator with rows=True",
-    Step.OPTIMIZE_FULL: "a task of SortedWriteOperator",
-    Step.WRITE_TABLE: "a task of SortedWriteOperator",
+    Step.OPTIMIZE_FULL: "a task of WriteTableOperator",
+    Step.WRITE_TABLE: "a task of WriteTableOperator",
     Step.READ_ROWS: Step.READ_ROWS.value,
 }

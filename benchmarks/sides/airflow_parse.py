@@ -12,13 +12,13 @@ from pathlib import Path
 DAG = """
 from airflow.sdk import DAG
 from prune_assets.airflow import (
-    LayoutCheckOperator, OptimizeTableOperator, SkipReportOperator, SortedWriteOperator,
+    CheckLayoutOperator, OptimizeTableOperator, SkipReportOperator, WriteTableOperator,
     TableChangeSensor, table_asset,
 )
 LAYOUT = {"sort_by": ["id"]}
 with DAG("all", schedule=[table_asset("/lake/ids")]):
-    SortedWriteOperator(task_id="write", table="t", source="SELECT 1 AS id", layout=LAYOUT)
-    LayoutCheckOperator(task_id="check", table="t", layout=LAYOUT)
+    WriteTableOperator(task_id="write", table="t", source="SELECT 1 AS id", layout=LAYOUT, mode="overwrite")
+    CheckLayoutOperator(task_id="check", table="t", layout=LAYOUT)
     SkipReportOperator(task_id="report", table="t", predicates=["id < 1"])
     OptimizeTableOperator(task_id="optimize", table="t", layout=LAYOUT)
     TableChangeSensor(task_id="change", table="t")

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from prune_assets.airflow.arguments import ArgumentCheck
 
 
-class WorkloadOperator(BaseOperator):
+class ReadWorkloadOperator(BaseOperator):
     """Read the workload of Spark's event logs, and write it as JSON.
 
-    >>> from prune_assets.airflow import WorkloadOperator
-    >>> ran = WorkloadOperator(
+    >>> from prune_assets.airflow import ReadWorkloadOperator
+    >>> ran = ReadWorkloadOperator(
     ...     task_id="queries",
     ...     event_logs="/logs/spark",
     ...     out="lake/workloads/{{ ds }}.json",
@@ -86,18 +86,18 @@ class WorkloadOperator(BaseOperator):
         }
 
 
-class LayoutAdviceOperator(TableOperator):
+class AdviseLayoutOperator(TableOperator):
     """Advise the layout with which a table's queries read the fewest bytes; change nothing.
 
-    >>> from prune_assets.airflow import LayoutAdviceOperator
-    >>> advice = LayoutAdviceOperator(
+    >>> from prune_assets.airflow import AdviseLayoutOperator
+    >>> advice = AdviseLayoutOperator(
     ...     task_id="advise_orders", table="lake/orders", workload="lake/workloads", latest=28, page="pages/orders.html"
     ... )
     >>> advice.template_fields
     ('table', 'workload', 'out', 'page')
 
     The operator reads metadata and a sample of the rows, and does not start Spark. `workload`: a JSON file of
-    WorkloadOperator or a folder of such files, event logs, or a list of predicates; `latest`: number of most recent
+    ReadWorkloadOperator or a folder of such files, event logs, or a list of predicates; `latest`: number of most recent
     files to use from a folder with a file for each day. `out`: a file for the advised `layout.yaml`, written only if a
     layout is advised; `page`: a file for the HTML page. `when_empty`: "pass", "skip" or "fail" if the table has no
     rows.

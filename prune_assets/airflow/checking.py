@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 MAX_SHOWN = 100
 
 
-class LayoutCheckOperator(TableOperator):
+class CheckLayoutOperator(TableOperator):
     """Prove from the written bytes that a table has its layout.
 
     Fail or warn, with a line for each finding.
 
-    >>> from prune_assets.airflow import LayoutCheckOperator
-    >>> check = LayoutCheckOperator(task_id="check_orders", table="lake/orders", layout="layouts/orders.yaml")
+    >>> from prune_assets.airflow import CheckLayoutOperator
+    >>> check = CheckLayoutOperator(task_id="check_orders", table="lake/orders", layout="layouts/orders.yaml")
     >>> check.severity
     'error'
 
     The operator reads the footers and the data that prove the order, does not start Spark, and writes nothing.
-    `layout`: as in SortedWriteOperator; without it the health of the table is checked. `severity`: "error" fails the
+    `layout`: as in WriteTableOperator; without it the health of the table is checked. `severity`: "error" fails the
     task for a finding of that severity, "warn" only logs it; an unreadable table or layout always fails the task.
     `where`: check only files that may have matching rows, for example the files of one day. `rows`, `allow`: as in
     `prune_assets.check`. `when_empty`: "pass", "skip" or "fail" if no file has such rows, or the table has no files.

@@ -28,7 +28,7 @@ class OptimizeTableOperator(TableOperator):
     >>> upkeep.template_fields[:3]
     ('table', 'layout', 'where')
 
-    `layout`, `conn_id`: as in SortedWriteOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as in
+    `layout`, `conn_id`: as in WriteTableOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as in
     `prune_assets.optimize`. `budget`: maximum bytes of files to rewrite, a number or 200GiB; later runs rewrite the
     rest. `when_empty`: "pass", "skip" or "fail" if no file is considered.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk.bases.decorator import DecoratedOperator, determine_kwargs, task_decorator_factory
 
-from prune_assets.airflow.writing import SortedWriteOperator
+from prune_assets.airflow.writing import WriteTableOperator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from airflow.sdk.bases.decorator import TaskDecorator
 
 
-class PrunedTableDecoratedOperator(DecoratedOperator, SortedWriteOperator):
-    """SortedWriteOperator with a decorated function as its source."""
+class PrunedTableDecoratedOperator(DecoratedOperator, WriteTableOperator):
+    """WriteTableOperator with a decorated function as its source."""
 
     custom_operator_name: ClassVar[str] = "@task.pruned_table"
     template_fields: Sequence[str] = (
         *DecoratedOperator.template_fields,
-        *(name for name in SortedWriteOperator.template_fields if name != "source"),
+        *(name for name in WriteTableOperator.template_fields if name != "source"),
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **DecoratedOperator.template_fields_renderers,
-        **SortedWriteOperator.template_fields_renderers,
+        **WriteTableOperator.template_fields_renderers,
     }
 
     def __init__(
@@ -43,11 +43,11 @@ class PrunedTableDecoratedOperator(DecoratedOperator, SortedWriteOperator):
 
 
 def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwargs: Any) -> TaskDecorator:
-    """Make a task that writes the DataFrame of a function, as SortedWriteOperator does.
+    """Make a task that writes the DataFrame of a function, as WriteTableOperator does.
 
     >>> from airflow.sdk import DAG, task
     >>> with DAG("orders", schedule="@daily"):
-    ...     @task.pruned_table(table="lake/orders", layout={"sort_by": ["id"]}, format="delta")
+    ...     @task.pruned_table(table="lake/orders", layout={"sort_by": ["id"]}, mode="overwrite")
     ...     def orders(spark, day):
     ...         return spark.read.parquet("landing/orders").where(f"day = DATE '{day}'")
     ...     written = orders(day="{{ ds }}")
@@ -55,7 +55,7 @@ def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwarg
     'lake/orders'
 
     The function has an argument `spark`, the session; arguments with names of Airflow's context receive its values. All
-    other options are passed to SortedWriteOperator.
+    other options are passed to WriteTableOperator.
     """
     return task_decorator_factory(
         python_callable=python_callable, decorated_operator_class=PrunedTableDecoratedOperator, **kwargs

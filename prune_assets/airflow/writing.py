@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from prune_assets.writing.layout_file import LayoutSource
 
 
-class SortedWriteOperator(TableOperator):
+class WriteTableOperator(TableOperator):
     """Write a table with a layout, and prove it, as `prune_assets.write` does.
 
-    >>> from prune_assets.airflow import SortedWriteOperator
-    >>> write = SortedWriteOperator(
+    >>> from prune_assets.airflow import WriteTableOperator
+    >>> write = WriteTableOperator(
     ...     task_id="write_orders",
     ...     table="lake/orders",
     ...     source="SELECT * FROM parquet.`landing/orders/{{ ds }}`",
@@ -37,11 +37,11 @@ class SortedWriteOperator(TableOperator):
 
     `source`: a SQL query (or a `.sql` file with one), a path or address of Parquet or Delta, or a function that takes
     the Spark session and returns a DataFrame. `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
-    `format`, `mode`, `where`, `options`: as in `prune_assets.write`; by default all rows are replaced, so that a second
-    run gives the same table. `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a
-    master (`local[4]`), with Spark options as its extra; without it Spark runs in the task. `when_empty`: "pass",
-    "skip" or "fail" if the source has no rows. Only with "pass" such a run replaces rows: with the mode "overwrite" the
-    table is empty afterwards.
+    `format`, `mode`, `where`, `options`: as in `prune_assets.write`, but `mode` must be given: a second run gives the
+    same table with "overwrite" and "replace_partitions", and adds the rows again with "append". `conn_id`: a connection
+    whose host is a Spark Connect server (`sc://host:15002`) or a master (`local[4]`), with Spark options as its extra;
+    without it Spark runs in the task. `when_empty`: "pass", "skip" or "fail" if the source has no rows. Only with
+    "pass" such a run replaces rows: with the mode "overwrite" the table is empty afterwards.
 
     If a worker is killed, the table contains either its old rows or all new rows.
     """
@@ -65,7 +65,7 @@ class SortedWriteOperator(TableOperator):
         source: str | Path | Callable[[SparkSession], DataFrame],
         layout: LayoutSource,
         format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
-        mode: Mode = "overwrite",
+        mode: Mode | None = None,
         where: str | None = None,
         options: Mapping[str, str] | None = None,
         conn_id: str | None = None,
@@ -119,6 +119,7 @@ class SortedWriteOperator(TableOperator):
         from prune_assets.reading.source_rows import rows_of
         from prune_assets.writing.write import write_rows
 
+        assert self.mode is not None, "check_arguments refuses it"
         session = session_for(self.conn_id)
         try:
             return write_rows(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("table", type=click.Path(readable=False))
 @row_options
 @click.option("--columns", metavar="A,B", help="Columns to show; by default all.")
-@click.option("-n", "--rows", default=10, type=click.IntRange(min=0), show_default=True, help="At most so many rows.")
+@click.option("-n", "--limit", default=10, type=click.IntRange(min=0), show_default=True, help="At most so many rows.")
 @click.option(
     "--order-by",
     metavar="KEYS",
@@ -29,7 +29,7 @@ def head(
     selection: RowSelection,
     stats: bool,
     columns: str | None,
-    rows: int,
+    limit: int,
     order_by: str | None,
     as_json: bool,
 ) -> None:
@@ -50,7 +50,7 @@ def head(
             columns=listed_names("--columns", columns),
             order_by=listed_names("--order-by", order_by) or (),
             skip_unsupported=True,
-            limit=rows,
+            limit=limit,
             stats=read_stats,
             **selection._asdict(),
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from prune_assets.airflow import LayoutCheckOperator, SkipReportOperator, SortedWriteOperator, TableChangeSensor
+from prune_assets.airflow import CheckLayoutOperator, SkipReportOperator, TableChangeSensor, WriteTableOperator
 
 ROOT = Path(os.environ["E2E_ROOT"])
 BROKEN, ARRIVALS, KILLED = (ROOT / name for name in ("broken", "arrivals", "killed"))
@@ -26,15 +26,21 @@ def rows(spark):
 
 with DAG("broken", schedule=None):
     # These tasks are not retried, because only the user can fix them.
-    LayoutCheckOperator(task_id="check", table=BROKEN, layout=LAYOUT)
+    CheckLayoutOperator(task_id="check", table=BROKEN, layout=LAYOUT)
     SkipReportOperator(task_id="wrong_predicate", table=BROKEN, predicates={"first": "idd < 10"})
     SkipReportOperator(task_id="no_table", table=ROOT / "nowhere", predicates=["id < 10"])
-    LayoutCheckOperator(task_id="warned", table=BROKEN, layout=LAYOUT, severity="warn")
+    CheckLayoutOperator(task_id="warned", table=BROKEN, layout=LAYOUT, severity="warn")
 
 with DAG("waits", schedule=None):
     TableChangeSensor(task_id="wait", table=ARRIVALS, poke_interval=1, timeout=120)
 
 with DAG("killed", schedule=None):
-    SortedWriteOperator(
-        task_id="write", table=KILLED, source=rows, layout=LAYOUT, retries=1, retry_delay=timedelta(seconds=1)
+    WriteTableOperator(
+        task_id="write",
+        table=KILLED,
+        source=rows,
+        layout=LAYOUT,
+        retries=1,
+        retry_delay=timedelta(seconds=1),
+        mode="overwrite",
     )

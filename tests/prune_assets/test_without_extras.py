@@ -37,7 +37,7 @@ WHERE = "day = DATE '1970-01-02' AND name = 'b'"
 # Each public function that neither Spark nor Dagster runs, as a user calls it.
 CALLS = {
     "advise": "advice = pr.advise(TABLE, workload=pr.Workload.of(TABLE, ['id < 10']))",
-    "advise and verify": "advice.verify(workload=pr.Workload.read(QUERIES))",
+    "advise and verify": "pr.Workload.read(QUERIES); advice.verify(workload=['id < 10'])",
     "audit": "pr.audit(TABLE)",
     "check": "pr.check(TABLE, layout=SORTED)",
     "count": "pr.count(TABLE, where='id < 10')",
@@ -89,7 +89,7 @@ EXTRA_OF = {
     "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
     "from prune_assets.dagster import *": "dagster",
     "from prune_assets.components import LayoutChecksComponent": "dagster",
-    "from prune_assets.airflow import SortedWriteOperator": "airflow",
+    "from prune_assets.airflow import WriteTableOperator": "airflow",
     "pr.count('glue:lake.orders')": "glue",
     "pr.count('iceberg:lake.db.orders')": "iceberg",
     "pr.count(ICEBERG)": "iceberg",

@@ -10,10 +10,10 @@ from pathlib import Path
 from airflow.sdk import DAG, task
 
 from prune_assets.airflow import (
-    LayoutCheckOperator,
+    CheckLayoutOperator,
     OptimizeTableOperator,
     SkipReportOperator,
-    SortedWriteOperator,
+    WriteTableOperator,
     table_asset,
 )
 
@@ -44,8 +44,10 @@ def generate() -> str:
 
 
 with DAG("tpch", schedule=None, tags=["prune-assets"], doc_md=__doc__):
-    write = SortedWriteOperator(task_id="write", table=TABLE, source=generate(), layout=LAYOUT, format="delta")
-    check = LayoutCheckOperator(task_id="check", table=TABLE, layout=LAYOUT)
+    write = WriteTableOperator(
+        task_id="write", table=TABLE, source=generate(), layout=LAYOUT, format="delta", mode="overwrite"
+    )
+    check = CheckLayoutOperator(task_id="check", table=TABLE, layout=LAYOUT)
     report = SkipReportOperator(
         task_id="report",
         table=TABLE,

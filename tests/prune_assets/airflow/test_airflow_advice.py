@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from airflow.sdk.exceptions import AirflowFailException
 
 import prune_assets as pr
-from prune_assets.airflow import LayoutAdviceOperator, WorkloadOperator
+from prune_assets.airflow import AdviseLayoutOperator, ReadWorkloadOperator
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def test_a_layout_is_advised_for_what_ran(tmp_path, table, context):
     queries = tmp_path / "queries.sql"
     queries.write_text(f"SELECT id FROM parquet.`{table}` WHERE shop = 7 -- weight: 3\n")
     out = tmp_path / "workloads" / "2024-01-01.json"
-    told = WorkloadOperator(task_id="w", event_logs=str(queries), out=str(out)).execute(context)
+    told = ReadWorkloadOperator(task_id="w", event_logs=str(queries), out=str(out)).execute(context)
     assert (told["workload"], told["queries"]) == (str(out), 3)
     assert json.loads(out.read_text())["schema"] == "workload/1"
 
     layout = tmp_path / "layout.yaml"
-    advice = LayoutAdviceOperator(task_id="a", table=table, workload=str(out.parent), latest=7, out=str(layout))
+    advice = AdviseLayoutOperator(task_id="a", table=table, workload=str(out.parent), latest=7, out=str(layout))
     told = advice.execute(context)
     assert told["layout"].startswith("sort by shop")
     assert told["advised_bytes"] < 0.5 * told["today_bytes"]
@@ -44,5 +44,7 @@ def test_a_layout_is_advised_for_what_ran(tmp_path, table, context):
 
 def test_what_cannot_be_read_fails_in_a_line(tmp_path, context):
     with pytest.raises(AirflowFailException, match="gone") as raised:
-        WorkloadOperator(task_id="w", event_logs=str(tmp_path / "gone"), out=str(tmp_path / "w.json")).execute(context)
+        ReadWorkloadOperator(task_id="w", event_logs=str(tmp_path / "gone"), out=str(tmp_path / "w.json")).execute(
+            context
+        )
     assert "\n" not in str(raised.value)

@@ -44,10 +44,10 @@ def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
         "from airflow.sdk import DAG\n"
         "from prune_assets.airflow import *\n"
         "with DAG('d', schedule=[table_asset('/lake/ids')]):\n"
-        "    SortedWriteOperator(task_id='w', table='t', source='SELECT 1', layout={'sort_by': ['id']},\n"
+        "    WriteTableOperator(task_id='w', table='t', source='SELECT 1', layout={'sort_by': ['id']},\n"
         "        format='delta', mode='overwrite', when_empty='skip')\n"
-        "    LayoutCheckOperator(task_id='c', table='t', layout={'sort_by': ['id']})\n"
-        f"    LayoutCheckOperator(task_id='f', table='t', layout={str(tmp_path / 'layout.yaml')!r}, where='id = 1')\n"
+        "    CheckLayoutOperator(task_id='c', table='t', layout={'sort_by': ['id']})\n"
+        f"    CheckLayoutOperator(task_id='f', table='t', layout={str(tmp_path / 'layout.yaml')!r}, where='id = 1')\n"
         "    SkipReportOperator(task_id='r', table='t', predicates=['id < 1'], min_skipped='90%', time_zone='UTC')\n"
         "    OptimizeTableOperator(task_id='o', table='t', layout={'sort_by': ['id']}, budget='1GiB')\n"
         "    TableChangeSensor(task_id='s', table='t')\n"
@@ -61,8 +61,8 @@ def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
 @pytest.mark.deep
 def test_tasks_of_airflow_import_no_dagster(ids):
     code = (
-        "from prune_assets.airflow import LayoutCheckOperator\n"
-        f"LayoutCheckOperator(task_id='c', table={str(ids)!r}, layout={{'sort_by': ['id']}}, rows=True).execute(\n"
+        "from prune_assets.airflow import CheckLayoutOperator\n"
+        f"CheckLayoutOperator(task_id='c', table={str(ids)!r}, layout={{'sort_by': ['id']}}, rows=True).execute(\n"
         "    {'ti': type('TI', (), {'xcom_push': lambda *_, **__: None})(), 'outlet_events': {}})"
     )
     found = brought(code)

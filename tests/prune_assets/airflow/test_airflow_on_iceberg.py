@@ -14,12 +14,12 @@ from airflow.sdk.exceptions import AirflowFailException
 
 import prune_assets as pr
 from prune_assets.airflow import (
-    LayoutAdviceOperator,
-    LayoutCheckOperator,
+    AdviseLayoutOperator,
+    CheckLayoutOperator,
     OptimizeTableOperator,
     SkipReportOperator,
-    SortedWriteOperator,
     TableChangeSensor,
+    WriteTableOperator,
     table_asset,
 )
 from tests.prune_assets.airflow import airflow_with_iceberg
@@ -49,17 +49,17 @@ def name(request, lake, tmp_path):
 
 
 def test_a_check_names_what_is_wrong_and_what_mends_it(name, context, logged):
-    told = LayoutCheckOperator(task_id="c", table=name, layout=LAYOUT, severity="warn").execute(context)
+    told = CheckLayoutOperator(task_id="c", table=name, layout=LAYOUT, severity="warn").execute(context)
     assert told["errors"] > 0
     (overlap,) = (line for _, line in logged() if line.startswith("overlap.files"))
     assert "a task of OptimizeTableOperator" in overlap
     assert ("name the table as Spark does" in overlap) == (name != "tests.db.t"), overlap
-    of_part = LayoutCheckOperator(task_id="c", table=name, layout=LAYOUT, where="part = 0", severity="warn")
+    of_part = CheckLayoutOperator(task_id="c", table=name, layout=LAYOUT, where="part = 0", severity="warn")
     assert of_part.execute(context)["errors"] == told["errors"]
     absent = {"task_id": "c", "table": name, "layout": LAYOUT, "where": "part = 7"}
-    assert LayoutCheckOperator(**absent).execute(context)["empty"]
+    assert CheckLayoutOperator(**absent).execute(context)["empty"]
     with pytest.raises(AirflowFailException, match="no file has such rows"):
-        LayoutCheckOperator(**absent, when_empty="fail").execute(context)
+        CheckLayoutOperator(**absent, when_empty="fail").execute(context)
 
 
 def test_reports_advice_and_health(name, context):
@@ -67,8 +67,8 @@ def test_reports_advice_and_health(name, context):
     predicates = told.execute(context)["predicates"]
     assert predicates["few"]["total_rows"] == 200
     assert predicates["none"]["kept_rows"] == 0
-    assert LayoutCheckOperator(task_id="c", table=name).execute(context)["errors"] == 0
-    assert LayoutAdviceOperator(task_id="a", table=name, workload=["id = 5"]).execute(context)["today_bytes"] > 0
+    assert CheckLayoutOperator(task_id="c", table=name).execute(context)["errors"] == 0
+    assert AdviseLayoutOperator(task_id="a", table=name, workload=["id = 5"]).execute(context)["today_bytes"] > 0
 
 
 def test_a_dry_run_needs_no_session_where_a_name_says_what_the_session_would(lake, context):
@@ -101,8 +101,13 @@ def test_a_name_that_only_a_session_knows_is_given_to_it(context, monkeypatch):
 
 
 def test_writing_to_a_path_is_refused_before_spark_starts(tmp_path, context):
-    write = SortedWriteOperator(
-        task_id="w", table=tmp_path / "t", source="SELECT 1 AS id", layout={"sort_by": ["id"]}, format="iceberg"
+    write = WriteTableOperator(
+        task_id="w",
+        table=tmp_path / "t",
+        source="SELECT 1 AS id",
+        layout={"sort_by": ["id"]},
+        format="iceberg",
+        mode="overwrite",
     )
     with pytest.raises(AirflowFailException, match="is written by its catalog alone"):
         write.execute(context)

@@ -16,13 +16,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 import prune_assets as pr
 from parquet_core.errors import StorageFailure, UnfinishedWrite, WrongUse
 from prune_assets.airflow import (
-    LayoutAdviceOperator,
-    LayoutCheckOperator,
+    AdviseLayoutOperator,
+    CheckLayoutOperator,
     OptimizeTableOperator,
+    ReadWorkloadOperator,
     SkipReportOperator,
-    SortedWriteOperator,
     TableChangeSensor,
-    WorkloadOperator,
+    WriteTableOperator,
 )
 from prune_assets.airflow.spark import options_of
 from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
@@ -30,8 +30,8 @@ from prune_assets.tables.writes.write_result import WriteResult
 
 SORTED = {"sort_by": ["id"]}
 ALL = [
-    (SortedWriteOperator, {"source": "SELECT 1 AS id", "layout": SORTED}),
-    (LayoutCheckOperator, {"layout": SORTED}),
+    (WriteTableOperator, {"source": "SELECT 1 AS id", "layout": SORTED}),
+    (CheckLayoutOperator, {"layout": SORTED}),
     (SkipReportOperator, {"predicates": ["id < 10"]}),
     (OptimizeTableOperator, {"layout": SORTED}),
 ]
@@ -39,7 +39,7 @@ ALL = [
 
 class TestLayoutCheck:
     def test_a_good_table_passes_with_its_findings(self, ids, context):
-        told = LayoutCheckOperator(task_id="c", table=ids, layout=SORTED).execute(context)
+        told = CheckLayoutOperator(task_id="c", table=ids, layout=SORTED).execute(context)
         assert told == {"table": str(ids), "errors": 0, "warnings": 0}
         findings = context["ti"].xcoms["findings"]
         assert {finding["result"] for finding in findings} == {"pass"}
@@ -47,7 +47,7 @@ class TestLayoutCheck:
 
     def test_a_broken_one_fails_with_a_line_for_each_finding(self, broken, context, logged):
         with pytest.raises(AirflowFailException, match=r"4 errors, 0 warnings of its layout; the first: ") as raised:
-            LayoutCheckOperator(task_id="c", table=broken, layout=SORTED).execute(context)
+            CheckLayoutOperator(task_id="c", table=broken, layout=SORTED).execute(context)
         assert "\n" not in str(raised.value)
         rules = [finding["rule"] for finding in context["ti"].xcoms["findings"] if finding["result"] == "fail"]
         errors = [line for level, line in logged() if level == "error"]
@@ -56,20 +56,20 @@ class TestLayoutCheck:
         assert all("remedy: " in line and "\n" not in line for line in errors)
 
     def test_or_warns(self, broken, context, logged):
-        told = LayoutCheckOperator(task_id="c", table=broken, layout=SORTED, severity="warn").execute(context)
+        told = CheckLayoutOperator(task_id="c", table=broken, layout=SORTED, severity="warn").execute(context)
         assert told["errors"] == 4
         assert [level for level, _ in logged()] == ["warning"] * 4 + ["info"]
 
     def test_the_layout_may_be_a_file(self, ids, context, tmp_path):
         (tmp_path / "layout.yaml").write_text("sort_by: [id]\nbloom: {id: 0.01}\n")
-        check = LayoutCheckOperator(task_id="c", table=ids, layout=str(tmp_path / "layout.yaml"))
+        check = CheckLayoutOperator(task_id="c", table=ids, layout=str(tmp_path / "layout.yaml"))
         with pytest.raises(TableTaskError, match=r"bloom_filter\.absent"):
             check.execute(context)
 
     def test_without_a_layout_the_health_is_checked(self, put, tmp_path, context, logged):
         for i in range(60):
             put(tmp_path / "t", f"part-{i}", range(i, i + 10))
-        told = LayoutCheckOperator(task_id="c", table=tmp_path / "t").execute(context)
+        told = CheckLayoutOperator(task_id="c", table=tmp_path / "t").execute(context)
         assert told == {"table": str(tmp_path / "t"), "errors": 0, "warnings": 1}
         (warning,) = (line for level, line in logged() if level == "warning")
         assert warning.startswith("files.small: ")
@@ -81,7 +81,7 @@ class TestLayoutCheck:
         put(tmp_path / "t" / "day=2", "part-0", reversed(range(1000)))
         told = []
         for ds in (1, 2):
-            check = LayoutCheckOperator(
+            check = CheckLayoutOperator(
                 task_id="c", table=tmp_path / "t", layout=SORTED, where="day = {{ ds }}", severity="warn"
             )
             check.render_template_fields({"ds": ds})
@@ -90,7 +90,7 @@ class TestLayoutCheck:
 
     def test_what_prune_check_says_is_what_the_task_says(self, broken, context):
         with pytest.raises(TableTaskError):
-            LayoutCheckOperator(task_id="c", table=broken, layout=SORTED).execute(context)
+            CheckLayoutOperator(task_id="c", table=broken, layout=SORTED).execute(context)
         asked = pr.check(broken, layout=pr.LayoutSpec(sort_by=["id"]))
         told = context["ti"].xcoms["findings"]
         assert sorted(finding["rule"] for finding in told) == sorted(finding.code for finding in asked)
@@ -145,19 +145,26 @@ class TestSkipReport:
 class TestWithSpark:
     def test_a_query_is_written_as_the_layout_says(self, spark, context, tmp_path):
         table = tmp_path / "t"
-        write = SortedWriteOperator(
-            task_id="w", table=table, source="SELECT id FROM range(1000)", layout={**SORTED, "files": 2}, format="delta"
+        write = WriteTableOperator(
+            task_id="w",
+            table=table,
+            source="SELECT id FROM range(1000)",
+            layout={**SORTED, "files": 2},
+            format="delta",
+            mode="overwrite",
         )
         told = write.execute(context)
         assert (told["rows"], told["version"], told["files"]) == (1000, 0, 2)
         assert write.execute(context)["version"] == 1, "a second run replaces the rows"
         assert pr.read(table, where="true", session=spark).count() == 1000
-        LayoutCheckOperator(task_id="c", table=table, layout=SORTED).execute(context)
+        CheckLayoutOperator(task_id="c", table=table, layout=SORTED).execute(context)
 
     @pytest.mark.parametrize("kind", ["path", "function"])
     def test_so_are_a_path_and_a_function(self, kind, spark, context, ids, tmp_path):
         source = ids if kind == "path" else lambda session: session.range(1000)
-        write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source=source, layout=pr.LayoutSpec(["id"]))
+        write = WriteTableOperator(
+            task_id="w", table=tmp_path / "t", source=source, layout=pr.LayoutSpec(["id"]), mode="overwrite"
+        )
         write.render_template_fields({})
         assert write.execute(context)["rows"] == 1000
 
@@ -176,13 +183,15 @@ class TestWithSpark:
             seen.append(session.conf.get("spark.master"))
             return session.range(5)
 
-        SortedWriteOperator(task_id="w", table=tmp_path / "t", source=rows, layout=SORTED, conn_id="own_spark").execute(
-            context
-        )
+        WriteTableOperator(
+            task_id="w", table=tmp_path / "t", source=rows, layout=SORTED, conn_id="own_spark", mode="overwrite"
+        ).execute(context)
         assert seen == ["local[2]"]
 
     def test_wrong_sql_of_the_source_is_one_line(self, spark, context, tmp_path):
-        write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="SELECT x FROM nowhere", layout=SORTED)
+        write = WriteTableOperator(
+            task_id="w", table=tmp_path / "t", source="SELECT x FROM nowhere", layout=SORTED, mode="overwrite"
+        )
         with pytest.raises(TableTaskError, match=r"source: .*nowhere") as raised:
             write.execute(context)
         assert "\n" not in str(raised.value)
@@ -198,21 +207,25 @@ def test_a_dry_run_of_optimize_changes_nothing_and_needs_no_spark(broken, contex
 @pytest.mark.parametrize(
     ("kind", "wrong", "said"),
     [
-        (LayoutCheckOperator, {"layout": {"sort_by": ["ID2"]}}, "ID2"),
-        (LayoutCheckOperator, {"layout": "absent.yaml"}, "absent.yaml"),
-        (LayoutCheckOperator, {"layout": {"sort_by": "{{ ds }}"}}, "sort_by = '2026-01-01': expected a list"),
-        (LayoutCheckOperator, {"layout": SORTED, "severity": "{{ ds }}"}, "severity = '2026-01-01': choose"),
-        (LayoutCheckOperator, {"where": "{{ params.where }}"}, "where = '': give a text"),
-        (LayoutCheckOperator, {"where": "day = DATE '{{ params.day }}'"}, "DATE ''"),
+        (CheckLayoutOperator, {"layout": {"sort_by": ["ID2"]}}, "ID2"),
+        (CheckLayoutOperator, {"layout": "absent.yaml"}, "absent.yaml"),
+        (CheckLayoutOperator, {"layout": {"sort_by": "{{ ds }}"}}, "sort_by = '2026-01-01': expected a list"),
+        (CheckLayoutOperator, {"layout": SORTED, "severity": "{{ ds }}"}, "severity = '2026-01-01': choose"),
+        (CheckLayoutOperator, {"where": "{{ params.where }}"}, "where = '': give a text"),
+        (CheckLayoutOperator, {"where": "day = DATE '{{ params.day }}'"}, "DATE ''"),
         (SkipReportOperator, {"predicates": ["id <"]}, "predicate 1: "),
         (SkipReportOperator, {"predicates": {"p": "idd < 1"}}, "predicate p: .*did you mean"),
         (SkipReportOperator, {"predicates": {"p": "id < '{{ params.day }}' AND id = TIMESTAMP ''"}}, "predicate p: "),
         (SkipReportOperator, {"predicates": ["id < 1"], "min_skipped": "{{ ds }}"}, "min_skipped = '2026-01-01'"),
         (SkipReportOperator, {"predicates": ["id < 1"], "report_dir": "s3://b/r"}, "s3://b/r"),
-        (SortedWriteOperator, {"layout": SORTED, "source": "x", "mode": "{{ ds }}"}, "mode='2026-01-01'"),
-        (SortedWriteOperator, {"layout": SORTED, "source": "x", "format": "{{ ds }}"}, "format='2026-01-01'"),
-        (SortedWriteOperator, {"layout": SORTED, "source": "{{ params.day }}"}, "source = ''"),
-        (SortedWriteOperator, {"layout": SORTED, "source": "x", "mode": "append", "where": "{{ ds }}"}, "where: only"),
+        (WriteTableOperator, {"layout": SORTED, "source": "x", "mode": "{{ ds }}"}, "mode='2026-01-01'"),
+        (
+            WriteTableOperator,
+            {"layout": SORTED, "source": "x", "mode": "append", "format": "{{ ds }}"},
+            "format='2026-01-01'",
+        ),
+        (WriteTableOperator, {"layout": SORTED, "source": "{{ params.day }}", "mode": "append"}, "source = ''"),
+        (WriteTableOperator, {"layout": SORTED, "source": "x", "mode": "append", "where": "{{ ds }}"}, "where: only"),
         (OptimizeTableOperator, {"layout": SORTED, "budget": "{{ ds }}"}, "budget = '2026-01-01' is no size"),
         (OptimizeTableOperator, {"layout": SORTED, "where": "day = DATE '{{ params.day }}'"}, "DATE ''"),
     ],
@@ -227,7 +240,7 @@ def test_what_only_the_task_can_know_fails_at_once_in_one_line(kind, wrong, said
     assert raised.value.__suppress_context__
 
 
-WRITE = {"layout": SORTED, "source": "SELECT 1 AS id"}
+WRITE = {"layout": SORTED, "source": "SELECT 1 AS id", "mode": "overwrite"}
 READ = {"predicates": ["id < 1"]}
 
 
@@ -237,31 +250,32 @@ READ = {"predicates": ["id < 1"]}
         *(
             (kind, arguments | {"layout": {"sort_on": ["id"]}}, "unknown key 'sort_on'; did you mean 'sort_by'")
             for kind, arguments in [
-                (SortedWriteOperator, WRITE),
-                (LayoutCheckOperator, {}),
+                (WriteTableOperator, WRITE),
+                (CheckLayoutOperator, {}),
                 (OptimizeTableOperator, {}),
             ]
         ),
-        (SortedWriteOperator, WRITE | {"layout": {"sort_on": ["{{ ds }}"]}}, "unknown key 'sort_on'"),
-        (SortedWriteOperator, WRITE | {"layout": None}, "layout = None: give"),
-        (SortedWriteOperator, WRITE | {"layout": "s3://b/layout.yaml"}, "a layout is a local file"),
-        (SortedWriteOperator, WRITE | {"format": "detla"}, "format='detla': choose"),
-        (SortedWriteOperator, WRITE | {"mode": "overwrit"}, "mode='overwrit': choose one of"),
-        (SortedWriteOperator, WRITE | {"mode": "append", "where": "id = 1"}, "where: only for mode 'overwrite'"),
-        (SortedWriteOperator, WRITE | {"source": None}, "source = None: give a query"),
-        (SortedWriteOperator, WRITE | {"options": "zstd"}, "options = 'zstd': give values by a name"),
+        (WriteTableOperator, WRITE | {"layout": {"sort_on": ["{{ ds }}"]}}, "unknown key 'sort_on'"),
+        (WriteTableOperator, WRITE | {"layout": None}, "layout = None: give"),
+        (WriteTableOperator, WRITE | {"layout": "s3://b/layout.yaml"}, "a layout is a local file"),
+        (WriteTableOperator, WRITE | {"format": "detla"}, "format='detla': choose"),
+        (WriteTableOperator, {"layout": SORTED, "source": "x"}, "mode=None: choose one of 'append', 'overwrite'"),
+        (WriteTableOperator, WRITE | {"mode": "overwrit"}, "mode='overwrit': choose one of"),
+        (WriteTableOperator, WRITE | {"mode": "append", "where": "id = 1"}, "where: only for mode 'overwrite'"),
+        (WriteTableOperator, WRITE | {"source": None}, "source = None: give a query"),
+        (WriteTableOperator, WRITE | {"options": "zstd"}, "options = 'zstd': give values by a name"),
         (
-            SortedWriteOperator,
+            WriteTableOperator,
             WRITE | {"when_empty": "ignore"},
             "when_empty = 'ignore': choose 'pass', 'skip' or 'fail'",
         ),
-        (LayoutCheckOperator, {"severity": "loud"}, "severity = 'loud': choose 'error' or 'warn'"),
-        (LayoutCheckOperator, {"where": ""}, "where = '': give a text"),
-        (LayoutCheckOperator, {"allow": "s3://b"}, "allow = 's3://b': give a list of texts"),
-        (LayoutCheckOperator, {"rows": "False"}, "rows = 'False': give True or False"),
-        (LayoutCheckOperator, {"when_empty": None}, "when_empty = None: choose"),
-        (LayoutCheckOperator, {"table": ""}, "table = '': name a table"),
-        (LayoutCheckOperator, {"table": 7}, "table = 7: name a table"),
+        (CheckLayoutOperator, {"severity": "loud"}, "severity = 'loud': choose 'error' or 'warn'"),
+        (CheckLayoutOperator, {"where": ""}, "where = '': give a text"),
+        (CheckLayoutOperator, {"allow": "s3://b"}, "allow = 's3://b': give a list of texts"),
+        (CheckLayoutOperator, {"rows": "False"}, "rows = 'False': give True or False"),
+        (CheckLayoutOperator, {"when_empty": None}, "when_empty = None: choose"),
+        (CheckLayoutOperator, {"table": ""}, "table = '': name a table"),
+        (CheckLayoutOperator, {"table": 7}, "table = 7: name a table"),
         (SkipReportOperator, READ | {"min_skipped": "most"}, "min_skipped = 'most' is no share from 0 to 1"),
         (SkipReportOperator, READ | {"min_skipped": 90}, "min_skipped = 90 is no share from 0 to 1"),
         (SkipReportOperator, {"predicates": []}, "there is no predicate"),
@@ -273,7 +287,7 @@ READ = {"predicates": ["id < 1"]}
         (OptimizeTableOperator, {"layout": SORTED, "budget": "200GB"}, "budget = '200GB' is no size"),
         (OptimizeTableOperator, {"layout": SORTED, "predicates": "id = 1"}, "predicates = 'id = 1': give a list"),
         (OptimizeTableOperator, {"layout": SORTED, "dry_run": "yes"}, "dry_run = 'yes': give True or False"),
-        (LayoutAdviceOperator, {"workload": ["id = 1"], "latest": 0}, "latest = 0: give a whole number of at least 1"),
+        (AdviseLayoutOperator, {"workload": ["id = 1"], "latest": 0}, "latest = 0: give a whole number of at least 1"),
         (TableChangeSensor, {"table": ""}, "table = '': name a table"),
         (TableChangeSensor, {"version": "last"}, "version = 'last': give a version number"),
     ],
@@ -287,7 +301,7 @@ def test_a_wrong_argument_fails_the_parsing_of_the_dag(kind, wrong, said):
 def test_so_does_one_in_a_layout_file(tmp_path):
     (tmp_path / "layout.yaml").write_text("sort_on: [id]")
     with pytest.raises(WrongUse, match=r"layout\.yaml: unknown key 'sort_on'"):
-        LayoutCheckOperator(task_id="t", table="lake/ids", layout=tmp_path / "layout.yaml")
+        CheckLayoutOperator(task_id="t", table="lake/ids", layout=tmp_path / "layout.yaml")
 
 
 def test_so_does_one_of_a_decorated_function():
@@ -295,7 +309,7 @@ def test_so_does_one_of_a_decorated_function():
 
     with DAG("d", schedule=None):
 
-        @task.pruned_table(table="lake/ids", layout={"sort_on": ["id"]})
+        @task.pruned_table(table="lake/ids", layout={"sort_on": ["id"]}, mode="overwrite")
         def ids(spark):
             return spark.range(5)
 
@@ -320,8 +334,8 @@ def test_a_place_that_cannot_be_written_is_one_line_and_not_tried_again(kind, pl
     taken = tmp_path / "place" / "out"
     operator = {
         "report": lambda: SkipReportOperator(task_id="t", table=ids, predicates=["id < 5"], report_dir=taken),
-        "advice": lambda: LayoutAdviceOperator(task_id="t", table=ids, workload=["id = 5"], page=taken / "p.html"),
-        "workload": lambda: WorkloadOperator(task_id="t", event_logs=str(tmp_path / "logs"), out=taken / "w.json"),
+        "advice": lambda: AdviseLayoutOperator(task_id="t", table=ids, workload=["id = 5"], page=taken / "p.html"),
+        "workload": lambda: ReadWorkloadOperator(task_id="t", event_logs=str(tmp_path / "logs"), out=taken / "w.json"),
     }[kind]()
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "q.sql").write_text("SELECT * FROM ids WHERE id = 5;")
@@ -380,7 +394,7 @@ def test_tasks_are_tried_again_twice_unless_told_otherwise(kind, arguments):
 def test_the_event_of_an_outlet_has_the_numbers_and_the_partition(ids, context):
     asset = Asset(name="ids", uri=ids.as_uri())
     context["dag_run"] = SimpleNamespace(partition_key="2026-01-01")
-    LayoutCheckOperator(task_id="c", table=ids, layout=SORTED, outlets=[asset]).execute(context)
+    CheckLayoutOperator(task_id="c", table=ids, layout=SORTED, outlets=[asset]).execute(context)
     assert context["outlet_events"][asset].extra == {
         "table": str(ids),
         "errors": 0,
@@ -415,8 +429,13 @@ def test_the_connection_of_the_guide_is_one(monkeypatch):
 
 
 def test_a_connection_that_is_not_there_is_named(context, tmp_path):
-    write = SortedWriteOperator(
-        task_id="w", table=tmp_path / "t", source="SELECT 1 AS id", layout=SORTED, conn_id="no_such_spark"
+    write = WriteTableOperator(
+        task_id="w",
+        table=tmp_path / "t",
+        source="SELECT 1 AS id",
+        layout=SORTED,
+        conn_id="no_such_spark",
+        mode="overwrite",
     )
     with pytest.raises(TableTaskError, match="conn_id = 'no_such_spark': no such connection"):
         write.execute(context)
@@ -425,14 +444,16 @@ def test_a_connection_that_is_not_there_is_named(context, tmp_path):
 def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_path, monkeypatch):
     (tmp_path / "t" / "_delta_log").mkdir(parents=True)
     monkeypatch.setattr("prune_assets.spark.spark_session.spark_session", lambda **_: pytest.fail("Spark was started"))
-    write = SortedWriteOperator(task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet")
+    write = WriteTableOperator(
+        task_id="w", table=tmp_path / "t", source="x", layout=SORTED, format="parquet", mode="overwrite"
+    )
     with pytest.raises(TableTaskError, match="Delta"):
         write.execute(context)
 
 
 def test_plain_files_are_not_written_beside_as_delta(context, ids, monkeypatch):
     monkeypatch.setattr("prune_assets.spark.spark_session.spark_session", lambda **_: pytest.fail("Spark was started"))
-    write = SortedWriteOperator(task_id="w", table=ids, source="x", layout=SORTED, format="delta")
+    write = WriteTableOperator(task_id="w", table=ids, source="x", layout=SORTED, format="delta", mode="overwrite")
     with pytest.raises(TableTaskError, match=r"Parquet files? that no Delta log names"):
         write.execute(context)
 
@@ -441,9 +462,11 @@ def test_the_log_counts_one_file_as_one(context, monkeypatch):
     lines = []
     log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))
     done = WriteResult("t", ("a.parquet",), 33_352, 1_234, 1, (), 7)
-    monkeypatch.setattr(SortedWriteOperator, "log", log)
-    monkeypatch.setattr(SortedWriteOperator, "_write", lambda *_: done)
-    SortedWriteOperator(task_id="w", table="t", source="SELECT 1 AS id", layout=SORTED).run_on_table(context)
+    monkeypatch.setattr(WriteTableOperator, "log", log)
+    monkeypatch.setattr(WriteTableOperator, "_write", lambda *_: done)
+    WriteTableOperator(task_id="w", table="t", source="SELECT 1 AS id", layout=SORTED, mode="overwrite").run_on_table(
+        context
+    )
     assert lines == ["t: version 7, 33,352 rows in 1 file, 1,234 bytes"]
 
 
@@ -453,7 +476,7 @@ def test_a_function_that_returns_a_dataframe_becomes_a_table(spark, context, tmp
 
     with DAG("d", schedule=None):
 
-        @task.pruned_table(table=tmp_path / "t", layout=SORTED, format="delta")
+        @task.pruned_table(table=tmp_path / "t", layout=SORTED, format="delta", mode="overwrite")
         def ids(spark, rows, ds):
             return spark.range(int(rows)).selectExpr("id", f"DATE '{ds}' AS day")
 

@@ -22,7 +22,7 @@ from airflow.triggers.base import TriggerEvent
 
 from parquet_core.errors import StorageFailure
 from prune_assets.airflow import (
-    LayoutCheckOperator,
+    CheckLayoutOperator,
     TableChangeSensor,
     TableChangeTrigger,
     table_asset,
@@ -375,7 +375,7 @@ class TestWhichPartitionsChanged:
         payloads = self.change(days, looked, *(lambda day=day: self.append(days, day) for day in added))
         events = [SimpleNamespace(extra={"from_trigger": True, "payload": payload}) for payload in payloads]
         (template,) = re.findall(r'^CHANGED = "(.*)"$', GUIDE.read_text(), re.MULTILINE)
-        check = LayoutCheckOperator(task_id="c", table=days, layout={"sort_by": ["id"]}, where=template)
+        check = CheckLayoutOperator(task_id="c", table=days, layout={"sort_by": ["id"]}, where=template)
         check.render_template_fields({"triggering_asset_events": {"days": events}})
         assert check.where == " OR ".join(payload["where"] for payload in payloads)
         assert prove(days, where=check.where).files == 3

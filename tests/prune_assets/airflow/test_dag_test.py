@@ -16,9 +16,9 @@ from prune_assets.airflow import *
 with DAG("tried", schedule=None) as dag:
     good, broken, layout = {good!r}, {broken!r}, {{"sort_by": ["id"]}}
     wait = TableChangeSensor(task_id="wait", table=good, since="another", poke_interval=0.1)
-    check = LayoutCheckOperator(task_id="check", table=good, layout=layout, outlets=[Asset("good")])
+    check = CheckLayoutOperator(task_id="check", table=good, layout=layout, outlets=[Asset("good")])
     report = SkipReportOperator(task_id="report", table=good, predicates={{"first": "id < 150"}}, min_skipped=0.5)
-    red = LayoutCheckOperator(task_id="red", table=broken, layout=layout)
+    red = CheckLayoutOperator(task_id="red", table=broken, layout=layout)
     wait >> check >> report >> red
 
 if __name__ == "__main__":

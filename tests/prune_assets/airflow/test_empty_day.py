@@ -15,11 +15,11 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 import prune_assets as pr
 from prune_assets.airflow import (
-    LayoutAdviceOperator,
-    LayoutCheckOperator,
+    AdviseLayoutOperator,
+    CheckLayoutOperator,
     OptimizeTableOperator,
     SkipReportOperator,
-    SortedWriteOperator,
+    WriteTableOperator,
 )
 
 GUIDE = Path(__file__).parents[3] / "docs" / "airflow.md"
@@ -79,7 +79,7 @@ def test_the_dag_of_the_guide_passes_on_a_day_without_rows(is_first, spark, cont
 
 
 def of_a_check(table, **options):
-    return LayoutCheckOperator(task_id="t", table=table, layout=SORTED, **options)
+    return CheckLayoutOperator(task_id="t", table=table, layout=SORTED, **options)
 
 
 def of_a_report(table, where, **options):
@@ -91,14 +91,14 @@ def of_optimize(table, where, **options):
 
 
 def of_advice(table, **options):
-    return LayoutAdviceOperator(task_id="t", table=table, workload=["id = 1"], **options)
+    return AdviseLayoutOperator(task_id="t", table=table, workload=["id = 1"], **options)
 
 
 EMPTY = {
     "a check of a day without files": lambda days, bare, **options: of_a_check(days, where=ABSENT, **options),
     "a check of a day of Delta": lambda days, bare, **options: of_a_check(bare, where=ABSENT, **options),
     "a check of a table without files": lambda days, bare, **options: of_a_check(bare, **options),
-    "the health of one": lambda days, bare, **options: LayoutCheckOperator(task_id="t", table=bare, **options),
+    "the health of one": lambda days, bare, **options: CheckLayoutOperator(task_id="t", table=bare, **options),
     "a report of one": lambda days, bare, **options: of_a_report(bare, None, **options),
     "an optimize of a day": lambda days, bare, **options: of_optimize(days, ABSENT, **options),
     "an optimize of a table without files": lambda days, bare, **options: of_optimize(bare, None, **options),
@@ -137,14 +137,14 @@ def test_a_table_that_is_not_there_is_no_empty_one(tmp_path, context):
 @pytest.mark.spark
 @pytest.mark.parametrize("format_", ["parquet", "delta"])
 def test_a_write_without_rows_replaces_rows_only_where_that_passes(format_, spark, context, tmp_path):
-    write = {"task_id": "w", "table": tmp_path / "t", "layout": SORTED, "format": format_}
-    SortedWriteOperator(source="SELECT id FROM range(9)", **write).execute(context)
+    write = {"task_id": "w", "table": tmp_path / "t", "layout": SORTED, "format": format_, "mode": "overwrite"}
+    WriteTableOperator(source="SELECT id FROM range(9)", **write).execute(context)
     none = "SELECT id FROM range(9) WHERE id > 9"
     with pytest.raises(AirflowSkipException, match="the source has no rows"):
-        SortedWriteOperator(source=none, when_empty="skip", **write).execute(context)
+        WriteTableOperator(source=none, when_empty="skip", **write).execute(context)
     with pytest.raises(AirflowFailException, match="the source has no rows"):
-        SortedWriteOperator(source=none, when_empty="fail", **write).execute(context)
+        WriteTableOperator(source=none, when_empty="fail", **write).execute(context)
     assert pr.read(tmp_path / "t", where="true", session=spark).count() == 9
-    result = SortedWriteOperator(source=none, **write).execute(context)
+    result = WriteTableOperator(source=none, **write).execute(context)
     assert (result["rows"], result["empty"]) == (0, True)
     assert pr.read(tmp_path / "t", where="true", session=spark).count() == 0
