@@ -61,17 +61,17 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     todo: list[tuple[str, ...]] = [()]
     while todo:
         name = todo.pop()
-        here = "/".join((location, *name))
-        directories, files = look_into(here, _WANTED)
+        directory = "/".join((location, *name))
+        directories, files = look_into(directory, _WANTED)
         if not name and not directories and not files:
             raise TableNotFound(f"{root}: the directory does not exist or is empty; check the path")
         below = {path.rpartition("/")[2] for path in directories}
         has_files = any(file.path.endswith(".parquet") for file in files)
-        table_format = next((each for each in opening.FORMATS if _is_at(each, here, below, has_files)), None)
+        table_format = next((each for each in opening.FORMATS if _is_at(each, directory, below, has_files)), None)
         if (table_format is None or table_format.spark_lists_files) and _is_unread(below):
             continue
         if table_format is not None:
-            tables.append(FoundTable(name, here, table_format.name))
+            tables.append(FoundTable(name, directory, table_format.name))
         is_alone = table_format is None or (table_format.spark_lists_files and not any("=" in each for each in below))
         if is_alone and len(name) < depth:
             todo += [(*name, each) for each in below]
@@ -84,15 +84,15 @@ def _tables_of_catalog(root: str) -> list[FoundTable] | None:
     None for a directory.
     """
     format_name, colon, name = root.partition(":")
-    found_in_catalog = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
-    if not colon or found_in_catalog is None or os.path.lexists(root):
+    list_tables = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
+    if not colon or list_tables is None or os.path.lexists(root):
         return None
     catalog = f"{format_name}:{name.partition('.')[0]}"
-    return [FoundTable(table, ".".join((catalog, *table)), format_name) for table in found_in_catalog(name)]
+    return [FoundTable(table, ".".join((catalog, *table)), format_name) for table in list_tables(name)]
 
 
-def _is_at(each: Format, here: str, below: AbstractSet[str], has_files: bool) -> bool:  # noqa: FBT001 - as listed
-    return each.is_at(here) if each.is_in_listing is None else each.is_in_listing(here, below, has_files)
+def _is_at(each: Format, directory: str, below: AbstractSet[str], has_files: bool) -> bool:  # noqa: FBT001 - as listed
+    return each.is_at(directory) if each.is_in_listing is None else each.is_in_listing(directory, below, has_files)
 
 
 def _is_unread(below: AbstractSet[str]) -> bool:

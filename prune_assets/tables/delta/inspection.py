@@ -47,11 +47,11 @@ def _choose_columns(snapshot: Snapshot, names: Sequence[str]) -> list[TableColum
     chosen: dict[TableColumn, None] = {}
     for name in names:
         low = name.casefold()
-        here = [column for column in columns if f"{column.leaf.name.casefold()}.".startswith(f"{low}.")]
-        if not here:
+        matching = [column for column in columns if f"{column.leaf.name.casefold()}.".startswith(f"{low}.")]
+        if not matching:
             top = resolve(name, snapshot.schema.leaves)
-            here = [column for column in columns if column.leaf.path[0] == top]
-        chosen |= dict.fromkeys(here)
+            matching = [column for column in columns if column.leaf.path[0] == top]
+        chosen |= dict.fromkeys(matching)
     return list(chosen) if names else list(columns)
 
 

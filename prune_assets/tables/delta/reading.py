@@ -61,7 +61,7 @@ def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) ->
     parts = [_open(spark, table, schema, group, wanted.options) for group in (without, with_vectors) if group]
     if not parts:
         return spark.createDataFrame([], logical_schema(schema))
-    return reduce(lambda one, other: one.unionAll(other), parts)
+    return reduce(lambda left, right: left.unionAll(right), parts)
 
 
 def open_live(
@@ -83,7 +83,7 @@ def open_live(
                 columns = [column_of(name, nested=False) for name in frame.columns]
                 frame = frame.join(_deleted_rows(spark, table, group), [_FILE, _ROW], "left_anti").select(*columns)
             parts.append(frame)
-    frame = reduce(lambda one, other: one.unionAll(other), parts)
+    frame = reduce(lambda left, right: left.unionAll(right), parts)
     names = pa.array([file_uri(file.path) for file in files])
     labelled_files = from_arrow(spark, pa.table({_FILE: names, label: pa.array(labels, pa.int32())}))
     return frame.join(fn.broadcast(labelled_files), _FILE).select(*_data_columns(table, schema), label)
@@ -183,7 +183,7 @@ def _open(
             _with_values(_open_stored(spark, table, schema, group, options), group[0].values)
             for group in by_values.values()
         ]
-        frame = reduce(lambda one, other: one.unionAll(other), parts)
+        frame = reduce(lambda left, right: left.unionAll(right), parts)
     else:
         frame = _join_values(spark, _open_stored(spark, table, schema, files, options), files)
     if files[0].vector is not None:

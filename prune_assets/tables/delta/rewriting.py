@@ -96,14 +96,17 @@ def _put_into_partitions(
     from deltalog.table.data_paths import data_directory
     from parquet_core.storage import move_files
 
-    places, renamed = {}, {}
+    target_directories, renamed = {}, {}
     for path in written:
         group, _, name = path.removeprefix(f"{directory}/{GROUP}=").partition("/")
-        if int(group) not in places:
+        if int(group) not in target_directories:
             value_strings = [value or None for value in values[int(group)]]
             of_partition = dict(zip(snapshot.schema.partition_columns, value_strings, strict=True))
-            places[int(group)] = data_directory(snapshot.schema, of_partition, snapshot.properties), of_partition
-        prefix, of_partition = places[int(group)]
+            target_directories[int(group)] = (
+                data_directory(snapshot.schema, of_partition, snapshot.properties),
+                of_partition,
+            )
+        prefix, of_partition = target_directories[int(group)]
         below = f"{directory[len(snapshot.table.rstrip('/')) + 1 :]}/{prefix}{name_in_group(name, group)}"
         renamed[path] = deltalog.NewFile(below, of_partition)
     move_files({path: f"{snapshot.table.rstrip('/')}/{file.path}" for path, file in renamed.items()})

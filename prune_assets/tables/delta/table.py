@@ -144,7 +144,7 @@ class DeltaTable(LoggedTable):
         sizes = np.concatenate([np.zeros(0, np.int64), *(block.size for block in snapshot.blocks)])
         paths = pa.chunked_array([block.path for block in snapshot.blocks], pa.string())
         return LoggedFiles(
-            files=FileList(lambda number: resolve(snapshot.table, paths[number].as_py()), sizes, {}),
+            files=FileList(lambda file_number: resolve(snapshot.table, paths[file_number].as_py()), sizes, {}),
             opened=np.zeros(len(sizes), np.bool_),
             row_count=np.full(len(sizes), AT_LEAST, np.int64),
             deleted=self.deleted > 0,
@@ -182,10 +182,10 @@ class DeltaTable(LoggedTable):
         rows = record_counts(self.snapshot, unopened)
         self.unknown_rows = int(np.count_nonzero((rows == ABSENT) & unopened))
         self.counted = True
-        here = unopened[index.groups.file]
+        of_unopened = unopened[index.groups.file]
         counts = index.groups.row_count.copy()
-        counts[here] = np.where(rows > 0, rows, AT_LEAST)[index.groups.file[here]]
-        index.groups.put_row_count(counts, here & (rows == ABSENT)[index.groups.file])
+        counts[of_unopened] = np.where(rows > 0, rows, AT_LEAST)[index.groups.file[of_unopened]]
+        index.groups.put_row_count(counts, of_unopened & (rows == ABSENT)[index.groups.file])
 
     def describe(
         self, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int

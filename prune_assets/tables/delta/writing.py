@@ -370,7 +370,7 @@ def _check_entry(entry: CatalogEntry) -> None:
         )
 
 
-def _place(table: str) -> str:
+def _target_location(table: str) -> str:
     # The credentials of a store may be available only in the Spark session.
     if not is_remote(table) and not has_log(table):
         _check_new(address(table))
@@ -378,7 +378,7 @@ def _place(table: str) -> str:
 
 
 WRITING = Writing(
-    location=_place,
+    location=_target_location,
     write=write_delta,
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,

@@ -45,7 +45,7 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
     """
     if not snapshot.deletes:
         return {}
-    file_numbers = np.flatnonzero(snapshot.files.known).tolist()
+    file_numbers = np.flatnonzero(snapshot.files.has_entry).tolist()
     number_by_path = {snapshot.files.path(i): i for i in file_numbers}
     sequences = snapshot.files.numbers("sequence", 0)
     file_partitions = list(snapshot.files.partitions())

@@ -105,7 +105,7 @@ def planned_snapshot(
     of_vectors = sum(
         1 for file_deletes in table.deletes.values() if any(each.is_vector for each in file_deletes.positions)
     )
-    here = sum(1 for file_number in table.deletes if read[file_number])
+    read_with_deletes = sum(1 for file_number in table.deletes if read[file_number])
     notes = [
         f"row counts include rows that {what} deletes of {counted(count, 'file')} may hide"
         for what, count in (("position", of_positions), ("equality", of_equality))
@@ -124,7 +124,7 @@ def planned_snapshot(
         unknown_rows=0,
         pro_rata=pro_rata,
         log_bytes=log_bytes,
-        notes=(*notes, *([f"{counted(here, 'file')} to read have deletes"] if here else [])),
+        notes=(*notes, *([f"{counted(read_with_deletes, 'file')} to read have deletes"] if read_with_deletes else [])),
     )
 
 

@@ -65,13 +65,13 @@ def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ic
 def _outcomes(
     leaf: ColumnLeaf, column: IcebergColumn, transform: str, values: Sequence[Any], wanted: set[int] | None
 ) -> OutcomeArray:
-    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
-    bounds = bounds_of_transformed(column, transform, list(places))
+    positions = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    bounds = bounds_of_transformed(column, transform, list(positions))
     outcomes = outcomes_from_bounds(leaf, bounds)
     if wanted is not None:
-        denied = [value is not None and value not in wanted for value in places]
+        denied = [value is not None and value not in wanted for value in positions]
         outcomes[np.array(denied, np.bool_)] &= ~np.uint8(Outcomes.TRUE)
-    return outcomes[np.array([places[value] for value in values], np.int64)]
+    return outcomes[np.array([positions[value] for value in values], np.int64)]
 
 
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:

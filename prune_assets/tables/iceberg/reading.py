@@ -89,11 +89,13 @@ def _difference(index: MetadataIndex, footer_kind: int) -> str:
     if called.is_unnamed:
         return "does not number its columns"
     own = {leaf.path: stored.columns[leaf.index].path for leaf in called.columns}
-    there = {folded(leaf.path) for leaf in stored.columns}
-    tops = {path[0] for path in there}
+    stored_paths = {folded(leaf.path) for leaf in stored.columns}
+    tops = {path[0] for path in stored_paths}
     for column in index.groups.columns:
         name, path = column.name, own.get(column.path)
-        is_there = folded(column.path) in there or (column.max_repetition_level and folded(column.path)[0] in tops)
+        is_there = folded(column.path) in stored_paths or (
+            column.max_repetition_level and folded(column.path)[0] in tops
+        )
         if path is None and (is_there or not (column.unsupported or reads_as_null(column, called))):
             return f"has another column under the name {name}, or lacks it"
         if path is not None and path != column.path:

@@ -55,7 +55,7 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
         by_partition=tuple(of_partitions),
         by_values=frozenset(path for path, column in columns.items() if column.field_id in sources),
         files_with_statistics=statistics_flags,
-        examined_files=int(files.known.sum()),
+        examined_files=int(files.has_entry.sum()),
         by_list=ByList(tuple(by_list), len(read), int(len(read) - read.sum())),
     )
 

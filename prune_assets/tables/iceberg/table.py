@@ -178,7 +178,7 @@ class IcebergTable(LoggedTable):
         has_deletes = np.zeros(len(files), np.bool_)
         has_deletes[list(self.deletes)] = True
         return LoggedFiles(
-            files=FileList(lambda number: place_of(files.name(number)), files.numbers("sizes", 0), {}),
+            files=FileList(lambda file_number: place_of(files.name(file_number)), files.numbers("sizes", 0), {}),
             opened=np.zeros(len(files), np.bool_),
             row_count=np.full(len(files), AT_LEAST, np.int64),
             deleted=has_deletes,
@@ -198,9 +198,9 @@ class IcebergTable(LoggedTable):
         from prune_assets.tables.iceberg.manifests.unread_manifests import totals_of
 
         rows, sizes = totals_of(self.snapshot)
-        here = ~index.groups.opened[index.groups.file]
+        of_unopened = ~index.groups.opened[index.groups.file]
         counts = index.groups.row_count.copy()
-        counts[here] = rows[index.groups.file[here]]
+        counts[of_unopened] = rows[index.groups.file[of_unopened]]
         index.groups.sizes_of_files()[:] = sizes
         index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
@@ -230,7 +230,7 @@ class IcebergTable(LoggedTable):
         ]
         if not positions:
             return None
-        if not snapshot.files.known[file]:
+        if not snapshot.files.has_entry[file]:
             return "in a manifest that was not read"
         values = snapshot.files[file].partition
         return f"in a file of {', '.join(f'{field.name} = {values[field.position]!r}' for field in positions)}"

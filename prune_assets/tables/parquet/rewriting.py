@@ -120,8 +120,8 @@ def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
 
     Directories are created inside the stage.
     """
-    places = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
-    for group, target_directory in places.items():
+    old_directories = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
+    for group, target_directory in old_directories.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):
             target = stage / target_directory.relative_to(directory)
             target.mkdir(parents=True, exist_ok=True)

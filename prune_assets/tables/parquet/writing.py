@@ -112,13 +112,13 @@ def write_files(
     )
 
 
-def _files_to_remove(directory: Path, old: tuple[str, ...], places: set[Path], mode: Mode) -> tuple[str, ...]:
-    """Return the files to remove; `places`: directories of the new files."""
+def _files_to_remove(directory: Path, old: tuple[str, ...], new_directories: set[Path], mode: Mode) -> tuple[str, ...]:
+    """Return the files to remove; `new_directories`: directories of the new files."""
     if mode == "overwrite" or not old:
         # A summary file would keep the schema of removed files for the table.
         return (*old, *(file.path for file in summaries_below(directory)))
     if mode == "replace_partitions":
-        return tuple(file for file in old if Path(file).parent.relative_to(directory) in places)
+        return tuple(file for file in old if Path(file).parent.relative_to(directory) in new_directories)
     return ()
 
 
@@ -199,12 +199,12 @@ def _check_entry(entry: CatalogEntry) -> None:
         entry.check_files(files_below(local_path(entry.location)))
 
 
-def _place(table: str) -> str:
+def _target_directory(table: str) -> str:
     return str(plain_directory(table))
 
 
 WRITING = Writing(
-    location=_place,
+    location=_target_directory,
     write=write_plain,
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,
@@ -243,15 +243,17 @@ def _by_directory(directory: Path) -> dict[str, list[str]]:
 
 
 def _select_partitions(
-    places: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]
+    partition_directories: Sequence[str], where: str | Column, df: DataFrame, partition_by: Sequence[str]
 ) -> set[str]:
     """Return the partition directories for which a condition is true."""
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as fn
 
-    if not places:
+    if not partition_directories:
         return set()
-    rows = [(directory_name, *map(_directory_value, Path(directory_name).parts)) for directory_name in places]
+    rows = [
+        (directory_name, *map(_directory_value, Path(directory_name).parts)) for directory_name in partition_directories
+    ]
     names = [_PLACE, *(f"text{i}" for i in range(len(partition_by)))]
     frame = df.sparkSession.createDataFrame(rows, ", ".join(f"{name} string" for name in names))
     values = [fn.col(f"text{i}").cast(_cast_type(df, name)).alias(name) for i, name in enumerate(partition_by)]

@@ -21,7 +21,7 @@ from prune_assets.spark.stores import explaining, options_for, spark_uri
 from prune_assets.tables.writes.curves import bits_per_column, curve_positions
 from prune_assets.tables.writes.data_size import file_count, row_group_rows
 from prune_assets.tables.writes.measuring import measure
-from prune_assets.tables.writes.ranges import at_partitions, cuts, distinct_per_row_group, places_of, values_at
+from prune_assets.tables.writes.ranges import at_partitions, cuts, distinct_per_row_group, ranks_of, values_at
 from prune_assets.tables.writes.sort_order import Ordered, order_codes, rank_expression, sort_expression, sortable
 from prune_assets.tables.writes.write_options import write_options
 
@@ -59,18 +59,18 @@ def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[Data
     )  # withColumns of Spark Connect refuses an empty dict
     measured = measure(named, bound, keys, files=layout.files)
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(keys)]
-    partitions = places_of(codes[: len(bound.partition_by)], len(measured.random))
+    partitions = ranks_of(codes[: len(bound.partition_by)], len(measured.random))
     if bound.curve_by:
         named, order = along_curve(named, layout, bound, measured, codes)
         codes[len(bound.partition_by) :] = [order]
-    places = places_of(codes, len(measured.random))
+    key_ranks = ranks_of(codes, len(measured.random))
     is_limited = limits_row_group_rows(df.sparkSession)
-    spark_options = _options(layout, bound, measured, places, partitions, is_limited=is_limited)
+    spark_options = _options(layout, bound, measured, key_ranks, partitions, is_limited=is_limited)
     files = file_count(measured.size, layout)
     if not keys:
         return df.repartition(files), spark_options
-    cut = [row for row, _ in cuts(places, measured.drawn, files)]
-    starts = at_partitions(cut, places, measured.drawn, partitions, files)
+    cut = [row for row, _ in cuts(key_ranks, measured.drawn, files)]
+    starts = at_partitions(cut, key_ranks, measured.drawn, partitions, files)
     bounds = values_at(measured, [row for row, _ in starts], range(len(bound.keys)))
     if bound.curve_by:
         bounds = [(*before, int(order[row])) for before, (row, _) in zip(bounds, starts, strict=True)]
@@ -86,7 +86,7 @@ def _options(
     layout: LayoutSpec,
     bound: WriteLayout,
     measured: MeasuredData,
-    places: Codes,
+    key_ranks: Codes,
     partitions: Codes,
     *,
     is_limited: bool,
@@ -94,7 +94,7 @@ def _options(
     if not bound.bloom:
         return write_options(layout, bound, row_group_rows=layout.row_group_rows, distinct={})
     group_rows = row_group_rows(measured.size, layout, is_limited=is_limited)
-    counts = distinct_per_row_group(measured, places, partitions, group_rows=group_rows)
+    counts = distinct_per_row_group(measured, key_ranks, partitions, group_rows=group_rows)
     limit, distinct = group_rows if is_limited else None, dict(zip(bound.bloom, counts, strict=True))
     return write_options(layout, bound, row_group_rows=limit, distinct=distinct)
 

@@ -69,8 +69,8 @@ def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> t
         removed=tuple(str(Path(file).relative_to(table)) for file in replaced),
     )
     targets = [table / name for name in journal.added]
-    if (there := next((target for target in targets if target.exists()), None)) is not None:
-        raise StorageFailure(f"{there}: the file exists already, and files are never replaced; write again")
+    if (existing := next((target for target in targets if target.exists()), None)) is not None:
+        raise StorageFailure(f"{existing}: the file exists already, and files are never replaced; write again")
     try:
         _publish(journal, table)
         _move(journal, table)
@@ -164,7 +164,7 @@ def _publish(journal: Journal, table: Path) -> None:
     """
     stage = table / journal.staging
     (stage / JOURNAL).write_bytes(journal.encode())
-    for name in (*journal.added, JOURNAL, *_places(journal.added), ""):
+    for name in (*journal.added, JOURNAL, *_directories_of(journal.added), ""):
         _sync(stage / name)
     (stage / JOURNAL).rename(table / JOURNAL)
     _sync(table)
@@ -179,14 +179,14 @@ def _move(journal: Journal, table: Path) -> None:
         except FileNotFoundError:
             if not target.exists():
                 raise
-    for subdirectory in (*_places(journal.added), ""):
+    for subdirectory in (*_directories_of(journal.added), ""):
         _sync(table / subdirectory)
 
 
-def _places(names: Iterable[str]) -> list[str]:
+def _directories_of(names: Iterable[str]) -> list[str]:
     """Return the directories of files and their parents, innermost first."""
-    places = {str(subdirectory) for name in names for subdirectory in PurePosixPath(name).parents}
-    return sorted(places - {"."}, key=lambda subdirectory: (-subdirectory.count("/"), subdirectory))
+    directories = {str(subdirectory) for name in names for subdirectory in PurePosixPath(name).parents}
+    return sorted(directories - {"."}, key=lambda subdirectory: (-subdirectory.count("/"), subdirectory))
 
 
 def _undo(journal: Journal, table: Path) -> None:
@@ -200,7 +200,7 @@ def _undo(journal: Journal, table: Path) -> None:
         for name in journal.added:
             if (table / name).exists():
                 (table / name).rename(table / journal.staging / name)
-        for subdirectory in _places(journal.added):
+        for subdirectory in _directories_of(journal.added):
             with suppress(OSError):
                 (table / subdirectory).rmdir()
         (table / JOURNAL).unlink()

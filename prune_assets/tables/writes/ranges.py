@@ -23,7 +23,7 @@ _SEVERAL = 2
 _FEWEST_VALUES = 30
 
 
-def places_of(codes: Sequence[Codes], rows: int) -> Codes:
+def ranks_of(codes: Sequence[Codes], rows: int) -> Codes:
     """Return each row's rank among the distinct keys; `codes`: the columns of the keys."""
     if not codes:
         return np.zeros(rows, np.int64)
@@ -31,30 +31,30 @@ def places_of(codes: Sequence[Codes], rows: int) -> Codes:
     differs = np.zeros(rows, np.bool_)
     for code in codes:
         differs[1:] |= np.diff(code[order]) != 0
-    places = np.empty(rows, np.int64)
-    places[order] = np.cumsum(differs)
-    return places
+    ranks = np.empty(rows, np.int64)
+    ranks[order] = np.cumsum(differs)
+    return ranks
 
 
-def cuts(places: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
+def cuts(ranks: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
     """Return the starts of `parts` ranges of equal size.
 
     One entry per range, ascending: (first row in the sample, number of the range). Rows with equal keys are never
     split, so there may be fewer ranges; the number counts as if they were split.
     """
     rows = np.flatnonzero(drawn)
-    rows = rows[np.argsort(places[rows], kind="stable")]
+    rows = rows[np.argsort(ranks[rows], kind="stable")]
     if not len(rows):
         return []
     wanted = rows[np.arange(1, parts) * len(rows) // parts]
-    codes = places[wanted]
+    start_ranks = ranks[wanted]
     # Equal starts are merged to the last one; a range that would start at the first key is dropped.
-    last = np.append(np.diff(codes) != 0, True)[: len(codes)] & (codes > places[rows[0]])
+    last = np.append(np.diff(start_ranks) != 0, True)[: len(start_ranks)] & (start_ranks > ranks[rows[0]])
     return [(int(wanted[i]), int(i) + 1) for i in np.flatnonzero(last)]
 
 
 def at_partitions(
-    starts: Sequence[int], places: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
+    starts: Sequence[int], ranks: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
 ) -> list[tuple[int, bool]]:
     """Move starts of files to starts of partitions nearby.
 
@@ -67,13 +67,13 @@ def at_partitions(
     [(13, True), (20, False)]
     """
     rows = np.flatnonzero(drawn)
-    rows = rows[np.argsort(places[rows], kind="stable")]
+    rows = rows[np.argsort(ranks[rows], kind="stable")]
     begins = np.flatnonzero(np.diff(partitions[rows], prepend=-1))
     if len(begins) < _SEVERAL:
         return [(start, False) for start in starts]
     half = len(rows) / parts / 2
     moved_starts: dict[int, bool] = {}
-    for position in np.searchsorted(places[rows], places[list(starts)], side="left").tolist():
+    for position in np.searchsorted(ranks[rows], ranks[list(starts)], side="left").tolist():
         nearest = int(begins[np.argmin(np.abs(begins - position))])
         is_near = abs(nearest - position) <= half
         # The first row of all starts the first file already.
@@ -88,7 +88,7 @@ def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int
     return [tuple(values[n] for values in taken) for n in range(len(rows))]
 
 
-def distinct_per_row_group(measured: MeasuredData, places: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
+def distinct_per_row_group(measured: MeasuredData, ranks: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
     """Estimate, per bloom column, the most distinct values in one row group.
 
     A bloom filter is sized for one row group, and the number of values in a row group depends on the sort order: the
@@ -99,7 +99,7 @@ def distinct_per_row_group(measured: MeasuredData, places: Codes, partitions: Co
     """
     drawn, rows = measured.drawn, measured.size.rows
     slices = max(1, min(rows // group_rows, int(drawn.sum()) // SAMPLE_PER_FILE))
-    before = np.searchsorted(np.sort(places[drawn]), places, side="left")
+    before = np.searchsorted(np.sort(ranks[drawn]), ranks, side="left")
     # A file holds rows of one partition only.
     part = partitions * slices + before * slices // max(1, int(drawn.sum()) + 1)
     return [

@@ -103,7 +103,7 @@ class ToyTable(TableDefaults):
 
     def open_in_spark(self, spark, wanted):
         frames = [self._frame(spark, file_number, wanted.options) for file_number in wanted.files.tolist()]
-        return reduce(lambda one, other: one.unionAll(other), frames) if frames else self.empty_frame(spark)
+        return reduce(lambda left, right: left.unionAll(right), frames) if frames else self.empty_frame(spark)
 
     def _frame(self, spark, file_number, options=None):
         from pyspark.sql import functions as fn
@@ -206,7 +206,7 @@ class ToyTable(TableDefaults):
             self._frame(spark, file_number).drop(self.manifest["partition"]).withColumn(GROUP, fn.lit(group))
             for file_number, group in zip(rewrite.numbers, rewrite.groups, strict=True)
         ]
-        frame = reduce(lambda one, other: one.unionAll(other), parts)
+        frame = reduce(lambda left, right: left.unionAll(right), parts)
         day_of = {
             group: self.files[file_number][self.manifest["partition"]]
             for file_number, group in rewrite.group_of.items()

@@ -75,7 +75,7 @@ class ListedFiles(Sequence[ListedFile]):
         return flags
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def has_entry(self) -> NDArray[np.bool_]:
         """Flags of the files whose manifest was read."""
         return self.by_file(self.opened)
 
@@ -119,7 +119,7 @@ class ListedFiles(Sequence[ListedFile]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(index)
-        of, i = self._place(int(index) % len(self))
+        of, i = self._locate(int(index) % len(self))
         manifest = self._manifest(of)
         return ListedFile(
             self.path(int(index)),
@@ -131,7 +131,7 @@ class ListedFiles(Sequence[ListedFile]):
 
     def path(self, index: int) -> str:
         """Return a file's location as written in its manifest."""
-        of, i = self._place(index % len(self))
+        of, i = self._locate(index % len(self))
         with understood(self.listed[of].location):
             return self._manifest(of).paths()[i]
 
@@ -140,10 +140,10 @@ class ListedFiles(Sequence[ListedFile]):
 
         If its manifest is unread, return the manifest's location and the file's position in it: `m0.avro#3`.
         """
-        of, i = self._place(index % len(self))
+        of, i = self._locate(index % len(self))
         return self.path(index) if of in self._opened else f"{self.listed[of].location}#{i}"
 
-    def _place(self, index: int) -> tuple[int, int]:
+    def _locate(self, index: int) -> tuple[int, int]:
         of = int(np.searchsorted(self.first, index, side="right")) - 1
         return of, index - int(self.first[of])
 

@@ -28,7 +28,7 @@ def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
     for i in unread:
         file_range = slice(int(files.first[i]), int(files.first[i + 1]))
         rows[file_range] = np.maximum(_spread_evenly(files.listed[i].rows or 0, file_range.stop - file_range.start), 1)
-    unknown = ~files.known
+    unknown = ~files.has_entry
     sizes[unknown] = _spread_evenly(left, int(unknown.sum()))
     return rows, sizes
 
@@ -45,7 +45,7 @@ def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
     if not total_size.isdecimal() or snapshot.deletes or any(listed[i].rows is None for i in unread):
         return None
     left = int(total_size) - int(files.numbers("sizes", 0).sum())
-    return left if int((~files.known).sum()) <= left < 1 << 62 else None
+    return left if int((~files.has_entry).sum()) <= left < 1 << 62 else None
 
 
 def _spread_evenly(total: int, count: int) -> Numbers:

@@ -274,14 +274,14 @@ def _check_entry(entry: CatalogEntry) -> None:
         )
 
 
-def _place(table: str) -> str:
+def _target_name(table: str) -> str:
     if "/" in table:
         raise UnsupportedFeature(f"{table}: {BY_NAME}")
     return table
 
 
 WRITING = Writing(
-    location=_place,
+    location=_target_name,
     write=write_iceberg,
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,

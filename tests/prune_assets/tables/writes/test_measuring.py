@@ -6,7 +6,7 @@ from pyspark.sql import functions as fn
 from parquet_core.layout.sort_key import SortKey
 from prune_assets.tables.writes.data_size import DataSize
 from prune_assets.tables.writes.measuring import SAMPLE, measure
-from prune_assets.tables.writes.ranges import distinct_per_row_group, places_of
+from prune_assets.tables.writes.ranges import distinct_per_row_group, ranks_of
 from prune_assets.tables.writes.sort_order import order_codes
 from prune_assets.tables.writes.write_options import WriteLayout
 
@@ -15,8 +15,8 @@ def distinct(df, bound, *, group_rows):
     measured = measure(df, bound, bound.keys, files=1)
     codes = [order_codes(measured.keys.column(i), key) for i, key in enumerate(bound.keys)]
     rows = len(measured.random)
-    partitions = places_of(codes[: len(bound.partition_by)], rows)
-    counts = distinct_per_row_group(measured, places_of(codes, rows), partitions, group_rows=group_rows)
+    partitions = ranks_of(codes[: len(bound.partition_by)], rows)
+    counts = distinct_per_row_group(measured, ranks_of(codes, rows), partitions, group_rows=group_rows)
     return dict(zip(bound.bloom, counts, strict=True))
 
 
