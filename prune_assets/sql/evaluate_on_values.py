@@ -186,9 +186,9 @@ def _settle(
     # A float column holds two zeros, +0.0 and -0.0, but a constant is only one of them.
     if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):
         return Outcomes.UNKNOWN
-    known = {column.path: value for column, value in zip(columns, row, strict=True)}
+    constants = {column.path: value for column, value in zip(columns, row, strict=True)}
     try:
-        lowered = conditions.lower_with_constants(tree, known)
+        lowered = conditions.lower_with_constants(tree, constants)
     except PruneError:
         return Outcomes.UNKNOWN
     if lowered is None:

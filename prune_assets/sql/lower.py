@@ -163,8 +163,8 @@ def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicat
     lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
     predicate = all_of([*chain.from_iterable(parts)])
     written = parsed.conjuncts()
-    texts = [part.text(part.tree) for part in written]
-    conjuncts = tuple(zip(texts, lowered, strict=True))
+    sources = [part.text(part.tree) for part in written]
+    conjuncts = tuple(zip(sources, lowered, strict=True))
     return LoweredPredicate(parsed.sql, predicate, conjuncts, render(predicate), parsed=tuple(written))
 
 

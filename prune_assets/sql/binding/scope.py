@@ -133,9 +133,9 @@ class Scope:
             meant = by_lower[near[0]]
             spelled = meant if meant.isidentifier() else f"`{meant}`"
             raise UnknownColumn(f"unknown column {name}: did you mean {spelled}?")
-        text = f"text needs quotes, '{name}'; " if beside_text else ""
+        hint = f"text needs quotes, '{name}'; " if beside_text else ""
         columns = listed(self._tops) or "no columns"
-        raise UnknownColumn(f"unknown column {name}: {text}the table has {columns}")
+        raise UnknownColumn(f"unknown column {name}: {hint}the table has {columns}")
 
     def _fields_named(self, parts: Parts) -> list[str]:
         """Return struct fields whose paths end with the given name, at most `_SHOWN_FIELDS`."""
@@ -144,8 +144,8 @@ class Scope:
         ends = {column.name: [self._key(part) for part in column.path[-len(parts) :]] for column in leaves}
         return [name for name, end in ends.items() if end == wanted][:_SHOWN_FIELDS]
 
-    def _unknown_field(self, parts: Parts, found: list[LeafColumn]) -> NoReturn:
-        name, fields = ".".join(parts), [column.name for column in found]
+    def _unknown_field(self, parts: Parts, columns: list[LeafColumn]) -> NoReturn:
+        name, fields = ".".join(parts), [column.name for column in columns]
         near = get_close_matches(name, fields, n=1, cutoff=0.8)
         hint = f"did you mean {near[0]}?" if near else f"there is {listed(fields)}"
         raise UnknownColumn(f"unknown column {name}: {hint}")
@@ -209,19 +209,19 @@ def bind_names(
 
 def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
     """Return the columns that a bound tree names; None if a name does not mean a single column."""
-    found: dict[tuple[str, ...], LeafColumn] = {}
+    columns: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):
             return None
         if isinstance(node, OpaqueNode):
             if node.columns is None:
                 return None
-            found |= {column.path: column for column in node.columns}
+            columns |= {column.path: column for column in node.columns}
         elif isinstance(node, Column) and not node.bound.is_word:
             if node.bound.leaf is None:
                 return None
-            found[node.bound.leaf.path] = node.bound.leaf
-    return list(found.values())
+            columns[node.bound.leaf.path] = node.bound.leaf
+    return list(columns.values())
 
 
 def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
@@ -229,11 +229,11 @@ def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
     conditions = {name: node for node in tree.walk() for name in node.children() if isinstance(name, Column)}
     if isinstance(tree, Column):
         conditions[tree] = tree
-    found: dict[Parts, Bound] = {}
+    meanings: dict[Parts, Bound] = {}
     for name in sorted(conditions, key=lambda name: name.span or (0, 0)):
-        if name.parts not in found:
-            found[name.parts] = scope.resolve(name.parts, beside_text=_is_beside_text(name, conditions[name], scope))
-    return found
+        if name.parts not in meanings:
+            meanings[name.parts] = scope.resolve(name.parts, beside_text=_is_beside_text(name, conditions[name], scope))
+    return meanings
 
 
 def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:

@@ -64,12 +64,12 @@ def instant(micros: int) -> str | None:
     return f"TIMESTAMP_LTZ '{moment:%Y-%m-%d %H:%M:%S.%f}Z'" if moment.year >= 1000 else None
 
 
-def _cast(clock: Clock, kind: str) -> str | None:
+def _cast(clock: Clock, type_name: str) -> str | None:
     """Return the current instant as a CAST that is correct in every zone.
 
     None if the year does not have four digits.
     """
-    return None if (now := instant(clock.now)) is None else f"CAST({now} AS {kind})"
+    return None if (now := instant(clock.now)) is None else f"CAST({now} AS {type_name})"
 
 
 def _instant(clock: Clock) -> str | None:

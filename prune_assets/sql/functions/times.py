@@ -90,7 +90,7 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
         return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
     # The result is up to a year earlier, and the zone's rules have to be known there too.
-    known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
+    narrowed_zone, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
 
     def value(instant: int) -> int:
         offset = zone.offset(instant)
@@ -98,7 +98,9 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
             return zone.start_of_day(first((instant + offset) // DAY))
         return zone.instant((instant + offset) // size * size, keep=offset)
 
-    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, known, ()), zone))
+    return _of_pieces(
+        name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, narrowed_zone, ()), zone)
+    )
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
@@ -111,9 +113,9 @@ def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = Fals
     return _of_all(timestamp, BIGINT, lambda instant: instant // size, name)
 
 
-def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Function:
+def from_units(name: str, number_type: SparkType, result: SparkType, size: int) -> Function:
     """Return timestamp_micros(x), or the timestamp for a count of units of `size` microseconds."""
-    return _of_all(number, result, lambda count: count * size, name)
+    return _of_all(number_type, result, lambda count: count * size, name)
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
@@ -180,8 +182,8 @@ def _instant(result: SparkType, zone: Zone) -> Function:
 
 
 def _midnight(result: SparkType, zone: Zone) -> Function:
-    known = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
-    return _of_pieces("cast", DATE, result, zone.start_of_day, known)
+    certain_days = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
+    return _of_pieces("cast", DATE, result, zone.start_of_day, certain_days)
 
 
 def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
@@ -220,6 +222,6 @@ def _of_all(argument: SparkType, result: SparkType, value: Callable[[int], int],
 def _of_pieces(
     name: str, argument: SparkType, result: SparkType, value: Callable[[int], int], pieces: list[tuple[int, int]]
 ) -> Function:
-    known = joined(pieces)
-    rest = complement(known, argument.least, argument.greatest)
+    covered = joined(pieces)
+    rest = complement(covered, argument.least, argument.greatest)
     return Function(name, result, value, tuple(Piece(*pair) for pair in pieces), uncertain=rest)

@@ -158,10 +158,12 @@ class LeafCondition:
     # -- comparisons
 
     def _compare(self, left: nodes.SyntaxNode, op: Op, right: nodes.SyntaxNode) -> Predicate:
-        for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
-            if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
-                return known
-        if any(isinstance(one, nodes.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
+        for operand, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
+            if (folded := _beyond_bigint(order, other)) is not None and self._is_whole_number(operand):
+                return folded
+        if any(
+            isinstance(operand, nodes.Column) and _is_null(other) for operand, other in ((left, right), (right, left))
+        ):
             return NULL
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
@@ -214,8 +216,8 @@ class LeafCondition:
 
     def _operand_text(self, node: nodes.SyntaxNode) -> str:
         """Return the source of a comparison operand, in brackets if it is a condition by its form."""
-        text = self._parsed.text(node)
-        return f"({text})" if is_condition(node) else text
+        source = self._parsed.text(node)
+        return f"({source})" if is_condition(node) else source
 
     def _in(self, node: nodes.ListTest) -> Predicate:
         term = self._bind(node.operand)
@@ -291,9 +293,9 @@ def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool]
     """Return the condition and the literal of `condition = TRUE` or `= FALSE`; else None."""
     match node:
         case nodes.Comparison(left, right, Op.EQ):
-            for one, other in ((left, right), (right, left)):
-                if is_condition(one) and (truth := _truth(other)) is not None:
-                    return one, truth
+            for condition, other in ((left, right), (right, left)):
+                if is_condition(condition) and (truth := _truth(other)) is not None:
+                    return condition, truth
     return None
 
 

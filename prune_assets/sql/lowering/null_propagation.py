@@ -158,7 +158,7 @@ def _may_raise(part: nodes.SyntaxNode) -> bool:
 def _casts_strings(node: nodes.SyntaxNode) -> bool:
     """Return whether string columns occur next to others, where Spark may cast them and fail."""
     types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
-    return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
+    return len({pa.types.is_string(arrow_type) for arrow_type in types if arrow_type is not None}) > 1
 
 
 def _columns(node: nodes.SyntaxNode) -> list[Path]:

@@ -93,7 +93,7 @@ def _condition_call(node: nodes.Call, parsed: ParsedPredicate) -> Predicate | No
 
 
 def _affix(
-    kind: type[StartsWith | EndsWith | Contains], operand: nodes.SyntaxNode, affix: nodes.SyntaxNode
+    leaf_class: type[StartsWith | EndsWith | Contains], operand: nodes.SyntaxNode, affix: nodes.SyntaxNode
 ) -> Predicate:
     start, value = read_start(operand), read_value(affix)
     if value.kind is ValueKind.NULL:
@@ -101,18 +101,18 @@ def _affix(
     literal = plain_text(start.column, value)
     if not literal:
         return every_value(start.column, holds=True)
-    return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
+    return _of_start(leaf_class(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
 def _like(operand: nodes.SyntaxNode, pattern: nodes.SyntaxNode, escape: str) -> Predicate:
-    start, text = read_string_start(operand), read_text(pattern)
-    return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
+    start, pattern_string = read_string_start(operand), read_text(pattern)
+    return NULL if pattern_string is None else _of_start(like(start.column.path, pattern_string, escape), start)
 
 
 def _like_list(node: nodes.LikeList) -> Predicate:
     conditions = [_like(node.operand, pattern, DEFAULT_ESCAPE) for pattern in _limited(node.patterns)]
     if node.negated:
-        conditions = [Not(one) for one in conditions]
+        conditions = [Not(condition) for condition in conditions]
     if len(conditions) == 1:
         return conditions[0]
     return And(tuple(conditions)) if node.is_all else Or(tuple(conditions))

@@ -435,9 +435,9 @@ class _Parser:
             self._finish(bracket.arguments[0] if single else Row(tuple(bracket.arguments)), bracket.first)
 
     def _like_list(self, bracket: _Pending) -> None:
-        kind, quantifier = bracket.sign.split()
+        operator, quantifier = bracket.sign.split()
         value, negated = self.done[-1], bracket.negated
-        if kind == "ILIKE":
+        if operator == "ILIKE":
             self._settle(ILike(value, OpaqueNode("")), negated=negated)
         else:
             node = LikeList(value, tuple(bracket.arguments), is_all=quantifier == "ALL", negated=negated)

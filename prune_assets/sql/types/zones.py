@@ -221,7 +221,7 @@ def check_zone_name(name: str) -> None:
     """Raise WrongUse for an unknown time zone name, with a suggestion."""
     if zone_named(name) is not None:
         return
-    by_lower = {known.lower(): known for known in available_timezones() if "/" in known}
+    by_lower = {zone_name.lower(): zone_name for zone_name in available_timezones() if "/" in zone_name}
     near = get_close_matches(name.lower(), by_lower, n=1)
     hint = f"did you mean {by_lower[near[0]]}?" if near else "write one such as Europe/Paris, UTC or +01:00"
     raise WrongUse(f"time zone {name!r} is not known: {hint}")
