@@ -42,9 +42,9 @@ class Sizes:
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Sum the sizes that the footers give for these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-    at = index.groups.read_from()
+    positions = index.groups.read_from()
     totals = index.totals.read(columns)
-    size[at], pages[at] = totals.bytes, totals.pages
+    size[positions], pages[positions] = totals.bytes, totals.pages
     if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)
     # Without a log the columns' share of a file is unknown: files, above all small ones, have other content too.

@@ -250,13 +250,13 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     """Return True if every value of a column can be passed to Spark."""
     if column.unsupported or column.max_repetition_level or column.type is None:
         return False
-    kind = type_of_column(column.type)
-    if kind is None or (
+    spark_type = type_of_column(column.type)
+    if spark_type is None or (
         pa.types.is_timestamp(column.type) and column.physical is Physical.INT64 and column.type.unit == "ns"
     ):
         return False
-    return not (kind == BINARY and semantics.binary_as_string) and (
-        kind != TIMESTAMP_NTZ or semantics.infer_timestamp_ntz
+    return not (spark_type == BINARY and semantics.binary_as_string) and (
+        spark_type != TIMESTAMP_NTZ or semantics.infer_timestamp_ntz
     )
 
 
@@ -298,9 +298,9 @@ def _as_bits(values: pa.Array) -> pa.Array:
 
     Such values lack a Python value, or equal values may differ in their bits.
     """
-    kind = values.type
-    if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
-        return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    arrow_type = values.type
+    if pa.types.is_floating(arrow_type) or pa.types.is_temporal(arrow_type):
+        return values.view(pa.int32() if arrow_type.bit_width == 32 else pa.int64())
     return values
 
 
@@ -314,9 +314,10 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
     for column, is_text_column in zip(values, is_text, strict=True):
         if is_text_column:
             readable &= [_is_text(value) for value in column.to_pylist()]
-    kept = [column.filter(from_numpy(readable)) for column in values]
+    readable_values = [column.filter(from_numpy(readable)) for column in values]
     return [
-        it.cast(pa.string()) if is_text_column else it for it, is_text_column in zip(kept, is_text, strict=True)
+        it.cast(pa.string()) if is_text_column else it
+        for it, is_text_column in zip(readable_values, is_text, strict=True)
     ], readable
 
 
@@ -351,11 +352,11 @@ def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) 
 
     None if each value is its own class.
     """
-    kind = column.type
-    if kind is not None and pa.types.is_signed_integer(kind):
+    arrow_type = column.type
+    if arrow_type is not None and pa.types.is_signed_integer(arrow_type):
         divisor = divisor_of(tree)
         return None if divisor is None or divisor >= 1 << 63 else partial(_remainders, divisor)
-    if isinstance(kind, pa.TimestampType) and kind.tz is not None and kind.unit in {"ms", "us"}:
+    if isinstance(arrow_type, pa.TimestampType) and arrow_type.tz is not None and arrow_type.unit in {"ms", "us"}:
         zone = Clocks.of(semantics).zone
         return partial(_minutes, zone) if zone is not None and shows_clock(tree) else None
     return None
@@ -375,5 +376,5 @@ def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
     # The offset keeps classes away from all instants and prevents overflows.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
-    found: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
-    return found
+    class_ids: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
+    return class_ids

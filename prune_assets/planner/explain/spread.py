@@ -50,10 +50,10 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
-    known = np.isfinite(low) & np.isfinite(high)
-    if not known.any():
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    if not is_finite.any():
         return None
-    least, most = float(low[known].min()), float(high[known].max())
+    least, most = float(low[is_finite].min()), float(high[is_finite].max())
     # For whole numbers, days and microseconds, one unit of the range is one value.
     unit = 0.0 if pa.types.is_floating(bounds.lower.type) or pa.types.is_decimal(bounds.lower.type) else 1.0
     whole = most - least + unit
@@ -61,7 +61,7 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
         return None
     points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
     chosen = selected_of(values_at(points, bounds.lower.type), conjuncts)
-    share = float(np.mean((high - low + unit)[known])) / whole
+    share = float(np.mean((high - low + unit)[is_finite])) / whole
     ends = selected_of(values_at(np.array([least, most]), bounds.lower.type), conjuncts)
     return ValueSpread(share, float(np.mean(chosen)), bool(ends.any()))
 
@@ -99,5 +99,5 @@ def _of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
 def _outcomes_of(leaf: Leaf, values: pa.Array) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_of_values(leaf, values)
-    known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
-    return np.full(len(values), known, np.uint8)
+    outcomes = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
+    return np.full(len(values), outcomes, np.uint8)

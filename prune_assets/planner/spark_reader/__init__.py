@@ -84,8 +84,8 @@ class SparkRead:
         if unread := [each for each in unread_columns(plan.index) if each.path[0] in read]:
             alone, with_plan = (_or_failure(plan, scan, unread) for scan in (alone, with_plan))
         if (raising := _raising(plan)) is not None:
-            said = f"{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
-            alone, with_plan = _failing(alone, said), _failing(with_plan, said)
+            message = f"{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
+            alone, with_plan = _failing(alone, message), _failing(with_plan, message)
         if why:
             alone, with_plan = (
                 scan if scan.why else scan._replace(why=why, caveat=Caveat.UNREAD_METADATA)

@@ -76,5 +76,5 @@ def _of_the_same_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> ND
     Each partition may hold a file of that name.
     """
     names = [file.path.rpartition("/")[2] for file in index.groups.files]
-    wanted = {name for name, kept in zip(names, survivors.tolist(), strict=True) if kept}
+    wanted = {name for name, survives in zip(names, survivors.tolist(), strict=True) if survives}
     return np.array([name in wanted for name in names], np.bool_)

@@ -76,17 +76,17 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
     if len(remaining) == 0:
         return ()
     by_path = {column.path: column for column in plan.index.groups.columns}
-    found: dict[ReaderWarning, None] = {}
+    warnings: dict[ReaderWarning, None] = {}
     for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
         column = by_path.get(leaf.column)
         if column is not None:
-            found |= dict.fromkeys(
+            warnings |= dict.fromkeys(
                 [*_of_leaf(leaf, column, plan, remaining), *_of_contradictions(column, plan, remaining)]
             )
             if not profile.counts_pages:
-                found |= dict.fromkeys(_of_page_counts(column, plan, remaining))
-    found |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
-    return tuple(found)
+                warnings |= dict.fromkeys(_of_page_counts(column, plan, remaining))
+    warnings |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
+    return tuple(warnings)
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
@@ -176,9 +176,12 @@ def _of_types(
 ) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
-    kinds = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
+    provenance_ids = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
     for stored in (
-        found for kind in kinds for found in plan.index.groups.kinds[kind].columns if found.path == column.path
+        file_column
+        for provenance_id in provenance_ids
+        for file_column in plan.index.groups.kinds[provenance_id].columns
+        if file_column.path == column.path
     ):
         if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
             yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
@@ -186,7 +189,9 @@ def _of_types(
 
 def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
     types = stored.type, column.type
-    if not all(kind is not None and pa.types.is_integer(kind) for kind in types) or is_read_as(stored, column):
+    if not all(arrow_type is not None and pa.types.is_integer(arrow_type) for arrow_type in types) or is_read_as(
+        stored, column
+    ):
         return ""
     return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
 
@@ -272,7 +277,9 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions
 
 
 def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
-    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.groups.kinds], np.bool_)
+    writers = np.array(
+        [_is_old_parquet_java(provenance.created_by) for provenance in plan.index.groups.kinds], np.bool_
+    )
     by_group: Flags = writers[plan.index.groups.kind[plan.index.groups.file[remaining]]]
     return by_group
 
@@ -306,7 +313,9 @@ def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[Reade
 
 
 def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
-    stored = dict.fromkeys(chain(plan.index.groups.columns, *(kind.columns for kind in plan.index.groups.kinds)))
+    stored = dict.fromkeys(
+        chain(plan.index.groups.columns, *(provenance.columns for provenance in plan.index.groups.kinds))
+    )
     fine = compares_finely(plan.lowered.parsed, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
@@ -326,18 +335,18 @@ def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequen
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:
         return ()
-    found: dict[str, None] = {}
+    fine_names: dict[str, None] = {}
     for parsed in filter(None, conjuncts):
         for node, negated in _compared(parsed.tree):
             names = {name.parts[-1].casefold() for name in node.all_of(nodes.Column)} & of_millis.keys()
             if names and (negated or _loses(node)) and _may_be_fine(node, parsed.text(node)):
-                found |= {of_millis[name]: None for name in names}
-    return tuple(found)
+                fine_names |= {of_millis[name]: None for name in names}
+    return tuple(fine_names)
 
 
 def _is_millis(column: LeafColumn) -> bool:
-    kind = column.type
-    return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
+    arrow_type = column.type
+    return arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit == "ms"
 
 
 def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
@@ -359,6 +368,6 @@ def _loses(node: nodes.SyntaxNode) -> bool:
             return isinstance(node, nodes.NullSafe) and not node.is_same
 
 
-def _may_be_fine(node: nodes.SyntaxNode, text: str) -> bool:
+def _may_be_fine(node: nodes.SyntaxNode, sql: str) -> bool:
     plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
-    return not plain or _MICROSECONDS.search(text) is not None
+    return not plain or _MICROSECONDS.search(sql) is not None
