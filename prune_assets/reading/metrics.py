@@ -169,16 +169,16 @@ def _operators(plan: Any) -> Iterator[Any]:
 
     They include operators inside query stages, cached tables and commands.
     """
-    kind = plan.getClass().getSimpleName()
-    if kind == "AdaptiveSparkPlanExec":
+    class_name = plan.getClass().getSimpleName()
+    if class_name == "AdaptiveSparkPlanExec":
         yield from _operators(plan.executedPlan())
-    elif kind.endswith("QueryStageExec"):
+    elif class_name.endswith("QueryStageExec"):
         yield from _operators(plan.plan())
-    elif kind == "InMemoryTableScanExec":
+    elif class_name == "InMemoryTableScanExec":
         yield from _operators(plan.relation().cachedPlan())
     else:
         yield plan
-        if kind == "CommandResultExec":
+        if class_name == "CommandResultExec":
             yield from _operators(plan.commandPhysicalPlan())
         children = plan.children()
         for i in range(children.size()):
