@@ -168,8 +168,8 @@ def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: 
     `colours` has the levels in the order of `cell.skipped_bytes`.
     """
     parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]
-    known = sum(size for _, size in parts)
-    parts.append((OTHER, cell.bytes - known))
+    attributed = sum(size for _, size in parts)
+    parts.append((OTHER, cell.bytes - attributed))
     return Cell(_bin_title(cell, table, list(colours)), resolution, _split(parts, resolution))
 
 

@@ -94,8 +94,8 @@ def value_text(value: pa.Scalar) -> str:
         return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
     # A date beyond year 9999 has no Python value, only a string.
     plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
-    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
+    formatted = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
+    return formatted if len(formatted) <= MAX_VALUE_CHARACTERS else f"{formatted[:MAX_VALUE_CHARACTERS]}…"
 
 
 def short_path(path: str, table: str, limit: int) -> str:
