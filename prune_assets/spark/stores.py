@@ -275,9 +275,9 @@ def _explained(session: SparkSession, path: str, message: str) -> Exception | No
     bucket = bucket_of(path)
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
-    if (found := _DENIED.search(message)) is not None:
+    if (denial := _DENIED.search(message)) is not None:
         answer = _ANSWER.search(message)
-        shown = found[0] if answer is None else f"{answer[0]})"
+        shown = denial[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
             f"{path}: Spark was denied access ({shown}); check the permissions, or give the "
             "session other credentials (spark.hadoop.fs.s3a.access.key and secret.key for S3)"

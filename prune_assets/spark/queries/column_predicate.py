@@ -70,8 +70,8 @@ def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[
     The check returns True if Spark reads the SQL back as the same condition.
     """
     for condition in catalyst_conjuncts(_condition(filtered)):
-        text = condition.sql()
-        yield text, partial(_reads_back, condition, text, frame)
+        sql = condition.sql()
+        yield sql, partial(_reads_back, condition, sql, frame)
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
@@ -146,10 +146,10 @@ def _call(name: str, *arguments: str) -> str:
 
 
 def _literal(literal: Any) -> str:
-    kind = literal.WhichOneof("literal_type")
-    if kind not in _LITERALS:
-        raise Refusal(f"a literal of kind {kind}")
-    return _LITERALS[kind](getattr(literal, kind))
+    literal_type = literal.WhichOneof("literal_type")
+    if literal_type not in _LITERALS:
+        raise Refusal(f"a literal of kind {literal_type}")
+    return _LITERALS[literal_type](getattr(literal, literal_type))
 
 
 def _quoted(value: str) -> str:
@@ -197,11 +197,11 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
     return filtered
 
 
-def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:
+def _lowered(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:
     try:
-        return lower(text, columns, semantics=semantics, now=now)
+        return lower(sql, columns, semantics=semantics, now=now)
     except PredicateSyntaxError:
-        return refused(text, _REASON, _REMEDY)
+        return refused(sql, _REASON, _REMEDY)
 
 
 def _is_asked(part: LoweredPredicate) -> bool:
@@ -213,17 +213,19 @@ def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
 
     Such conditions are not evaluated on values either.
     """
-    texts = {leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)}
-    conjuncts = tuple((text, replaced(tree, texts)) for text, tree in part.conjuncts)
-    return replace(part, predicate=replaced(part.predicate, texts), conjuncts=conjuncts)
+    replacements = {
+        leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)
+    }
+    conjuncts = tuple((sql, replaced(tree, replacements)) for sql, tree in part.conjuncts)
+    return replace(part, predicate=replaced(part.predicate, replacements), conjuncts=conjuncts)
 
 
-def _reads_back(condition: Any, text: str, frame: DataFrame) -> bool:
-    return bool(condition.semanticEquals(_condition(frame.where(text))))
+def _reads_back(condition: Any, sql: str, frame: DataFrame) -> bool:
+    return bool(condition.semanticEquals(_condition(frame.where(sql))))
 
 
-def _means_the_same(frame: DataFrame, column: Column, text: str) -> bool:
-    return frame.where(column).sameSemantics(frame.where(text))
+def _means_the_same(frame: DataFrame, column: Column, sql: str) -> bool:
+    return frame.where(column).sameSemantics(frame.where(sql))
 
 
 def _holds(means: Callable[[], bool]) -> bool:
