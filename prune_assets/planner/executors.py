@@ -123,7 +123,7 @@ def ask_executors(
     surviving, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
     for batch, of_task in zip(batches, results, strict=True):
         surviving[batch], rows[batch] = of_task.kept, of_task.rows
-    return FoundElsewhere(surviving, rows, _in_words(len(chosen), results))
+    return FoundElsewhere(surviving, rows, _describe_results(len(chosen), results))
 
 
 def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
@@ -142,7 +142,7 @@ def _cause(error: Exception) -> str:
     return one_line((raised or lines)[-1 if raised else 0])
 
 
-def _in_words(files: int, results: list[_TaskResult]) -> str:
+def _describe_results(files: int, results: list[_TaskResult]) -> str:
     levels = sum((of_task.levels for of_task in results), Counter[str]())
     requests = sum(of_task.requests for of_task in results)
     size = sum(count for of_task in results for _, count in of_task.fetched)

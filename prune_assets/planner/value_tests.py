@@ -107,7 +107,7 @@ class RememberedTest:
         classes = [self._classes(column) for column in with_null]
         first, codes = _distinct(classes)
         each = [column.take(from_numpy(first)) for column in with_null]
-        keys = list(zip(*(_as_bits(of.take(from_numpy(first))).to_pylist() for of in classes), strict=True))
+        keys = list(zip(*(_view_as_integers(of.take(from_numpy(first))).to_pylist() for of in classes), strict=True))
         with self._asking:
             self._learn(each, keys)
         answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes[:-1]]
@@ -137,7 +137,7 @@ class RememberedTest:
             new, rows = [new[i] for i in np.flatnonzero(is_short)], [it.filter(from_numpy(is_short)) for it in rows]
             if not new:
                 return
-        new_values, readable = _as_read(rows, self._columns)
+        new_values, readable = _select_readable(rows, self._columns)
         try:
             results = self._ask(new_values)
         except Refusal as refusal:
@@ -286,14 +286,14 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
     """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        encoded = _as_bits(column).dictionary_encode(null_encoding="encode")
+        encoded = _view_as_integers(column).dictionary_encode(null_encoding="encode")
         _, first, codes = np.unique(
             codes * len(encoded.dictionary) + numbers_from(encoded.indices), return_index=True, return_inverse=True
         )
     return first, codes
 
 
-def _as_bits(values: pa.Array) -> pa.Array:
+def _view_as_integers(values: pa.Array) -> pa.Array:
     """View floats and times as integers.
 
     Such values lack a Python value, or equal values may differ in their bits.
@@ -304,7 +304,9 @@ def _as_bits(values: pa.Array) -> pa.Array:
     return values
 
 
-def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
+def _select_readable(
+    values: Sequence[pa.Array], columns: Sequence[LeafColumn]
+) -> tuple[list[pa.Array], NDArray[np.bool_]]:
     """Return the rows that can be passed to Spark.
 
     Returned rows have the types that Spark reads; the second value flags the returned rows.

@@ -113,13 +113,13 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
             raise not_read(name, why)
         key = int(index.groups.kind[file_index]), frozenset(constants.values)
         if key not in by_schema:
-            by_schema[key] = _in_files_of_kind(columns, index, file_index, given=key[1])
+            by_schema[key] = _leaves_in_files(columns, index, file_index, given=key[1])
         stored, missing = by_schema[key]
         columns_by_file[file_index] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
     return columns_by_file
 
 
-def _in_files_of_kind(
+def _leaves_in_files(
     columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
     """Return the leaves of each column in the files of one schema.
@@ -153,8 +153,8 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     """
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
-        _by_name(plan.index.groups.columns),
-        _by_name(leaf for provenance in plan.index.groups.kinds for leaf in provenance.columns),
+        _group_by_name(plan.index.groups.columns),
+        _group_by_name(leaf for provenance in plan.index.groups.kinds for leaf in provenance.columns),
     )
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
@@ -173,7 +173,7 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     return ArrowColumns(types, leaves, compared, in_files, filled)
 
 
-def _by_name(leaves: Iterable[LeafColumn]) -> dict[str, list[LeafColumn]]:
+def _group_by_name(leaves: Iterable[LeafColumn]) -> dict[str, list[LeafColumn]]:
     leaves_by_name: dict[str, list[LeafColumn]] = {}
     for leaf in leaves:
         leaves_by_name.setdefault(leaf.path[0], []).append(leaf)

@@ -44,7 +44,7 @@ def scan_metrics(df: DataFrame) -> list[ScanMetrics]:
     `toPandas`. Raises WrongUse if no action ran on it.
     """
     if not hasattr(df, "_jdf"):
-        return _told_by_connect(df)
+        return _connect_metrics(df)
     scans = _scans(df)
     if scans and not any(_was_run(scan) for scan in scans):
         raise WrongUse(_NOT_RUN)
@@ -108,7 +108,7 @@ def _scans(df: DataFrame) -> list[Any]:
     return [operator for operator in _operators(plan) if "Scan" in operator.nodeName()]
 
 
-def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
+def _connect_metrics(df: DataFrame) -> list[ScanMetrics]:
     info = execution_info(df)
     if info is None or info.metrics is None:
         raise WrongUse(_NOT_RUN)

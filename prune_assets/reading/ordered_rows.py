@@ -90,7 +90,9 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
         rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))
-        tables = [best] * bool(len(best)) + [_with_keys(scan, scanned, keys) for scanned in rows if scanned.group.total]
+        tables = [best] * bool(len(best)) + [
+            _build_key_table(scan, scanned, keys) for scanned in rows if scanned.group.total
+        ]
         if tables:
             whole = pa.concat_tables(tables)
             best = whole.take(from_numpy(sorted_positions(_ranks_of_rows(whole, keys))[:limit]))
@@ -137,7 +139,7 @@ def _stored(scan: ArrowScan, keys: Sequence[SortKey]) -> list[str]:
     return [key.column for key in keys if key.column not in scan.columns.constant_names]
 
 
-def _with_keys(scan: ArrowScan, rows: ScannedRows, keys: Sequence[SortKey]) -> pa.Table:
+def _build_key_table(scan: ArrowScan, rows: ScannedRows, keys: Sequence[SortKey]) -> pa.Table:
     row_positions = rows_in(rows.group.ranges)
     columns = [_compared(scan, key, scan.values(rows, key.column)) for key in keys]
     named = {str(i): column for i, column in enumerate(columns)}

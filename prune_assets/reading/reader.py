@@ -96,7 +96,7 @@ def read(
         spark_read, opened, is_planned = _plan_and_open(spark, where, plan_now)
     else:
         _check_plan(spark, plan, table, where)
-        spark_read = _for_session(spark, plan)
+        spark_read = _read_in_session(spark, plan)
         opened = _open(spark, spark_read, where)
         is_planned = _lists_as_planned(opened, spark_read)
     # Spark gets the same current time as the plan.
@@ -106,7 +106,7 @@ def read(
     return selected if columns is None else selected.select(*(column_of(name, nested=False) for name in columns))
 
 
-def _for_session(spark: SparkSession, plan: Plan) -> SparkRead:
+def _read_in_session(spark: SparkSession, plan: Plan) -> SparkRead:
     """Return the plan's read for this session: known reader bugs depend on its Spark version."""
     spark_read = plan.spark
     if profile_of(spark.version) == spark_read.profile:
@@ -233,7 +233,7 @@ def _leaf(leaf: Predicate) -> str:
         case In(column, values):
             sql = f"{_name(column)} IN ({', '.join(map(_literal, values))})"
         case StartsWith(column, prefix):
-            sql = f"{_name(column)} LIKE {_text(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
+            sql = f"{_name(column)} LIKE {_string_literal(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
         case _:
             raise AssertionError(leaf)
     return sql
@@ -246,7 +246,7 @@ def _name(path: Path) -> str:
 def _literal(value: pa.Scalar) -> str:
     arrow_type = value.type
     if pa.types.is_string(arrow_type):
-        return _text(value.as_py())
+        return _string_literal(value.as_py())
     if arrow_type == pa.uint64():
         return f"CAST({value.as_py()}BD AS DECIMAL(20,0))"
     if pa.types.is_decimal(arrow_type):
@@ -258,7 +258,7 @@ def _literal(value: pa.Scalar) -> str:
     return literal_sql(value) + _SUFFIXES.get(str(arrow_type), "")
 
 
-def _text(string: str) -> str:
+def _string_literal(string: str) -> str:
     if _PLAIN_TEXT.fullmatch(string):
         return f"'{string}'"
     return f"CAST(X'{string.encode().hex()}' AS STRING)"

@@ -185,7 +185,7 @@ class RowPages:
         if (part.provenance_id, leaf_indexes) not in self._schemas:
             self._schemas[part.provenance_id, leaf_indexes] = schema_of(provenance, leaf_indexes)
         chunks = [
-            _with_bytes(provenance.columns[chunk.leaf], chunk, part, ranges, pieces)
+            _attach_bytes(provenance.columns[chunk.leaf], chunk, part, ranges, pieces)
             for chunk, ranges, pieces in zip(part.chunks, part.bytes, data, strict=True)
         ]
         with reading(part.file):
@@ -220,7 +220,7 @@ def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[in
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 
-def _with_bytes(
+def _attach_bytes(
     leaf: LeafColumn, chunk: PagedChunk, part: _RowPart, ranges: Sequence[tuple[int, int]], data: list[bytes]
 ) -> ChunkPages:
     is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length

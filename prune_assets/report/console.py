@@ -79,7 +79,7 @@ def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts += _section("Implied predicates added to the Spark filter", [_sql(sql) for sql in report.implied])
     parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
-    return parts + _kept(report)
+    return parts + _row_group_section(report)
 
 
 def _header(report: SkipReport) -> Table:
@@ -232,10 +232,10 @@ def _cost(report: SkipReport) -> Text:
     return Text(f"{fetched} ({parts}), {seconds_text(report.seconds)}{estimate}")
 
 
-def _kept(report: SkipReport) -> list[RenderableType]:
+def _row_group_section(report: SkipReport) -> list[RenderableType]:
     row_groups = report.kept_row_groups()
     lines: list[RenderableType] = [
-        line for item in row_groups[:_SHOWN] for line in _kept_row_group(*item, report.table)
+        line for item in row_groups[:_SHOWN] for line in _row_group_lines(*item, report.table)
     ]
     count = report.kept.row_groups
     if not report.files_complete and len(row_groups) > _SHOWN and count is not None:
@@ -244,7 +244,7 @@ def _kept(report: SkipReport) -> list[RenderableType]:
     return _section("Kept row groups, the largest first", [*lines, *_rest(row_groups)])
 
 
-def _kept_row_group(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
+def _row_group_lines(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
     row_share = "all" if group.kept_rows == group.row_count else f"{group.kept_rows:,} of"
     path = printable(short_path(file, table, _LONGEST_PATH))
     rows = f": {row_share} {counted(group.row_count, 'row')}, {bytes_text(group.kept_bytes)}"

@@ -171,7 +171,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         count=quantities.count_text,
         seconds=quantities.seconds_text,
-        text=_text,
+        text=_clip_value,
         path=_path,
     )
     environment.globals.update(
@@ -193,7 +193,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _text(value: str) -> str:
+def _clip_value(value: str) -> str:
     return printable(quantities.clipped(value, _LONGEST_TEXT), keep="\n")
 
 

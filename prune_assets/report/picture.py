@@ -58,7 +58,7 @@ def to_svg(report: SkipReport) -> str:
 
     If the data read is in very many places, the picture gets coarser.
     """
-    lines = _in_runs(report) if not report.files_complete else _by_row_group(report)
+    lines = _draw_runs(report) if not report.files_complete else _draw_row_groups(report)
     drawings = (_drawing(lines, resolution) for resolution in _RESOLUTIONS)
     return next((drawing for drawing in drawings if len(drawing) <= _MOST_BYTES), _drawing(lines, 1))
 
@@ -120,7 +120,7 @@ def _part_of_bytes_text(read: int, total: int) -> str:
     return f"{amount if whole.endswith(f' {unit}') else part} of {whole}"
 
 
-def _by_row_group(report: SkipReport) -> list[_PictureLine]:
+def _draw_row_groups(report: SkipReport) -> list[_PictureLine]:
     files: _Ranges = []
     groups: _Ranges = []
     rows: _Ranges = []
@@ -141,7 +141,7 @@ def _by_row_group(report: SkipReport) -> list[_PictureLine]:
     ]
 
 
-def _in_runs(report: SkipReport) -> list[_PictureLine]:
+def _draw_runs(report: SkipReport) -> list[_PictureLine]:
     """Draw each run of row groups as one, read from its start.
 
     There is no line for files, which runs do not show.

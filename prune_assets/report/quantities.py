@@ -112,10 +112,10 @@ def short_path(path: str, table: str, limit: int) -> str:
     """
     root = table.rstrip("/") + "/"
     name = path.removeprefix(root) if len(root) > 1 else path
-    return name if len(name) <= limit else _without_middle(name, limit)
+    return name if len(name) <= limit else _cut_middle(name, limit)
 
 
-def _without_middle(name: str, limit: int) -> str:
+def _cut_middle(name: str, limit: int) -> str:
     folder, slash, file = name.rpartition("/")
     file = _cut(file, max(limit * 2 // 3, limit - len(folder) - len(slash)), of_end=len(".parquet"))
     room = limit - len(file) - len(slash)

@@ -34,7 +34,9 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
     plain = rows_as_json(rows, time_zone)
     titles = {name: printable(name) for name in rows.column_names}
     numeric = [titles[name] for name in rows.column_names if _stays_whole(rows, name)]
-    console.print(cells(list(titles.values()), ([_text(row[n]) for n in titles] for row in plain), numeric=numeric))
+    console.print(
+        cells(list(titles.values()), ([_format_cell(row[n]) for n in titles] for row in plain), numeric=numeric)
+    )
     console.print(counted(rows.num_rows, "row"), markup=False, highlight=False)
 
 
@@ -54,7 +56,7 @@ def _stays_whole(rows: pa.Table, name: str) -> bool:
     )
 
 
-def _text(value: object) -> str:
+def _format_cell(value: object) -> str:
     cell = "NULL" if value is None else printable(value if isinstance(value, str) else str(value))
     return cell if len(cell) <= _MOST_CHARACTERS else f"{cell[: _MOST_CHARACTERS - 1]}…"
 

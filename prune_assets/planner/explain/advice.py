@@ -71,8 +71,8 @@ def advise(
         return None if is_enough else Advice(why)
     columns = _columns(plan)
     if is_enough:
-        return _beside_others(columns)
-    candidates = [*_of_wording(plan, remedies), *(remedy for column in columns for remedy in column.remedies())]
+        return _advise_on_open(columns)
+    candidates = [*_wording_remedies(plan, remedies), *(remedy for column in columns for remedy in column.remedies())]
     if len(plan.index) == 1 and any(column.is_known for column in columns):
         candidates.append(Remedy("row_groups", str(_ONE_ROW_GROUP.with_setting(plan.table.format.settings))))
     return Advice(_why(plan, columns, attributed), _best(candidates))
@@ -84,7 +84,7 @@ def _is_never_true(predicate: Predicate) -> bool:
     return not may_match(fold(predicate, np.array(outcomes, np.uint8)[:, np.newaxis])).any()
 
 
-def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
+def _advise_on_open(columns: list[ColumnAdvice]) -> Advice | None:
     """Advise for the columns that skip little after the other conjuncts.
 
     None if nothing helps.
@@ -135,7 +135,7 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
     return {path: np.flatnonzero((denials == of_path) & has_rows) for path, of_path in own.items()}
 
 
-def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
+def _wording_remedies(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     """Return the remedies of the unsupported conditions."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf))
     return [Remedy("write_predicate", f"{part.sql}: {remedy}") for part in parts if (remedy := remedies.of(part))]

@@ -147,11 +147,11 @@ class Reasons:
             why = why_open(leaf, self._index.footers.bounds(column), position, wanted, proven=proven)
             return f"{why}: {_PROVEN.get(wanted, 'decided')} for every row"
         if isinstance(leaf, OnValues):
-            return self._by_values(leaf, column, position)
+            return self._explain_values(leaf, column, position)
         why = why_open(leaf, self._index.footers.bounds(column), position, wanted)
         return "; ".join([why, *self._notes(leaf, column, position)])
 
-    def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
+    def _explain_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
         """Explain what testing the column's values left open, or why the values are unknown."""
         (dictionary,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if dictionary is None or isinstance(dictionary, str):

@@ -73,7 +73,7 @@ def report(read: SparkRead) -> SkipReport:
     made = SkipReport(
         table=redacted(plan.table.name),
         predicate=plan.lowered.sql,
-        normalized=render(_as_filter(plan.lowered.predicate)),
+        normalized=render(_drop_null_branches(plan.lowered.predicate)),
         unsupported=_unsupported(plan, remedies),
         levels=_levels(plan, total),
         total=total,
@@ -104,19 +104,19 @@ def report(read: SparkRead) -> SkipReport:
     return made
 
 
-def _as_filter(predicate: Predicate) -> Predicate:
+def _drop_null_branches(predicate: Predicate) -> Predicate:
     """Drop alternatives that select no row.
 
     `x IS NULL AND NULL` only states that the other operands are NULL if x is.
     """
     match predicate:
         case And(operands):
-            return And(tuple(map(_without_null, operands)))
+            return And(tuple(map(_drop_nulls, operands)))
         case _:
-            return _without_null(predicate)
+            return _drop_nulls(predicate)
 
 
-def _without_null(predicate: Predicate) -> Predicate:
+def _drop_nulls(predicate: Predicate) -> Predicate:
     match predicate:
         case Or(operands):
             remaining = tuple(

@@ -75,7 +75,7 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
     bounds = sorted_bounds(drawn, total, count)
     chosen = np.ones(len(bounds), np.bool_)
     for part in conjuncts:
-        chosen &= may_match(fold(part, [_of_bounds(leaf, bounds) for leaf in leaves(part)]))
+        chosen &= may_match(fold(part, [_outcomes_of_bounds(leaf, bounds) for leaf in leaves(part)]))
     return max(float(np.average(chosen, weights=bounds.row_count)), 1 / len(bounds))
 
 
@@ -90,7 +90,7 @@ def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[n
     return chosen
 
 
-def _of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
+def _outcomes_of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_from_bounds(leaf, bounds)
     return np.full(len(bounds), leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN, np.uint8)

@@ -290,7 +290,7 @@ def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
     """Return Spark's data source filter for a lowered condition, or for its negation."""
     match lowered:
         case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
-            return _in_with_null(found, negated=negated)
+            return _convert_null_list(found, negated=negated)
         case And(children) | Or(children):
             operands = [filters_of(child, negated=negated) for child in children]
             return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
@@ -301,10 +301,10 @@ def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
         case IsTruth(Compare() as same, Outcomes.TRUE):
             return _null_safe(same, negated=negated)
         case _:
-            return _of_leaf(lowered, negated=negated)
+            return _convert_leaf(lowered, negated=negated)
 
 
-def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+def _convert_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
     match leaf:
         case Compare():
             return _compare(leaf, negated=negated)
@@ -333,7 +333,7 @@ def _null_safe(same: Compare, *, negated: bool) -> SparkFilter:
     return Truth(holds=negated) if isinstance(compared, Truth) else Opaque()
 
 
-def _in_with_null(condition: Compare | In, *, negated: bool) -> SparkFilter:
+def _convert_null_list(condition: Compare | In, *, negated: bool) -> SparkFilter:
     if negated:
         return Truth(holds=False)
     leaf = filters_of(condition)

@@ -93,7 +93,7 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
     remaining &= ~whole
     is_pushed = False
-    for pushed, here in _by_kind(of_files(tree, names), index):
+    for pushed, here in _filters_by_columns(of_files(tree, names), index):
         left = remaining & here
         if pushed is None:
             whole |= left
@@ -167,7 +167,9 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
     return excluded
 
 
-def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
+def _filters_by_columns(
+    filters: tuple[SparkFilter, ...], index: MetadataIndex
+) -> Iterator[tuple[SparkFilter | None, Flags]]:
     """Yield the pushed filter per set of columns in files.
 
     The second value flags the row groups of files with these columns.
@@ -175,7 +177,7 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
     by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     leaf_sets = [
-        tuple(_as_pushed_to(by_path[path], provenance) if path in by_path else None for path in paths)
+        tuple(_find_pushed_column(by_path[path], provenance) if path in by_path else None for path in paths)
         for provenance in index.groups.kinds
     ]
     signatures = [tuple(leaf is not None for leaf in leaves) for leaves in leaf_sets]
@@ -187,7 +189,7 @@ def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator
         yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == signature_id
 
 
-def _as_pushed_to(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
+def _find_pushed_column(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
     """Return the column as Spark's filters find it in a file.
 
     None if they ignore the file's column.
@@ -253,7 +255,7 @@ class _Reader:
         """
         left = remaining.copy()
         if STATISTICS not in self._off:
-            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
+            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._statistics_of(leaf)), dropping=True)
         open_: dict[str, Flags] = {}
         for level, option in ((_DICTIONARIES, DICTIONARY), (_FILTERS, BLOOM)):
             if option in self._off:
@@ -264,7 +266,7 @@ class _Reader:
         self.unread |= {level: None for level, where in open_.items() if np.any(left & where)}
         return left
 
-    def _of(self, leaf: Filter) -> Evidence:
+    def _statistics_of(self, leaf: Filter) -> Evidence:
         column = self._by_path[leaf.column]
         if column.path not in self._statistics:
             self._statistics[column.path] = self._row_group_evidence(column)
@@ -288,12 +290,12 @@ class _Reader:
         """
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-        by_leaf = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
+        by_leaf = {id(leaf): self._apply_level(leaf, positions, level) for leaf in leaves_of(pushed)}
         dropped = folded(pushed, lambda leaf: by_leaf[id(leaf)][0], dropping=True)
         at_best = folded(pushed, lambda leaf: by_leaf[id(leaf)][0] | by_leaf[id(leaf)][1], dropping=True)
         return dropped, at_best & ~dropped
 
-    def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+    def _apply_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
         """Return the row groups dropped for a leaf, and unread ones.
 
         Unread row groups have a dictionary or bloom filter that was not read.
@@ -314,7 +316,7 @@ class _Reader:
         unread = np.array([each is None for each in cached], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in cached]
         if level == _DICTIONARIES:
-            no_nulls = self._of(leaf).null_count[positions] == 0
+            no_nulls = self._statistics_of(leaf).null_count[positions] == 0
             return dropped_by_dictionaries(leaf, usable, no_nulls), unread
         return dropped_by_filters(leaf, column, usable), unread
 

@@ -55,7 +55,7 @@ def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn |
 
     `file`: leaf of this file by path; None if the file lacks the column or stores it as another type.
     """
-    pushable = [part for each in filters if (part := _for_file(each, file)) is not None]
+    pushable = [part for each in filters if (part := _push_to_file(each, file)) is not None]
     return all_of(pushable) if pushable else None
 
 
@@ -98,15 +98,15 @@ def _is_translated(tree: SparkFilter) -> bool:
             return True
 
 
-def _for_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
+def _push_to_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
     match tree:
         case Filter():
             return _leaf(tree, file.get(tree.column))
         case AllOf(children):
-            pushable = [part for child in children if (part := _for_file(child, file)) is not None]
+            pushable = [part for child in children if (part := _push_to_file(child, file)) is not None]
             return all_of(pushable) if pushable else None
         case AnyOf(children):
-            parts = [_for_file(child, file) for child in children]
+            parts = [_push_to_file(child, file) for child in children]
             whole = [part for part in parts if part is not None]
             return any_of(whole) if len(whole) == len(parts) else None
         case _:
@@ -150,10 +150,10 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
         return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
     if column.unsupported:
         return _NULLS if tells_nulls(column) else frozenset()
-    return _of_type(arrow_type, column.order)
+    return _relations_of_type(arrow_type, column.order)
 
 
-def _of_type(arrow_type: pa.DataType, order: SortOrder) -> frozenset[Rel]:
+def _relations_of_type(arrow_type: pa.DataType, order: SortOrder) -> frozenset[Rel]:
     if pa.types.is_boolean(arrow_type):
         return _EQUALITIES
     if pa.types.is_string(arrow_type):

@@ -62,7 +62,7 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
     containers = _containers(evaluation, index)
     if not containers.survives.any() or not containers.gain.any():
         return None
-    entries = [_on(column, containers, index) for column in _candidates(containers, index)]
+    entries = [_rank_column(column, containers, index) for column in _candidates(containers, index)]
     best = max((entry for entry in entries if entry is not None), key=lambda entry: entry[0], default=None)
     return None if best is None else best[1]
 
@@ -97,7 +97,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
         return _Containers(whole, survives, gain, None)
     stops = np.append(pages.segments.start[1:], index.groups.row_count[cut].sum())
     by_plan = may_match(pages.outcomes)
-    by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages)))
+    by_spark = may_match(fold(evaluation.predicate, _evaluate_page_bounds(evaluation, pages)))
     lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
     return _Containers(
         np.concatenate([whole, cut[pages.segments.row_group]]),
@@ -119,7 +119,7 @@ def _alive_to_spark(evaluation: Evaluation) -> Flags:
     return may_match(fold(evaluation.predicate, outcomes))
 
 
-def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
+def _evaluate_page_bounds(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
     """Evaluate the leaves on page bounds only.
 
     Spark's reader also uses one level at a time.
@@ -157,7 +157,7 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
     return not (column.type is None or pa.types.is_boolean(column.type) or pa.types.is_binary(column.type))
 
 
-def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
+def _rank_column(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
     """Return the rows gained and the predicate on one column.
 
     None if it gains nothing.
@@ -298,10 +298,10 @@ class SurvivorBounds:
         None if a survivor lacks bounds, or NaN may be above them.
         """
         if path not in self._found:
-            self._found[path] = self._of(self._columns[path])
+            self._found[path] = self._compute_bounds(self._columns[path])
         return self._found[path]
 
-    def _of(self, column: LeafColumn) -> tuple[pa.Scalar, pa.Scalar] | None:
+    def _compute_bounds(self, column: LeafColumn) -> tuple[pa.Scalar, pa.Scalar] | None:
         if column.type is None or pa.types.is_boolean(column.type) or column.order is SortOrder.FLOATING:
             return None
         values = self._index.groups.partition_values.get(column.path)

@@ -76,7 +76,7 @@ class _Cells:
     spare: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        visible = self._kept(options.max_width)
+        visible = self._fit_columns(options.max_width)
         yield _table(visible, options.max_width)
         left_out = [column.title for column in self.columns if column not in visible]
         if left_out:
@@ -84,7 +84,7 @@ class _Cells:
             how = f"a width of {width} (COLUMNS={width}) or --json shows {'it' if len(left_out) == 1 else 'them'}"
             yield Text(f"left out: {', '.join(left_out)}; {how}", style="dim")
 
-    def _kept(self, width: int) -> list[_CellColumn]:
+    def _fit_columns(self, width: int) -> list[_CellColumn]:
         first, *others = self.columns
         spare = [column for title in self.spare for column in others if column.title == title]
         visible = [first]

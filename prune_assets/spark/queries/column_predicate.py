@@ -58,7 +58,7 @@ def lower_column(
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
+            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _mark_as_partial(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
         parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
@@ -87,7 +87,7 @@ def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, C
             stack += reversed(part.unresolved_function.arguments)
             continue
         try:
-            sql = _text_of_message(part)
+            sql = _message_sql(part)
         except (Refusal, OverflowError) as reason:
             yield f"no_sql_text('{reason}')", lambda: False
         else:
@@ -108,7 +108,7 @@ def _column_of_message(message: Any) -> Column:
     return Column(Sent())
 
 
-def _text_of_message(expression: Any) -> str:
+def _message_sql(expression: Any) -> str:
     """Return the SQL of an Expression message (`expressions.proto`), in parentheses if it has operators."""
     match expression.WhichOneof("expr_type"):
         case "unresolved_attribute":
@@ -116,14 +116,14 @@ def _text_of_message(expression: Any) -> str:
         case "literal":
             return _literal(expression.literal)
         case "alias":
-            return _text_of_message(expression.alias.expr)
+            return _message_sql(expression.alias.expr)
         case "expression_string":
             # The newline ends a comment at the end of the text.
             return f"({expression.expression_string.expression}\n)"
         case "cast":
-            return f"CAST({_text_of_message(expression.cast.expr)} AS {expression.cast.type_str})"
+            return f"CAST({_message_sql(expression.cast.expr)} AS {expression.cast.type_str})"
         case "unresolved_function":
-            arguments = map(_text_of_message, expression.unresolved_function.arguments)
+            arguments = map(_message_sql, expression.unresolved_function.arguments)
             return _call(expression.unresolved_function.function_name, *arguments)
         case kind:
             raise Refusal(str(kind))
@@ -208,7 +208,7 @@ def _is_asked(part: LoweredPredicate) -> bool:
     return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
 
 
-def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
+def _mark_as_partial(part: LoweredPredicate) -> LoweredPredicate:
     """Mark unsupported conditions as not whole.
 
     Such conditions are not evaluated on values either.

@@ -97,14 +97,14 @@ def _value(node: nodes.SyntaxNode, operands: list[SparkValue | None]) -> SparkVa
 def _signed(value: SparkValue, sign: int) -> SparkValue | None:
     if not value.is_exact_number or (sign < 0 and value.digits > SURE_DIGITS):
         return None
-    return _in_range(computed(replace(value, value=sign * value.number)))
+    return _checked_integer(computed(replace(value, value=sign * value.number)))
 
 
 def _sum(left: SparkValue, right: SparkValue, sign: int) -> SparkValue | None:
     if left.kind is ValueKind.INTEGER and right.kind is ValueKind.INTEGER:
         bits = max(left.bits, right.bits)
         total = left.number + sign * right.number
-        return _in_range(SparkValue(ValueKind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
+        return _checked_integer(SparkValue(ValueKind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
     scale = max(left.scale, right.scale)
     digits = max(left.digits - left.scale, right.digits - right.scale) + scale + 1
     if digits > MAX_DIGITS:
@@ -116,7 +116,7 @@ def _rescaled(value: SparkValue, scale: int) -> int:
     return value.number * int(10 ** (scale - value.scale))
 
 
-def _in_range(value: SparkValue) -> SparkValue | None:
+def _checked_integer(value: SparkValue) -> SparkValue | None:
     if value.kind is not ValueKind.INTEGER:
         return value
     return value if -(1 << value.bits - 1) <= value.number < 1 << value.bits - 1 else None

@@ -86,7 +86,7 @@ class Scope:
                     return Bound(None, *CLOCK_NEEDED, is_word=True)
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning", is_word=True)
             if self._key(parts[0]) == FILE_METADATA:
-                return _of_file(parts)
+                return _bind_file_field(parts)
             self._unknown(parts, beside_text=beside_text)
         spellings = list(dict.fromkeys(column.path[0] for column in matching))
         if len(spellings) > 1:
@@ -154,7 +154,7 @@ class Scope:
         return name if self._case_sensitive else name.lower()
 
 
-def _of_file(parts: Parts) -> Bound:
+def _bind_file_field(parts: Parts) -> Bound:
     """Return the binding of a name in `_metadata`, whose fields ignore case like columns."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
@@ -187,7 +187,7 @@ def bind_names(
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     meanings = _meanings(parsed.tree, scope)
     if semantics.binary_as_string:
-        meanings = {parts: _as_string(bound) for parts, bound in meanings.items()}
+        meanings = {parts: _refuse_binary(bound) for parts, bound in meanings.items()}
 
     def bound(node: SyntaxNode) -> SyntaxNode | None:
         match node:
@@ -244,7 +244,7 @@ def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:
     return any(pa.types.is_string(column.type) for parts in others if (column := scope.find(parts)) is not None)
 
 
-def _as_string(bound: Bound) -> Bound:
+def _refuse_binary(bound: Bound) -> Bound:
     is_binary = bound.column is not None and pa.types.is_binary(bound.column.type)
     return replace(bound, column=None, reason=_BINARY_AS_STRING, remedy="") if is_binary else bound
 

@@ -126,16 +126,16 @@ def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkTyp
     if ValueKind.DECIMAL in kinds and ValueKind.DOUBLE not in kinds:
         return _cast_decimals(sign, left, right)
     if sign is Sign.DIV:
-        return (*_to(BIGINT, left, right), BIGINT) if ValueKind.DOUBLE not in kinds else _refuse_div()
+        return (*_cast_both(BIGINT, left, right), BIGINT) if ValueKind.DOUBLE not in kinds else _refuse_div()
     common = DOUBLE if sign is Sign.OVER else wider(left.type, right.type)
-    return (*_to(common, left, right), common)
+    return (*_cast_both(common, left, right), common)
 
 
 def _refuse_div() -> tuple[Value, Value, SparkType]:
     raise Refusal("DIV of floats is an error in Spark", "write floor(x / y)")
 
 
-def _to(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
+def _cast_both(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
     return to_type(left, common), to_type(right, common)
 
 
@@ -145,7 +145,7 @@ def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value,
     left_type, right_type = (
         as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right)
     )
-    digits, scale = _of_result(sign, left_type, right_type)
+    digits, scale = _result_precision(sign, left_type, right_type)
     if scale <= _KEPT_SCALE:
         digits = min(digits, MAX_DIGITS)
     if not is_decimal(digits, scale):
@@ -153,7 +153,7 @@ def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value,
     return to_type(left, left_type), to_type(right, right_type), decimal_type(digits, scale)
 
 
-def _of_result(sign: Sign, left_type: SparkType, right_type: SparkType) -> tuple[int, int]:
+def _result_precision(sign: Sign, left_type: SparkType, right_type: SparkType) -> tuple[int, int]:
     """Return the digits and scale of a decimal result (Spark's DecimalPrecision)."""
     if sign is Sign.TIMES:
         return left_type.digits + right_type.digits + 1, left_type.scale + right_type.scale

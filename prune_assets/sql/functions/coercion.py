@@ -59,7 +59,7 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
     if left.kind is ValueKind.NULL:
         return right
     if ValueKind.STRING in {left.kind, right.kind}:
-        return _beside_string(right if left.kind is ValueKind.STRING else left)
+        return _type_with_string(right if left.kind is ValueKind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Widening order: DATE < TIMESTAMP_NTZ < TIMESTAMP.
         wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
@@ -113,11 +113,11 @@ def apply(function: Function, value: Value) -> Value:
     if value.ordinal is None:
         return Fixed(function.result, None)
     if value.doubt or function.doubt:
-        return _of_doubtful(function, value.ordinal, value.doubt + function.doubt)
+        return _apply_to_doubtful(function, value.ordinal, value.doubt + function.doubt)
     return Fixed(function.result, function.result_of(value.ordinal))
 
 
-def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
+def _apply_to_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
     """Apply a function to a constant that may be off by up to `doubt`."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
@@ -195,7 +195,7 @@ def common_type(values: Sequence[Value]) -> SparkType:
     return common
 
 
-def _beside_string(type_: SparkType) -> SparkType:
+def _type_with_string(type_: SparkType) -> SparkType:
     match type_.kind:
         case ValueKind.INTEGER:
             return BIGINT

@@ -127,7 +127,7 @@ def recurring(
 def invert(function: Function, results: Preimage) -> Preimage:
     """Return the arguments that lead to the given results. Raises Refusal if they cannot be determined."""
     if function.image is not None:
-        return _of_unordered(function, function.image, results)
+        return _preimage_of_unordered(function, function.image, results)
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
     exact = Preimage(
@@ -166,7 +166,7 @@ def _shrunk(part: ValueRanges, doubt: int, least: int, greatest: int) -> ValueRa
     return joined((a, b) for a, b in ends if a <= b)
 
 
-def _of_unordered(function: Function, image: ValueRanges, results: Preimage) -> Preimage:
+def _preimage_of_unordered(function: Function, image: ValueRanges, results: Preimage) -> Preimage:
     certain = complement(function.uncertain, -_FAR, _FAR) if function.uncertain else EVERYTHING
     chosen, nulls, raises, uncertain = (
         intersection(_all_or_nothing(image, part, function.why), certain) for part in results

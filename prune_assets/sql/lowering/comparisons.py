@@ -136,7 +136,7 @@ class Comparisons:
             left, op, right = right, MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
             self._check([left, right], are_compared=True)
-            return _of_constants(left, op, right)
+            return _compare_constants(left, op, right)
         assert isinstance(left, Chain)
         if isinstance(right, Chain):
             return self._compare_chains(left, op, right)
@@ -144,7 +144,7 @@ class Comparisons:
             return _NULL
         self._refuse_clash(left, right)
         if not left.type.is_ordinal:
-            return Compare(left.column.path, op, scalar_of(_text(left, right), left.column.type))
+            return Compare(left.column.path, op, scalar_of(_comparable_string(left, right), left.column.type))
         self._check([left, right], are_compared=True)
         if op is Op.NE:
             return inverse(self._compare(left, Op.EQ, right))
@@ -247,7 +247,7 @@ class Comparisons:
             for constant in {constant.type: constant for constant in constants}.values():
                 self._refuse_clash(value, constant)
             if not value.type.is_ordinal:
-                return is_text(value.column, [_text(value, constant) for constant in constants])
+                return is_text(value.column, [_comparable_string(value, constant) for constant in constants])
         kinds = {constant.type.kind for constant in (value, *constants)} - {ValueKind.NULL}
         if ValueKind.STRING in kinds and len(kinds) > 2:
             raise Refusal("what the list is cast to depends on its order", "write values of one type")
@@ -354,7 +354,7 @@ def _guarded(guard: Predicate | None, outcome: Predicate) -> Predicate:
     return both(guard, outcome)
 
 
-def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
+def _compare_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     if left.is_null or right.is_null:
         return _NULL
     if left.plain is not None and right.plain is not None and left.type == right.type:
@@ -483,7 +483,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
     return f"; write the value in quotes, such as {example}"
 
 
-def _text(chain: Chain, constant: Fixed) -> object:
+def _comparable_string(chain: Chain, constant: Fixed) -> object:
     """Return the constant for comparing a string or binary column. Raises Refusal for other types."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value

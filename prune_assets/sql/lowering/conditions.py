@@ -53,7 +53,7 @@ def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
     """
     match node:
         case nodes.Negation(operand):
-            return [_without_double_negation(operand)]
+            return [_drop_double_negation(operand)]
         case nodes.Conjunction():
             return join_date_parts(chain_of(node, nodes.Conjunction))
         case nodes.Disjunction():
@@ -62,7 +62,7 @@ def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
             return []
 
 
-def _without_double_negation(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
+def _drop_double_negation(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
     while isinstance(node, nodes.Negation) and isinstance(node.operand, nodes.Negation):
         node = node.operand.operand
     return node
@@ -176,10 +176,10 @@ class Conditions:
                 cause=Cause.CLOCKS_CHANGE,
                 source=self._source(node),
             )
-            return self._with_constants(node, leaf) or unknown
+            return self._lower_constants(node, leaf) or unknown
         except Refusal as refusal:
             refuse_nested(node, self.constant)
-            if (refined := self._with_constants(node, leaf)) is not None:
+            if (refined := self._lower_constants(node, leaf)) is not None:
                 return refined
             sql, exact = rewrite_of(node) or ("", False)
             operands = (node.operand, *node.listed()) if isinstance(node, nodes.ListTest) else node.children()
@@ -192,10 +192,10 @@ class Conditions:
                 cause=refusal.cause,
                 source=self._source(node),
             )
-            return self._of_dates(node, unsupported, leaf) or unsupported
+            return self._lower_date_format(node, unsupported, leaf) or unsupported
         else:
             is_refined = self._constants and any(map(may_be_refined, leaves(lowered)))
-            return (self._with_constants(node, leaf) if is_refined else None) or lowered
+            return (self._lower_constants(node, leaf) if is_refined else None) or lowered
 
     @property
     def raising(self) -> Sequence[Predicate]:
@@ -214,7 +214,7 @@ class Conditions:
         lowered = again.lower_tree(node)
         return lowered if again._substituted else None
 
-    def _with_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
+    def _lower_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None if it is still refused."""
         instead = substitute_constants(node, self._constants) if self._constants else None
         if instead is None:
@@ -227,7 +227,9 @@ class Conditions:
         self._substituted += 1
         return lowered
 
-    def _of_dates(self, node: nodes.SyntaxNode, unsupported: Unsupported, leaf: LeafCondition) -> Predicate | None:
+    def _lower_date_format(
+        self, node: nodes.SyntaxNode, unsupported: Unsupported, leaf: LeafCondition
+    ) -> Predicate | None:
         """Lower a condition on a formatted date to one on the date; in far years it is `unsupported`."""
         dates = date_condition(node)
         if dates is None:

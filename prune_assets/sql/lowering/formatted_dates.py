@@ -81,17 +81,17 @@ def _pattern(call: SyntaxNode) -> str | None:
     """Return Python's format of a call of date_format(); None for other formats and nodes."""
     if not isinstance(call, Call) or call.name not in DATE_FORMAT.names:
         return None
-    return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
+    return _FORMATS.get(_read_string(call.arguments[1])) if len(call.arguments) == 2 else None
 
 
-def _text(node: SyntaxNode) -> str:
+def _read_string(node: SyntaxNode) -> str:
     value = node.value if isinstance(node, Literal) else None
     return str(value.value) if value is not None and value.kind is ValueKind.STRING else ""
 
 
 def _days(string: SyntaxNode, pattern: str) -> _Days | None:
     """Return the days formatted as `string`; None if no day is."""
-    written = _text(string)
+    written = _read_string(string)
     try:
         moment = datetime.strptime(written, pattern).replace(tzinfo=UTC)
     except ValueError:

@@ -30,11 +30,11 @@ def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
     if value.type == STRING and (strings := node.strings()) is not None:
         return is_text(value.column, sorted(strings))
     if value.column.type in _WHOLE and (integers := node.numbers()) is not None:
-        return _in_numbers(value.column, integers)
+        return _lower_integers(value.column, integers)
     return None
 
 
-def _in_numbers(column: LeafColumn, integers: list[int]) -> Predicate | None:
+def _lower_integers(column: LeafColumn, integers: list[int]) -> Predicate | None:
     values = values_of(column)
     listed = np.unique(np.array(integers, np.int64))
     inside = listed[(listed >= values.least) & (listed <= values.greatest)]

@@ -58,7 +58,7 @@ def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
         return whole
     if "" in read.literals:
         raise Refusal("this regular expression begins with no plain text", "write LIKE or startswith()")
-    needed = _any(_leaves(_kind(read), column, read.literals))
+    needed = _any(_leaves(_leaf_class(read), column, read.literals))
     return And((needed, unknown))
 
 
@@ -69,7 +69,7 @@ def _read(regex: str) -> _Regex:
         raise Refusal("flags of a regular expression are not looked into", "write the expression without flags")
     anchored = regex.startswith("^")
     body = regex[1:] if anchored else regex.removeprefix(".*")
-    source = _text_at(body)
+    source = _read_literal(body)
     rest = body[len(source) :]
     literals: tuple[str, ...] = (_ESCAPE.sub(r"\1", source),)
     choice = _CHOICE.match(rest)
@@ -83,7 +83,7 @@ def _read(regex: str) -> _Regex:
     return _Regex(anchored, literals, rest)
 
 
-def _text_at(body: str) -> str:
+def _read_literal(body: str) -> str:
     """Return the source of the text at the beginning, without an optional last character."""
     match = _TEXT.match(body)
     assert match is not None
@@ -118,7 +118,7 @@ def _may_have_alternatives(rest: str) -> bool:
 def _whole(column: Path, read: _Regex) -> Predicate | None:
     """Return a predicate equivalent to the whole expression; None if not possible."""
     if read.rest in {"", ".*"}:
-        return _any(_leaves(_kind(read), column, read.literals))
+        return _any(_leaves(_leaf_class(read), column, read.literals))
     if read.rest != "$" or any(literal.endswith("\r") for literal in read.literals):
         return None
     ends = tuple(dict.fromkeys(literal + end for literal in read.literals for end in _ENDS))
@@ -134,7 +134,7 @@ def _leaves(leaf_class: type[_Affix], column: Path, literals: Sequence[str]) -> 
     return [leaf_class(column, scalar_of(literal, pa.string())) for literal in dict.fromkeys(literals)]
 
 
-def _kind(read: _Regex) -> type[_Affix]:
+def _leaf_class(read: _Regex) -> type[_Affix]:
     return StartsWith if read.anchored else Contains
 
 

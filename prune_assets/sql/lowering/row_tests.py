@@ -109,7 +109,7 @@ def _applied(function: Function, arguments: _Results) -> _Results:
     distinct, codes = np.unique(arguments.ordinals, return_inverse=True)
     values: list[int | None] = [None] * len(distinct)
     for first, last in _defined(function, distinct):
-        values[first:last] = _of_piece(function, distinct[first:last])
+        values[first:last] = _evaluate_piece(function, distinct[first:last])
     certain = np.array([result is not None for result in values], np.bool_)
     results = _array([0 if result is None else result for result in values])
     within = _contains(span(function.result.least, function.result.greatest), results)
@@ -130,7 +130,7 @@ def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]
         yield bisect_left(ordinals, first), bisect_right(ordinals, last)
 
 
-def _of_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
+def _evaluate_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
     """Return the value at each of ascending ordinals; None if uncertain.
 
     If two ordinals have the same value, so has every ordinal between them, unless the function is periodic.
@@ -169,7 +169,7 @@ def _ordinals(values: pa.Array) -> Ordinals:
     """Return the ordinal of each value; any ordinal for null."""
     arrow_type = values.type
     if pa.types.is_floating(arrow_type):
-        return _of_floats(numbers_from(filled(values, 0)))
+        return _float_ordinals(numbers_from(filled(values, 0)))
     if pa.types.is_decimal(arrow_type) or arrow_type == pa.uint64():
         type_ = type_of_column(arrow_type)
         assert type_ is not None
@@ -183,7 +183,7 @@ def _ordinals(values: pa.Array) -> Ordinals:
     return ordinals
 
 
-def _of_floats(floats: NDArray[Any]) -> Ordinals:
+def _float_ordinals(floats: NDArray[Any]) -> Ordinals:
     """Return the ordinals of floats: their bits in order, with one zero, and NaN above infinity."""
     bits = np.abs(floats).view(np.dtype(f"i{floats.itemsize}")).astype(np.int64)
     return np.where(np.isnan(floats), INFINITIES[8 * floats.itemsize] + 1, np.where(floats < 0, -bits, bits))

@@ -114,7 +114,7 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
-    low, high = max(lows, key=_place), min(highs, key=_place)
+    low, high = max(lows, key=_sort_key), min(highs, key=_sort_key)
     return None if _is_nan(high) else interval(limits[0].column, low, high)
 
 
@@ -126,12 +126,12 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
     """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
-    if _place(low) <= _place(high):
+    if _sort_key(low) <= _sort_key(high):
         return Interval(column, low, high)
     return And((IsNull(column), NULL))  # NULL for null, FALSE for all else
 
 
-def _place(value: pa.Scalar) -> tuple[bool, Any]:
+def _sort_key(value: pa.Scalar) -> tuple[bool, Any]:
     """Return the sort key of a value in the order of predicates; NaN is greatest."""
     if _is_nan(value):
         return True, 0.0

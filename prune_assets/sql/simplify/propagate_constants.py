@@ -53,7 +53,7 @@ def propagate_constants(
     for i, node in enumerate(operands() if constants else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
         instead = again(node, constants) if small else None
-        more = None if instead is None else _or_null(instead, of_or=of_or)
+        more = None if instead is None else _other_outcomes_to_null(instead, of_or=of_or)
         if more is not None and more not in lowered:
             replacements[i] = _answered(lowered[i]), more
     return replacements
@@ -101,7 +101,7 @@ def _constants_of(operands: Iterable[Predicate]) -> Known:
     }
 
 
-def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
+def _other_outcomes_to_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     """Replace all outcomes except TRUE by NULL (`of_or`: except FALSE).
 
     None if the condition is a constant that may have this outcome.

@@ -43,10 +43,10 @@ def float_of_text(string: str, bits: int = 64) -> float | None:
         near = np.float32(string)
         around = (near, *(np.nextafter(near, np.float32(way)) for way in (-math.inf, math.inf)))
     exact = Fraction(string)
-    return min((float(each) for each in around), key=lambda each: (abs(_place(each) - exact), each != near))
+    return min((float(each) for each in around), key=lambda each: (abs(_exact_float(each) - exact), each != near))
 
 
-def _place(value: float) -> Fraction:
+def _exact_float(value: float) -> Fraction:
     """Return a FLOAT as an exact number for rounding; infinity counts as the next power of two."""
     return Fraction(math.copysign(2.0**128, value) if math.isinf(value) else value)
 
