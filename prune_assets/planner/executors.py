@@ -111,17 +111,19 @@ def ask_executors(
     batches = np.array_split(chosen, -(-len(chosen) // FILES_A_TASK))
     try:
         tasks = [
-            zlib.compress(pickle.dumps(_Task(table.part(some), predicate, answers.take(some), pages, stores)), level=1)
-            for some in batches
+            zlib.compress(
+                pickle.dumps(_Task(table.part(batch), predicate, answers.take(batch), pages, stores)), level=1
+            )
+            for batch in batches
         ]
         with own_jobs(session, f"prune: metadata of {table.name}"):
             results = _run(session, tasks)
     except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
         return _nothing_known(answers, _cause(error))
-    kept, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
-    for some, of_task in zip(batches, results, strict=True):
-        kept[some], rows[some] = of_task.kept, of_task.rows
-    return FoundElsewhere(kept, rows, _in_words(len(chosen), results))
+    surviving, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
+    for batch, of_task in zip(batches, results, strict=True):
+        surviving[batch], rows[batch] = of_task.kept, of_task.rows
+    return FoundElsewhere(surviving, rows, _describe_results(len(chosen), results))
 
 
 def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
@@ -140,7 +142,7 @@ def _cause(error: Exception) -> str:
     return one_line((raised or lines)[-1 if raised else 0])
 
 
-def _in_words(files: int, results: list[_TaskResult]) -> str:
+def _describe_results(files: int, results: list[_TaskResult]) -> str:
     levels = sum((of_task.levels for of_task in results), Counter[str]())
     requests = sum(of_task.requests for of_task in results)
     size = sum(count for of_task in results for _, count in of_task.fetched)
@@ -162,8 +164,8 @@ def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
     answer = udf(answer_task, "binary", useArrow=False)
     rows = session.createDataFrame(list(enumerate(tasks)), "number long, task binary")
     answered = rows.repartition(len(tasks)).select("number", answer("task").alias("answer")).collect()
-    by_number = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
-    return [by_number[number] for number in range(len(tasks))]
+    by_position = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
+    return [by_position[position] for position in range(len(tasks))]
 
 
 def answer_task(task: bytes) -> bytes:
@@ -188,24 +190,24 @@ def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult
     before = len(index.groups.files) - files
     answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
     evaluation = prune(task.predicate, index, pages=task.pages, files=answers)
-    kept, by_level = np.ones(len(index.groups.files), np.bool_), Counter[str]()
+    surviving, by_level = np.ones(len(index.groups.files), np.bool_), Counter[str]()
     remaining = [(state.level, state.remaining) for state in evaluation.of_row_groups]
     remaining.append((evaluation.pages.level, evaluation.access.verdict != Verdict.SKIP))
     for level, groups in remaining:
         left = np.zeros(len(index.groups.files), np.bool_)
         left[index.groups.file[groups]] = True
-        by_level[level] += int(np.count_nonzero((kept & ~left)[before:]))
-        kept &= left
+        by_level[level] += int(np.count_nonzero((surviving & ~left)[before:]))
+        surviving &= left
     rows = np.bincount(index.groups.file, index.groups.row_count, minlength=len(index.groups.files)).astype(np.int64)
     traffic = index.groups.traffic
-    return _TaskResult(kept[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
+    return _TaskResult(surviving[before:], rows[before:], +by_level, traffic.requests, tuple(traffic.bytes.items()))
 
 
-def put_rows(index: MetadataIndex, found: FoundElsewhere) -> None:
+def put_rows(index: MetadataIndex, elsewhere: FoundElsewhere) -> None:
     """Set the row counts of files that are not opened here."""
-    known = (index.groups.ordinal < 0) & (found.rows[index.groups.file] > 0)
-    rows = np.where(known, found.rows[index.groups.file], index.groups.row_count)
-    index.groups.put_row_count(rows, (index.groups.ordinal < 0) & ~known)
+    is_counted = (index.groups.ordinal < 0) & (elsewhere.rows[index.groups.file] > 0)
+    rows = np.where(is_counted, elsewhere.rows[index.groups.file], index.groups.row_count)
+    index.groups.put_row_count(rows, (index.groups.ordinal < 0) & ~is_counted)
 
 
 def _ship(session: SparkSession) -> None:

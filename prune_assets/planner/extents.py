@@ -42,17 +42,17 @@ class Sizes:
 def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     """Sum the sizes that the footers give for these columns."""
     size, pages = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-    at = index.groups.read_from()
+    positions = index.groups.read_from()
     totals = index.footers.totals(columns)
-    size[at], pages[at] = totals.bytes, totals.pages
+    size[positions], pages[positions] = totals.bytes, totals.pages
     if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)
     # Without a log the columns' share of a file is unknown: files, above all small ones, have other content too.
     whole = len(columns) == len(index.groups.columns) and not index.groups.partition_values
-    return _with_unopened(index, Sizes(size, pages), whole=whole)
+    return _add_unopened(index, Sizes(size, pages), whole=whole)
 
 
-def _with_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
+def _add_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
     """Add the sizes of unopened files.
 
     If only some columns are read, use their share in the opened files.
@@ -127,7 +127,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
     pages[selected] = 0
     estimated, uncounted = False, np.zeros(len(index), np.bool_)
     for column, offsets in zip(columns, index.page_indexes.locations(columns, selected), strict=True):
-        of_column = _kept_of_column(index, selected, column, offsets, access)
+        of_column = _measure_column(index, selected, column, offsets, access)
         size[selected] += of_column.bytes
         pages[selected] += np.maximum(of_column.pages, 0)
         uncounted[selected] |= of_column.pages < 0
@@ -136,7 +136,7 @@ def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColu
     return PlannedExtent(rows, pages, size, estimated)
 
 
-def _kept_of_column(
+def _measure_column(
     index: MetadataIndex, selected: NDArray[np.int64], column: LeafColumn, offsets: OffsetIndexes, access: AccessPlan
 ) -> PlannedExtent:
     """Return the data of one column read in the selected row groups.

@@ -107,7 +107,7 @@ class RememberedTest:
         classes = [self._classes(column) for column in with_null]
         first, codes = _distinct(classes)
         each = [column.take(from_numpy(first)) for column in with_null]
-        keys = list(zip(*(_as_bits(of.take(from_numpy(first))).to_pylist() for of in classes), strict=True))
+        keys = list(zip(*(_view_as_integers(of.take(from_numpy(first))).to_pylist() for of in classes), strict=True))
         with self._asking:
             self._learn(each, keys)
         answers: OutcomeArray = np.array([self._known.get(key, Outcomes.UNKNOWN) for key in keys], np.uint8)[codes[:-1]]
@@ -137,7 +137,7 @@ class RememberedTest:
             new, rows = [new[i] for i in np.flatnonzero(is_short)], [it.filter(from_numpy(is_short)) for it in rows]
             if not new:
                 return
-        new_values, readable = _as_read(rows, self._columns)
+        new_values, readable = _select_readable(rows, self._columns)
         try:
             results = self._ask(new_values)
         except Refusal as refusal:
@@ -250,13 +250,13 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     """Return True if every value of a column can be passed to Spark."""
     if column.unsupported or column.max_repetition_level or column.type is None:
         return False
-    kind = type_of_column(column.type)
-    if kind is None or (
+    spark_type = type_of_column(column.type)
+    if spark_type is None or (
         pa.types.is_timestamp(column.type) and column.physical is Physical.INT64 and column.type.unit == "ns"
     ):
         return False
-    return not (kind == BINARY and semantics.binary_as_string) and (
-        kind != TIMESTAMP_NTZ or semantics.infer_timestamp_ntz
+    return not (spark_type == BINARY and semantics.binary_as_string) and (
+        spark_type != TIMESTAMP_NTZ or semantics.infer_timestamp_ntz
     )
 
 
@@ -286,25 +286,27 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
     """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        encoded = _as_bits(column).dictionary_encode(null_encoding="encode")
+        encoded = _view_as_integers(column).dictionary_encode(null_encoding="encode")
         _, first, codes = np.unique(
             codes * len(encoded.dictionary) + numbers_from(encoded.indices), return_index=True, return_inverse=True
         )
     return first, codes
 
 
-def _as_bits(values: pa.Array) -> pa.Array:
+def _view_as_integers(values: pa.Array) -> pa.Array:
     """View floats and times as integers.
 
     Such values lack a Python value, or equal values may differ in their bits.
     """
-    kind = values.type
-    if pa.types.is_floating(kind) or pa.types.is_temporal(kind):
-        return values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    arrow_type = values.type
+    if pa.types.is_floating(arrow_type) or pa.types.is_temporal(arrow_type):
+        return values.view(pa.int32() if arrow_type.bit_width == 32 else pa.int64())
     return values
 
 
-def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple[list[pa.Array], NDArray[np.bool_]]:
+def _select_readable(
+    values: Sequence[pa.Array], columns: Sequence[LeafColumn]
+) -> tuple[list[pa.Array], NDArray[np.bool_]]:
     """Return the rows that can be passed to Spark.
 
     Returned rows have the types that Spark reads; the second value flags the returned rows.
@@ -314,9 +316,10 @@ def _as_read(values: Sequence[pa.Array], columns: Sequence[LeafColumn]) -> tuple
     for column, is_text_column in zip(values, is_text, strict=True):
         if is_text_column:
             readable &= [_is_text(value) for value in column.to_pylist()]
-    kept = [column.filter(from_numpy(readable)) for column in values]
+    readable_values = [column.filter(from_numpy(readable)) for column in values]
     return [
-        it.cast(pa.string()) if is_text_column else it for it, is_text_column in zip(kept, is_text, strict=True)
+        it.cast(pa.string()) if is_text_column else it
+        for it, is_text_column in zip(readable_values, is_text, strict=True)
     ], readable
 
 
@@ -351,11 +354,11 @@ def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) 
 
     None if each value is its own class.
     """
-    kind = column.type
-    if kind is not None and pa.types.is_signed_integer(kind):
+    arrow_type = column.type
+    if arrow_type is not None and pa.types.is_signed_integer(arrow_type):
         divisor = divisor_of(tree)
         return None if divisor is None or divisor >= 1 << 63 else partial(_remainders, divisor)
-    if isinstance(kind, pa.TimestampType) and kind.tz is not None and kind.unit in {"ms", "us"}:
+    if isinstance(arrow_type, pa.TimestampType) and arrow_type.tz is not None and arrow_type.unit in {"ms", "us"}:
         zone = Clocks.of(semantics).zone
         return partial(_minutes, zone) if zone is not None and shows_clock(tree) else None
     return None
@@ -375,5 +378,5 @@ def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
     # The offset keeps classes away from all instants and prevents overflows.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
-    found: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
-    return found
+    class_ids: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
+    return class_ids

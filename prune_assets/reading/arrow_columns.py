@@ -104,22 +104,22 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
 
     Raises UnsupportedFeature for an unreadable column.
     """
-    index, numbers = plan.index, plan.surviving_numbers.tolist()
-    kinds: dict[tuple[int, frozenset[str]], tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
-    found = {}
-    every = plan.table.constants(index, numbers, columns.types)
-    for number, constants in zip(numbers, every, strict=True):
+    index, file_indexes = plan.index, plan.surviving_numbers.tolist()
+    by_schema: dict[tuple[int, frozenset[str]], tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]] = {}
+    columns_by_file = {}
+    every = plan.table.constants(index, file_indexes, columns.types)
+    for file_index, constants in zip(file_indexes, every, strict=True):
         for name, why in constants.unknown.items():
             raise not_read(name, why)
-        key = int(index.groups.kind[number]), frozenset(constants.values)
-        if key not in kinds:
-            kinds[key] = _in_files_of_kind(columns, index, number, given=key[1])
-        stored, missing = kinds[key]
-        found[number] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
-    return found
+        key = int(index.groups.kind[file_index]), frozenset(constants.values)
+        if key not in by_schema:
+            by_schema[key] = _leaves_in_files(columns, index, file_index, given=key[1])
+        stored, missing = by_schema[key]
+        columns_by_file[file_index] = FileColumns(stored, {**missing, **constants.values}, constants.deleted)
+    return columns_by_file
 
 
-def _in_files_of_kind(
+def _leaves_in_files(
     columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
     """Return the leaves of each column in the files of one schema.
@@ -127,20 +127,20 @@ def _in_files_of_kind(
     Also returns nulls for the columns that these files lack.
     `file`: number of the first of these files. `given`: columns for which the table has a constant in these files.
     """
-    kind, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
+    provenance, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
         if name in given:
             continue
         if columns.types[name] == pa.null():
-            found: tuple[LeafColumn, ...] = ()
+            stored_leaves: tuple[LeafColumn, ...] = ()
         elif name in columns.in_files:
-            found = _nested_in(name, columns, kind, path)
+            stored_leaves = _nested_in(name, columns, provenance, path)
         else:
-            found = _flat_in(leaves[0], index, file, any_type=name in columns.null_tested)
-        if found:
-            stored[name] = found
+            stored_leaves = _flat_in(leaves[0], index, file, any_type=name in columns.null_tested)
+        if stored_leaves:
+            stored[name] = stored_leaves
         else:
             missing[name] = pa.scalar(None, pa.null())
     return stored, missing
@@ -153,8 +153,8 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     """
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
-        _by_name(plan.index.groups.columns),
-        _by_name(leaf for kind in plan.index.groups.kinds for leaf in kind.columns),
+        _group_by_name(plan.index.groups.columns),
+        _group_by_name(leaf for provenance in plan.index.groups.kinds for leaf in provenance.columns),
     )
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
@@ -173,11 +173,11 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     return ArrowColumns(types, leaves, compared, in_files, filled)
 
 
-def _by_name(leaves: Iterable[LeafColumn]) -> dict[str, list[LeafColumn]]:
-    found: dict[str, list[LeafColumn]] = {}
+def _group_by_name(leaves: Iterable[LeafColumn]) -> dict[str, list[LeafColumn]]:
+    leaves_by_name: dict[str, list[LeafColumn]] = {}
     for leaf in leaves:
-        found.setdefault(leaf.path[0], []).append(leaf)
-    return found
+        leaves_by_name.setdefault(leaf.path[0], []).append(leaf)
+    return leaves_by_name
 
 
 def _is_flat(leaves: Sequence[LeafColumn]) -> bool:
@@ -212,31 +212,31 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         raise not_read(name, str(error)) from None
     if declared is not None:
         return as_spark(name, declared.declared), as_spark(name, declared.stored)
-    for kind in plan.index.groups.kinds:
-        found = [kind.by_path.get(leaf.path) for leaf in of_table]
-        if all(leaf is not None for leaf in found):
-            stored = _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
+    for provenance in plan.index.groups.kinds:
+        file_leaves = [provenance.by_path.get(leaf.path) for leaf in of_table]
+        if all(leaf is not None for leaf in file_leaves):
+            stored = _nested_type(name, [leaf for leaf in file_leaves if leaf is not None], provenance)
             return stored, stored
     raise not_read(name, "no file has all parts of it")
 
 
-def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
+def _nested_in(name: str, columns: ArrowColumns, provenance: Provenance, path: str) -> tuple[LeafColumn, ...]:
     """Return the leaves of a nested column in a file.
 
     Empty if the file lacks the column. Readers match by structure, because writers name list entries differently:
     `list.item`, `list.element`, `bag.array_element`, ..
     """
-    found = tuple(leaf for leaf in kind.by_any_case.get(in_any_case(name), ()) if leaf.path[0] == name)
-    if not found and name not in columns.filled and lacks_column(name, kind):
+    leaves = tuple(leaf for leaf in provenance.by_any_case.get(in_any_case(name), ()) if leaf.path[0] == name)
+    if not leaves and name not in columns.filled and lacks_column(name, provenance):
         return ()
-    if not found or name in kind.hidden:
+    if not leaves or name in provenance.hidden:
         raise not_read(name, f"{path} has it, or parts of it, under another name")
-    if any(is_rebased(leaf, kind) for leaf in found):
+    if any(is_rebased(leaf, provenance) for leaf in leaves):
         raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
-    stored, wanted = _nested_type(name, found, kind), columns.in_files[name]
+    stored, wanted = _nested_type(name, leaves, provenance), columns.in_files[name]
     if not _is_read_as(stored, wanted, is_filled=name in columns.filled):
         raise not_read(name, f"{path} has it as {stored}, the table declares {columns.types[name]}")
-    return found
+    return leaves
 
 
 def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) -> bool:
@@ -269,12 +269,12 @@ def names_of(plan: PlannedRead, columns: Sequence[str] | None) -> list[str]:
     return [resolve(name, every) for name in columns]
 
 
-def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> pa.DataType:
+def _nested_type(name: str, leaves: Sequence[LeafColumn], provenance: Provenance) -> pa.DataType:
     from parquet_core.values.page_file import empty_table
 
-    numbers = sorted(leaf.index for leaf in leaves)
+    leaf_indexes = sorted(leaf.index for leaf in leaves)
     try:
-        stored = empty_table(kind, schema_of(kind, numbers), numbers).schema.field(0).type
+        stored = empty_table(provenance, schema_of(provenance, leaf_indexes), leaf_indexes).schema.field(0).type
     except (pa.ArrowException, OSError) as error:
         raise not_read(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
     return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
@@ -299,28 +299,29 @@ def _is_void(name: str, plan: PlannedRead) -> bool:
     return declared is not None and bool(pa.types.is_null(declared.declared))
 
 
-def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
+def as_spark(name: str, arrow_type: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
     """Return the Arrow type of the values that Spark reads from a stored type.
 
     Raises ColumnNotRead for others.
     """
-    if pa.types.is_struct(kind):
-        return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in kind])
-    if pa.types.is_map(kind):
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in arrow_type])
+    if pa.types.is_map(arrow_type):
         return pa.map_(
-            as_spark(name, kind.key_type, is_int96=is_int96), as_spark_field(name, kind.item_field, is_int96=is_int96)
+            as_spark(name, arrow_type.key_type, is_int96=is_int96),
+            as_spark_field(name, arrow_type.item_field, is_int96=is_int96),
         )
-    if pa.types.is_list(kind):
-        return pa.list_(as_spark_field(name, kind.value_field, is_int96=is_int96))
-    if pa.types.is_timestamp(kind):
-        if kind.unit == "ns" and not is_int96:
+    if pa.types.is_list(arrow_type):
+        return pa.list_(as_spark_field(name, arrow_type.value_field, is_int96=is_int96))
+    if pa.types.is_timestamp(arrow_type):
+        if arrow_type.unit == "ns" and not is_int96:
             raise not_read(name, "Spark does not read timestamps of nanoseconds")
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_fixed_size_binary(kind):
+        return pa.timestamp("us", arrow_type.tz)
+    if pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
-    if pa.types.is_time(kind) or pa.types.is_float16(kind):
-        raise not_read(name, f"Spark does not read type {kind} everywhere")
-    return _AS_SPARK.get(kind, kind)
+    if pa.types.is_time(arrow_type) or pa.types.is_float16(arrow_type):
+        raise not_read(name, f"Spark does not read type {arrow_type} everywhere")
+    return _AS_SPARK.get(arrow_type, arrow_type)
 
 
 def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
@@ -334,12 +335,16 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
     Empty if all rows of the file are null there.
     `any_type`: accept any stored type.
     """
-    kind, name, path = index.groups.kinds[int(index.groups.kind[file])], column.path[0], index.groups.files[file].path
-    found = kind.by_path.get(column.path) if any_type else leaf_as_read(column, kind)
-    if found is None:
-        if reads_as_null(column, kind):
+    provenance, name, path = (
+        index.groups.kinds[int(index.groups.kind[file])],
+        column.path[0],
+        index.groups.files[file].path,
+    )
+    leaf = provenance.by_path.get(column.path) if any_type else leaf_as_read(column, provenance)
+    if leaf is None:
+        if reads_as_null(column, provenance):
             return ()
-        if column.always_null and (stored := kind.by_path.get(column.path)) is not None:
+        if column.always_null and (stored := provenance.by_path.get(column.path)) is not None:
             untyped = index.groups.files[_untyped_file(column, index)].path
             raise not_read(
                 name,
@@ -347,13 +352,13 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
                 f"with the column as {stored.type}",
             )
         raise not_read(name, f"{path} stores it as another type, under another name, or not at all")
-    if is_rebased(found, kind) and not any_type:
+    if is_rebased(leaf, provenance) and not any_type:
         raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
-    return (found,)
+    return (leaf,)
 
 
 def _untyped_file(column: LeafColumn, index: MetadataIndex) -> int:
     """Return the first file that declares a column as always null."""
-    stored = [kind.by_path.get(column.path) for kind in index.groups.kinds]
+    stored = [provenance.by_path.get(column.path) for provenance in index.groups.kinds]
     untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)
     return int(np.argmax(untyped[index.groups.kind]))

@@ -98,10 +98,10 @@ class ArrowScan:
 
         The bytes of each row group are multiplied by the share of rows in the plan.
         """
-        kept = self.kept()
-        ranges = [self.access.ranges.of(position) for position in kept.tolist()]
+        positions = self.kept()
+        ranges = [self.access.ranges.of(position) for position in positions.tolist()]
         rows = np.array([int((each[:, 1] - each[:, 0]).sum()) for each in ranges], np.int64)
-        return int((self.sizes[kept] * rows / np.maximum(self.index.groups.row_count[kept], 1)).sum())
+        return int((self.sizes[positions] * rows / np.maximum(self.index.groups.row_count[positions], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
         """Yield the selected rows, one table per row group that has some.
@@ -112,9 +112,9 @@ class ArrowScan:
         stored = [name for name in self.names if name not in self.columns.constant_names]
         try:
             for window in self.windows(positions, first_window):
-                for one in self.with_columns(self.selected(window, stored), stored):
-                    if one.group.total:
-                        yield self.table(one)
+                for scanned in self.with_columns(self.selected(window, stored), stored):
+                    if scanned.group.total:
+                        yield self.table(scanned)
         finally:
             # Keep metadata that was read in addition to the plan.
             self.index.save()
@@ -133,10 +133,10 @@ class ArrowScan:
     def count(self, positions: NDArray[np.int64], limit: int | None = None) -> int:
         """Count the selected rows, up to `limit`; rows proven to match are not read."""
         counted = 0
-        for some in self.windows(positions, WINDOW_BYTES if limit is None else _LIMITED_WINDOW):
+        for window in self.windows(positions, WINDOW_BYTES if limit is None else _LIMITED_WINDOW):
             if limit is not None and counted >= limit:
                 break
-            counted += sum(one.group.total for one in self.selected(some))
+            counted += sum(scanned.group.total for scanned in self.selected(window))
         return counted if limit is None else min(counted, limit)
 
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
@@ -144,17 +144,17 @@ class ArrowScan:
 
         They have about `most` bytes at first, then up to WINDOW_BYTES.
         """
-        some: list[int] = []
+        window: list[int] = []
         room = most
         for position in positions.tolist():
-            some.append(position)
+            window.append(position)
             room -= int(self.sizes[position])
-            if room <= 0 or len(some) == _WINDOW_GROUPS:
-                yield some
+            if room <= 0 or len(window) == _WINDOW_GROUPS:
+                yield window
                 most = min(2 * most, WINDOW_BYTES)
-                some, room = [], most
-        if some:
-            yield some
+                window, room = [], most
+        if window:
+            yield window
 
     def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
         """Return the rows that the predicate selects, with the columns that it needed.
@@ -166,17 +166,19 @@ class ArrowScan:
         rows = self.with_columns(rows, names) if self._is_little(rows) else rows
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
-            filtered = self.with_columns([one for one in rows if not one.is_filtered], needed)
+            filtered = self.with_columns([scanned for scanned in rows if not scanned.is_filtered], needed)
             self._ask_at_once(filtered, stage)
-            done = iter([self._filtered(one, stage) for one in filtered])
-            rows = [one if one.is_filtered else next(done) for one in rows]
+            done = iter([self._filtered(scanned, stage) for scanned in filtered])
+            rows = [scanned if scanned.is_filtered else next(done) for scanned in rows]
         self.stages = adapted(self.stages)
         return rows
 
     def _is_little(self, rows: Sequence[ScannedRows]) -> bool:
         """Return True if reading all planned rows at once is cheaper than another request."""
-        positions = [one.group.position for one in rows]
-        share = np.array([one.group.total for one in rows]) / np.maximum(self.index.groups.row_count[positions], 1)
+        positions = [scanned.group.position for scanned in rows]
+        share = np.array([scanned.group.total for scanned in rows]) / np.maximum(
+            self.index.groups.row_count[positions], 1
+        )
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
     def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
@@ -185,7 +187,7 @@ class ArrowScan:
         Too many distinct values are then noticed before any row is filtered.
         """
         for part in stage.tested:
-            arrays = [self._compared(one, part.column) for one in rows if one.group.total]
+            arrays = [self._compared(scanned, part.column) for scanned in rows if scanned.group.total]
             if len(arrays) > 1:
                 part.test(pa.concat_arrays(arrays))
 
@@ -195,26 +197,26 @@ class ArrowScan:
 
     def _planned(self, position: int) -> ScannedRows:
         """Return the planned rows of a row group without deleted rows."""
-        number = int(self.index.groups.file[position])
+        file_index = int(self.index.groups.file[position])
         ranges, matches = self.access.ranges.of(position), self.access.matches.of(position)
         is_proven = int((matches[:, 1] - matches[:, 0]).sum()) == int((ranges[:, 1] - ranges[:, 0]).sum())
-        file = self.files[number]
+        file = self.files[file_index]
         if file.deleted is not None:
-            ranges = without(ranges, self._deleted_rows(number) - self._first_row(position))
+            ranges = without(ranges, self._deleted_rows(file_index) - self._first_row(position))
         return ScannedRows(GroupRows(position, ranges), file, {}, is_proven)
 
     def with_columns(self, rows: Sequence[ScannedRows], names: Sequence[str]) -> list[ScannedRows]:
         """Read columns that the rows do not have yet."""
-        wanted = [[n for n in names if n not in one.columns and n in one.file.stored] for one in rows]
-        reads = [i for i, one in enumerate(rows) if wanted[i] and one.group.total]
+        wanted = [[n for n in names if n not in scanned.columns and n in scanned.file.stored] for scanned in rows]
+        reads = [i for i, scanned in enumerate(rows) if wanted[i] and scanned.group.total]
         every = dict.fromkeys(name for i in reads for name in wanted[i])
         pages = RowPages(self.index, {name: self.columns.leaves[name] for name in every})
         stored = [{name: rows[i].file.stored[name] for name in wanted[i]} for i in reads]
-        found = pages.read([rows[i].group for i in reads], stored)
-        read = dict(zip(reads, found, strict=True))
+        pages_read = pages.read([rows[i].group for i in reads], stored)
+        read = dict(zip(reads, pages_read, strict=True))
         return [
-            one._replace(columns={**one.columns, **self._declared(read[i])}) if i in read else one
-            for i, one in enumerate(rows)
+            scanned._replace(columns={**scanned.columns, **self._declared(read[i])}) if i in read else scanned
+            for i, scanned in enumerate(rows)
         ]
 
     def _declared(self, columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.ChunkedArray]:
@@ -265,12 +267,12 @@ class ArrowScan:
                     raise not_read(name, f"{file.path} has it as {values.type} ({error})") from None
         return pa.Table.from_arrays(arrays, schema=self.schema) if arrays else _no_columns(rows.group.total)
 
-    def _deleted_rows(self, number: int) -> NDArray[np.int64]:
-        if number not in self._deleted:
-            deleted = self.files[number].deleted
+    def _deleted_rows(self, file_index: int) -> NDArray[np.int64]:
+        if file_index not in self._deleted:
+            deleted = self.files[file_index].deleted
             assert deleted is not None
-            self._deleted = {number: deleted.read()}
-        return self._deleted[number]
+            self._deleted = {file_index: deleted.read()}
+        return self._deleted[file_index]
 
     def _first_row(self, position: int) -> int:
         """Return the row number of a row group's first row in its file."""

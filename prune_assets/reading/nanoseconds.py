@@ -38,7 +38,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     """
     by_name: dict[str, bool] = {}
     types: dict[str, set[str]] = {}
-    for columns in (index.groups.columns, *(kind.columns for kind in index.groups.kinds)):
+    for columns in (index.groups.columns, *(provenance.columns for provenance in index.groups.kinds)):
         for column in columns:
             types.setdefault(column.path[0].casefold(), set()).add(str(column.type))
             if _counts_nanoseconds(column):
@@ -49,7 +49,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     for column_name in by_name:
         if len(types[column_name.casefold()]) > 1:
             raise _refusal(name, column_name, "in some files and another type in others")
-        if any(SPARK_SCHEMA_KEY in kind.key_values for kind in index.groups.kinds):
+        if any(SPARK_SCHEMA_KEY in provenance.key_values for provenance in index.groups.kinds):
             raise _refusal(name, column_name, "in files that carry a schema of Spark, which has none")
     return by_name
 
@@ -77,12 +77,12 @@ def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
 
     Other columns are kept.
     """
-    kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    spark_types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     instants = {name.casefold(): instant for name, instant in columns.items()}
-    for name, kind in kinds.items():
-        if name.casefold() in instants and kind != "bigint":
-            raise _refusal("Spark", name, f"and reads them as {kind}")
-    return frame.select(*(_timestamp(name, instants.get(name.casefold())) for name in kinds))
+    for name, spark_type in spark_types.items():
+        if name.casefold() in instants and spark_type != "bigint":
+            raise _refusal("Spark", name, f"and reads them as {spark_type}")
+    return frame.select(*(_timestamp(name, instants.get(name.casefold())) for name in spark_types))
 
 
 def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column

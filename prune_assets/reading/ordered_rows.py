@@ -68,8 +68,8 @@ def rows_in_order(
     keys = [key._replace(column=name) for key, name in zip(keys, spelled, strict=True)]
     scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session, stats)
     for name in spelled:
-        if pa.types.is_nested(kind := scan.columns.types[name]):
-            raise not_read(name, f"rows are not sorted by {kind}")
+        if pa.types.is_nested(arrow_type := scan.columns.types[name]):
+            raise not_read(name, f"rows are not sorted by {arrow_type}")
     return (_all(scan, keys) if limit is None else _first(scan, keys, limit)).select(list(names))
 
 
@@ -93,13 +93,15 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
         if len(best) == limit and not _may_hold_better(bounds, int(window[0]), best, keys):
             break
         rows = scan.with_columns(scan.selected(positions[window].tolist()), _stored(scan, keys))
-        found = [best] * bool(len(best)) + [_with_keys(scan, one, keys) for one in rows if one.group.total]
-        if found:
-            whole = pa.concat_tables(found)
+        tables = [best] * bool(len(best)) + [
+            _build_key_table(scan, scanned, keys) for scanned in rows if scanned.group.total
+        ]
+        if tables:
+            whole = pa.concat_tables(tables)
             best = whole.take(from_numpy(sorted_positions(_ranks_of_rows(whole, keys))[:limit]))
-    found = _completed(scan, best)
+    result = _completed(scan, best)
     scan.index.save()
-    return found
+    return result
 
 
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
@@ -108,16 +110,16 @@ def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> I
     The first have about `limit` rows, and each time the number of row groups doubles.
     """
     many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
-    at = 0
-    while at < len(order):
-        yield order[at : at + many]
-        at, many = at + many, min(2 * many, _MOST_GROUPS)
+    start = 0
+    while start < len(order):
+        yield order[start : start + many]
+        start, many = start + many, min(2 * many, _MOST_GROUPS)
 
 
 def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]) -> Ranks:
     if key.column in scan.columns.constant_names:
-        kind = bounds_type(scan.columns.compared[key.column,])
-        values = [scan.constant(position, key.column).cast(kind) for position in positions.tolist()]
+        arrow_type = bounds_type(scan.columns.compared[key.column,])
+        values = [scan.constant(position, key.column).cast(arrow_type) for position in positions.tolist()]
         return ranks_of_values(array_of_scalars(values), key)
     (leaf,) = scan.columns.leaves[key.column]
     return ranks_of_bounds(scan.index.footers.bounds(leaf).take(positions), key)
@@ -140,12 +142,12 @@ def _stored(scan: ArrowScan, keys: Sequence[SortKey]) -> list[str]:
     return [key.column for key in keys if key.column not in scan.columns.constant_names]
 
 
-def _with_keys(scan: ArrowScan, rows: ScannedRows, keys: Sequence[SortKey]) -> pa.Table:
-    numbers = rows_in(rows.group.ranges)
+def _build_key_table(scan: ArrowScan, rows: ScannedRows, keys: Sequence[SortKey]) -> pa.Table:
+    row_positions = rows_in(rows.group.ranges)
     columns = [_compared(scan, key, scan.values(rows, key.column)) for key in keys]
     named = {str(i): column for i, column in enumerate(columns)}
-    group = np.full(len(numbers), rows.group.position)
-    return pa.table({_GROUP: from_numpy(group), _ROW: from_numpy(numbers), **named})
+    group = np.full(len(row_positions), rows.group.position)
+    return pa.table({_GROUP: from_numpy(group), _ROW: from_numpy(row_positions), **named})
 
 
 def _compared(scan: ArrowScan, key: SortKey, values: pa.ChunkedArray) -> pa.Array:
@@ -164,7 +166,7 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
     groups, rows = numbers_from(best.column(_GROUP).combine_chunks()), numbers_from(best.column(_ROW).combine_chunks())
     chosen = [scan.rows_of(int(group), np.sort(rows[groups == group])) for group in distinct(np.sort(groups)).tolist()]
     stored = [name for name in scan.names if name not in scan.columns.constant_names]
-    table = pa.concat_tables([scan.table(one) for one in scan.with_columns(chosen, stored)])
+    table = pa.concat_tables([scan.table(scanned) for scanned in scan.with_columns(chosen, stored)])
     return table.take(from_numpy(np.argsort(np.lexsort((rows, groups)))))
 
 
@@ -222,8 +224,8 @@ def sorted_positions(ranks: Sequence[Ranks]) -> NDArray[np.int64]:
     for i, rank in enumerate(ranks):
         columns |= {f"level {i}": from_numpy(rank.level), f"value {i}": rank.value}
         order += [(f"level {i}", "ascending"), (f"value {i}", "descending" if rank.key.descending else "ascending")]
-    found: NDArray[np.int64] = numbers_from(pc.sort_indices(pa.table(columns), sort_keys=order)).astype(np.int64)
-    return found
+    positions: NDArray[np.int64] = numbers_from(pc.sort_indices(pa.table(columns), sort_keys=order)).astype(np.int64)
+    return positions
 
 
 def _nan_level(key: SortKey) -> int:

@@ -141,14 +141,14 @@ def read_batches(
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     scan = scan_of(planned, names, session, stats)
-    batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())
+    batches = (batch for rows in scan.tables(scan.kept()) for batch in rows.combine_chunks().to_batches())
     return pa.RecordBatchReader.from_batches(scan.schema.with_metadata(left_out), batches)
 
 
 def columns_left_out(schema: pa.Schema) -> dict[str, str]:
     """Return the columns that `skip_unsupported` left out of a result, with the reasons."""
-    found: dict[str, str] = json.loads((schema.metadata or {}).get(COLUMNS_LEFT_OUT, b"{}"))
-    return found
+    reasons: dict[str, str] = json.loads((schema.metadata or {}).get(COLUMNS_LEFT_OUT, b"{}"))
+    return reasons
 
 
 def _returned(

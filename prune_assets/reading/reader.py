@@ -96,21 +96,21 @@ def read(
         spark_read, opened, is_planned = _plan_and_open(spark, where, plan_now)
     else:
         _check_plan(spark, plan, table, where)
-        spark_read = _for_session(spark, plan)
+        spark_read = _read_in_session(spark, plan)
         opened = _open(spark, spark_read, where)
         is_planned = _lists_as_planned(opened, spark_read)
     # Spark gets the same current time as the plan.
     frozen = spark_read.plan.lowered.frozen
-    kept = opened.where(where if frozen is None else frozen)
-    kept = with_derived_filters(kept, spark_read) if is_planned else kept
-    return kept if columns is None else kept.select(*(column_of(name, nested=False) for name in columns))
+    selected = opened.where(where if frozen is None else frozen)
+    selected = with_derived_filters(selected, spark_read) if is_planned else selected
+    return selected if columns is None else selected.select(*(column_of(name, nested=False) for name in columns))
 
 
-def _for_session(spark: SparkSession, plan: Plan) -> SparkRead:
+def _read_in_session(spark: SparkSession, plan: Plan) -> SparkRead:
     """Return the plan's read for this session: known reader bugs depend on its Spark version."""
-    found = plan.spark
-    if profile_of(spark.version) == found.profile:
-        return found
+    spark_read = plan.spark
+    if profile_of(spark.version) == spark_read.profile:
+        return spark_read
     semantics = replace(plan.semantics, spark_version=spark.version)
     return SparkRead(replace(plan, semantics=semantics))
 
@@ -233,7 +233,7 @@ def _leaf(leaf: Predicate) -> str:
         case In(column, values):
             sql = f"{_name(column)} IN ({', '.join(map(_literal, values))})"
         case StartsWith(column, prefix):
-            sql = f"{_name(column)} LIKE {_text(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
+            sql = f"{_name(column)} LIKE {_string_literal(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
         case _:
             raise AssertionError(leaf)
     return sql
@@ -244,21 +244,21 @@ def _name(path: Path) -> str:
 
 
 def _literal(value: pa.Scalar) -> str:
-    kind = value.type
-    if pa.types.is_string(kind):
-        return _text(value.as_py())
-    if kind == pa.uint64():
+    arrow_type = value.type
+    if pa.types.is_string(arrow_type):
+        return _string_literal(value.as_py())
+    if arrow_type == pa.uint64():
         return f"CAST({value.as_py()}BD AS DECIMAL(20,0))"
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(arrow_type):
         # A bare literal takes the minimum precision, and Spark would then cast the column.
-        return f"CAST({value.as_py():f}BD AS DECIMAL({kind.precision},{kind.scale}))"
-    if pa.types.is_timestamp(kind) and kind.tz:
+        return f"CAST({value.as_py():f}BD AS DECIMAL({arrow_type.precision},{arrow_type.scale}))"
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz:
         # The type of a bare TIMESTAMP depends on spark.sql.timestampType.
         return literal_sql(value).replace("TIMESTAMP ", "TIMESTAMP_LTZ ", 1)
-    return literal_sql(value) + _SUFFIXES.get(str(kind), "")
+    return literal_sql(value) + _SUFFIXES.get(str(arrow_type), "")
 
 
-def _text(text: str) -> str:
-    if _PLAIN_TEXT.fullmatch(text):
-        return f"'{text}'"
-    return f"CAST(X'{text.encode().hex()}' AS STRING)"
+def _string_literal(string: str) -> str:
+    if _PLAIN_TEXT.fullmatch(string):
+        return f"'{string}'"
+    return f"CAST(X'{string.encode().hex()}' AS STRING)"

@@ -91,14 +91,14 @@ def adapted(stages: Sequence[Stage]) -> list[Stage]:
 
     This saves requests.
     """
-    found: list[Stage] = []
+    joined: list[Stage] = []
     for stage in stages:
-        before = found[-1] if found else None
+        before = joined[-1] if joined else None
         if before is not None and before.seen and before.left > MOST_LEFT * before.seen:
-            found[-1] = Stage(before.conjuncts + stage.conjuncts, before.columns | stage.columns, stage.use)
+            joined[-1] = Stage(before.conjuncts + stage.conjuncts, before.columns | stage.columns, stage.use)
         else:
-            found.append(stage)
-    return found
+            joined.append(stage)
+    return joined
 
 
 def typed_columns(predicate: Predicate) -> set[Path]:
@@ -111,8 +111,8 @@ def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: L
 
     Without `column`, they keep their own type.
     """
-    found = values[path[0]]
+    array = values[path[0]]
     for name in path[1:]:
-        found = pc.struct_field(found, [found.type.get_field_index(name)])
-    whole = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        array = pc.struct_field(array, [array.type.get_field_index(name)])
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     return whole if column is None else whole.cast(bounds_type(column))

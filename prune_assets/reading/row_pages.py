@@ -53,7 +53,7 @@ class _RowPart(NamedTuple):
     """
 
     file: DataFile
-    kind: int
+    provenance_id: int
     chunks: tuple[PagedChunk, ...]
     covered: NDArray[np.int64]
     ranges: NDArray[np.int64]
@@ -98,18 +98,19 @@ class RowPages:
     ) -> list[dict[str, pa.ChunkedArray]]:
         chunks = self._chunks(wanted, stored)
         parts = [self._parts(rows, columns) for rows, columns in zip(wanted, chunks, strict=True)]
-        everything = [part for some in parts for part in some]
+        everything = [part for row_parts in parts for part in row_parts]
         data = iter(_fetched(everything, self.index))
         jobs = [(part, next(data)) for part in everything]
         decoded = in_flight(self._decode, jobs, threads=DECODING_THREADS, ahead=2 * DECODING_THREADS)
         return [
-            {name: t.column(name) for t in (next(decoded) for _ in some) for name in t.column_names} for some in parts
+            {name: t.column(name) for t in (next(decoded) for _ in row_parts) for name in t.column_names}
+            for row_parts in parts
         ]
 
     def _check_files(self, wanted: Sequence[GroupRows]) -> None:
         """Raise StaleTable if a local file changed since it was planned."""
-        numbers = dict.fromkeys(int(self.index.groups.file[rows.position]) for rows in wanted)
-        files = [self.index.groups.files[number] for number in numbers]
+        file_indexes = dict.fromkeys(int(self.index.groups.file[rows.position]) for rows in wanted)
+        files = [self.index.groups.files[file_index] for file_index in file_indexes]
         for planned in files:
             if not is_remote(planned.path) and find_file(planned.path) != planned:
                 raise StaleTable(f"{planned.path}: changed since it was planned; read again")
@@ -119,19 +120,19 @@ class RowPages:
     ) -> list[dict[str, list[PagedChunk]]]:
         """Return the chunks per row group and column."""
         positions = np.array([rows.position for rows in wanted], np.int64)
-        found: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
+        chunks: list[dict[str, list[PagedChunk]]] = [{} for _ in wanted]
         flat = self._leaves_as_stored(stored)
         # Row groups that are read whole need no page positions.
         in_parts = np.flatnonzero([rows.total < self.index.groups.row_count[rows.position] for rows in wanted])
         located = self.index.page_indexes.locations([leaf for _, leaf in flat], positions[in_parts])
-        numbers = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
-        of_groups = [{leaf.path: leaf for some in columns.values() for leaf in some} for columns in stored]
+        part_indexes = dict(zip(in_parts.tolist(), range(len(in_parts)), strict=True))
+        of_groups = [{leaf.path: leaf for leaves in columns.values() for leaf in leaves} for columns in stored]
         for (name, leaf), offsets in zip(flat, located, strict=True):
             facts = self.index.footers.chunks(leaf)
             for i, position in enumerate(positions.tolist()):
                 in_file = of_groups[i].get(leaf.path)
                 if in_file is not None:
-                    pages = _pages(offsets, numbers[i]) if i in numbers else _NO_PAGES
+                    pages = _pages(offsets, part_indexes[i]) if i in part_indexes else _NO_PAGES
                     chunk = PagedChunk(
                         in_file.index,
                         int(facts.codec[position]),
@@ -143,21 +144,21 @@ class RowPages:
                         *pages,
                         self.index.groups.place(position, leaf),
                     )
-                    found[i].setdefault(name, []).append(chunk)
-        return found
+                    chunks[i].setdefault(name, []).append(chunk)
+        return chunks
 
     def _leaves_as_stored(self, stored: Sequence[Mapping[str, Sequence[LeafColumn]]]) -> list[tuple[str, LeafColumn]]:
         """Return the leaves of each column, one per path that files use."""
         of_table = {leaf.path: leaf for leaves in self.leaves.values() for leaf in leaves}
-        found: dict[Path, tuple[str, LeafColumn]] = {}
+        leaves_by_path: dict[Path, tuple[str, LeafColumn]] = {}
         for columns in stored:
             for name, in_file in columns.items():
-                found |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}
-        return list(found.values())
+                leaves_by_path |= {leaf.path: (name, of_table.get(leaf.path, leaf)) for leaf in in_file}
+        return list(leaves_by_path.values())
 
     def _parts(self, rows: GroupRows, columns: Mapping[str, list[PagedChunk]]) -> list[_RowPart]:
         """Group columns whose covering pages hold the same rows."""
-        number, count = int(self.index.groups.file[rows.position]), int(self.index.groups.row_count[rows.position])
+        file_index, count = int(self.index.groups.file[rows.position]), int(self.index.groups.row_count[rows.position])
         together: defaultdict[bytes, list[PagedChunk]] = defaultdict(list)
         covers: dict[bytes, NDArray[np.int64]] = {}
         for chunks in columns.values():
@@ -166,8 +167,8 @@ class RowPages:
             together[covered.tobytes()] += chunks
         return [
             _RowPart(
-                self.index.groups.files[number],
-                int(self.index.groups.kind[number]),
+                self.index.groups.files[file_index],
+                int(self.index.groups.kind[file_index]),
                 ordered := tuple(sorted(chunks, key=lambda chunk: chunk.leaf)),
                 covers[key],
                 rows.ranges,
@@ -179,22 +180,22 @@ class RowPages:
 
     def _decode(self, job: tuple[_RowPart, list[list[bytes]]]) -> pa.Table:
         part, data = job
-        kind = self.index.groups.kinds[part.kind]
-        numbers = tuple(chunk.leaf for chunk in part.chunks)
-        if (part.kind, numbers) not in self._schemas:
-            self._schemas[part.kind, numbers] = schema_of(kind, numbers)
+        provenance = self.index.groups.kinds[part.provenance_id]
+        leaf_indexes = tuple(chunk.leaf for chunk in part.chunks)
+        if (part.provenance_id, leaf_indexes) not in self._schemas:
+            self._schemas[part.provenance_id, leaf_indexes] = schema_of(provenance, leaf_indexes)
         chunks = [
-            _with_bytes(kind.columns[chunk.leaf], chunk, part, ranges, pieces)
+            _attach_bytes(provenance.columns[chunk.leaf], chunk, part, ranges, pieces)
             for chunk, ranges, pieces in zip(part.chunks, part.bytes, data, strict=True)
         ]
         with reading(part.file):
-            table = decode_pages(kind, self._schemas[part.kind, numbers], chunks, part.rows)
+            table = decode_pages(provenance, self._schemas[part.provenance_id, leaf_indexes], chunks, part.rows)
             return chosen_rows(table, part.covered, part.ranges)
 
 
 def _pages(offsets: OffsetIndexes, i: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    at = slice(int(offsets.first[i]), int(offsets.first[i + 1])) if offsets.reason[i] == "" else slice(0, 0)
-    return offsets.offset[at], offsets.compressed_bytes[at], offsets.first_row[at]
+    span = slice(int(offsets.first[i]), int(offsets.first[i + 1])) if offsets.reason[i] == "" else slice(0, 0)
+    return offsets.offset[span], offsets.compressed_bytes[span], offsets.first_row[span]
 
 
 def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[list[bytes]]]:
@@ -206,9 +207,9 @@ def _fetched(parts: Sequence[_RowPart], index: MetadataIndex) -> Iterator[list[l
     for part in parts:
         by_file[part.file] += [piece for pieces in part.bytes for piece in pieces]
     answers = read_many(list(by_file.items()), purpose="rows", traffic=index.groups.traffic)
-    pieces = {file: iter(some) for file, some in zip(by_file, answers, strict=True)}
+    pieces = {file: iter(file_pieces) for file, file_pieces in zip(by_file, answers, strict=True)}
     for part in parts:
-        yield [[next(pieces[part.file]) for _ in some] for some in part.bytes]
+        yield [[next(pieces[part.file]) for _ in chunk_ranges] for chunk_ranges in part.bytes]
 
 
 def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[int]:
@@ -219,7 +220,7 @@ def _page_values(leaf: LeafColumn, chunk: PagedChunk, part: _RowPart) -> list[in
     return [] if leaf.max_repetition_level else rows_of_pages(chunk, part.covered, part.group_rows)
 
 
-def _with_bytes(
+def _attach_bytes(
     leaf: LeafColumn, chunk: PagedChunk, part: _RowPart, ranges: Sequence[tuple[int, int]], data: list[bytes]
 ) -> ChunkPages:
     is_whole = len(ranges) == 1 and ranges[0][0] == chunk.start and ranges[0][1] >= chunk.length

@@ -79,7 +79,7 @@ def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts += _section("Implied predicates added to the Spark filter", [_sql(sql) for sql in report.implied])
     parts += _section("Spark alone would lose rows", _warnings(report))
     parts += _section("Cost of planning", [_cost(report)])
-    return parts + _kept(report)
+    return parts + _row_group_section(report)
 
 
 def _header(report: SkipReport) -> Table:
@@ -106,7 +106,7 @@ def _advice(report: SkipReport) -> list[RenderableType]:
         return []
     why = Text.assemble((f"{advice_title(report)}: ", "bold yellow"), _plain(report.advice.why, _LONGEST_REASON))
     helps = (_plain(remedy.said, _LONGEST_SQL) for remedy in report.advice.remedies)
-    return [why, *(_indented(Text.assemble(("would help: ", "bold"), text)) for text in helps)]
+    return [why, *(_indented(Text.assemble(("would help: ", "bold"), remedy_text)) for remedy_text in helps)]
 
 
 def _level(level: Level) -> list[RenderableType]:
@@ -127,12 +127,12 @@ def _funnel(level: Level) -> Table:
     grid.add_column(no_wrap=True)
     for justify in ("right", "center", "right", "right"):
         grid.add_column(justify=justify, no_wrap=True)
-    for unit, total, kept in extents(level.total, level.kept):
-        if total is None and kept is None:
+    for unit, total, remaining in extents(level.total, level.kept):
+        if total is None and remaining is None:
             grid.add_row(unit, "not counted")
             continue
-        share = f"  {share_text(total - kept, total)} skipped" if total and kept is not None else ""
-        grid.add_row(unit, _size(unit, total), "->", _size(unit, kept), Text(share, "dim"))
+        share = f"  {share_text(total - remaining, total)} skipped" if total and remaining is not None else ""
+        grid.add_row(unit, _size(unit, total), "->", _size(unit, remaining), Text(share, "dim"))
     return grid
 
 
@@ -195,14 +195,14 @@ def _is_unknown(engine: Engine, whole: int) -> bool:
 
 
 def _engine(engine: Engine, whole: int) -> list[Text]:
-    kept = engine.kept
+    extent = engine.kept
     if _is_unknown(engine, whole):
         return [_plain(engine.name, _LONGEST_SQL), Text("." * _BAR, "dim"), Text("?"), Text(""), Text("")]
-    size, rows = f"{about_text(engine)}{bytes_text(kept.bytes)}", Text(rows_text(kept.rows))
+    size, rows = f"{about_text(engine)}{bytes_text(extent.bytes)}", Text(rows_text(extent.rows))
     if engine.caveat is Caveat.WHOLE_FILES:
         return [_plain(engine.name, _LONGEST_SQL), Text(""), Text(size), Text(""), rows]
     # The counted bytes include footers and page indexes, and may exceed the bytes of the columns.
-    of_columns = min(kept.bytes, whole)
+    of_columns = min(extent.bytes, whole)
     bar = Text("#" * -(-_BAR * of_columns // whole) if whole else "", "yellow")
     bar.append("." * (_BAR - len(bar)), "dim")
     skipped = f"{share_text(whole - of_columns, whole)} skipped"
@@ -232,20 +232,22 @@ def _cost(report: SkipReport) -> Text:
     return Text(f"{fetched} ({parts}), {seconds_text(report.seconds)}{estimate}")
 
 
-def _kept(report: SkipReport) -> list[RenderableType]:
-    kept = report.kept_row_groups()
-    lines: list[RenderableType] = [line for item in kept[:_SHOWN] for line in _kept_row_group(*item, report.table)]
+def _row_group_section(report: SkipReport) -> list[RenderableType]:
+    row_groups = report.kept_row_groups()
+    lines: list[RenderableType] = [
+        line for item in row_groups[:_SHOWN] for line in _row_group_lines(*item, report.table)
+    ]
     count = report.kept.row_groups
-    if not report.files_complete and len(kept) > _SHOWN and count is not None:
+    if not report.files_complete and len(row_groups) > _SHOWN and count is not None:
         # The report itself has only the costliest row groups.
         return _section("Kept row groups, the largest first", [*lines, _more(count)])
-    return _section("Kept row groups, the largest first", [*lines, *_rest(kept)])
+    return _section("Kept row groups, the largest first", [*lines, *_rest(row_groups)])
 
 
-def _kept_row_group(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
-    some = "all" if group.kept_rows == group.row_count else f"{group.kept_rows:,} of"
+def _row_group_lines(file: str, group: RowGroupReport, table: str) -> list[RenderableType]:
+    row_share = "all" if group.kept_rows == group.row_count else f"{group.kept_rows:,} of"
     path = printable(short_path(file, table, _LONGEST_PATH))
-    rows = f": {some} {counted(group.row_count, 'row')}, {bytes_text(group.kept_bytes)}"
+    rows = f": {row_share} {counted(group.row_count, 'row')}, {bytes_text(group.kept_bytes)}"
     head = Text.assemble(path, (f" row group {group.index}", "bold"), rows, overflow="fold")
     return [head, _indented(_plain(group.reason, _LONGEST_REASON))] if group.reason else [head]
 

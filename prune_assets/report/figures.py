@@ -58,9 +58,9 @@ def figures_of(report: SkipReport, *, prefix: str = "") -> dict[str, float]:
     >>> import prune_assets as pr
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> found = figures_of(pr.plan(table, where="id < 150").report, prefix="prune/")
-    >>> found["prune/kept_rows"], found["prune/total_rows"], round(found["prune/skipped_bytes_share"], 1)
+    >>> figures = figures_of(pr.plan(table, where="id < 150").report, prefix="prune/")
+    >>> figures["prune/kept_rows"], figures["prune/total_rows"], round(figures["prune/skipped_bytes_share"], 1)
     (200, 1000, 0.8)
     """
-    found = ((figure.name, figure.of(report)) for figure in FIGURES)
-    return {f"{prefix}{name}": value for name, value in found if value is not None}
+    figures = ((figure.name, figure.of(report)) for figure in FIGURES)
+    return {f"{prefix}{name}": value for name, value in figures if value is not None}

@@ -88,8 +88,8 @@ def to_html(report: SkipReport) -> str:
 
 
 def _page(report: SkipReport) -> Page:
-    colours: dict[str, str] = {level.level: f"level-{number % _PALETTE}" for number, level in enumerate(report.levels)}
-    kept = report.kept_row_groups()
+    colours: dict[str, str] = {level.level: f"level-{index % _PALETTE}" for index, level in enumerate(report.levels)}
+    row_groups = report.kept_row_groups()
     script, count = _script(), report.kept.row_groups
     return Page(
         report=report,
@@ -102,9 +102,9 @@ def _page(report: SkipReport) -> Page:
         colours=colours,
         whole=_whole(report, colours),
         map=map_of(report, colours),
-        kept=tuple(kept[:_SHOWN_ROW_GROUPS]),
-        kept_count=len(kept) if report.files_complete or count is None else count,
-        any_matches=any(group.matches for _, group in kept),
+        kept=tuple(row_groups[:_SHOWN_ROW_GROUPS]),
+        kept_count=len(row_groups) if report.files_complete or count is None else count,
+        any_matches=any(group.matches for _, group in row_groups),
         script=script,
         # The page's own policy allows only this script, in case escaping ever fails.
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
@@ -171,7 +171,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         count=quantities.count_text,
         seconds=quantities.seconds_text,
-        text=_text,
+        text=_clip_value,
         path=_path,
     )
     environment.globals.update(
@@ -193,7 +193,7 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _text(value: str) -> str:
+def _clip_value(value: str) -> str:
     return printable(quantities.clipped(value, _LONGEST_TEXT), keep="\n")
 
 

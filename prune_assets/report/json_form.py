@@ -25,7 +25,7 @@ def json_schema() -> dict[str, Any]:
             continue
         # Every field is always written, including defaults; reports of versions up to 0.2 lack these two of engines.
         definition["required"] = [name for name in definition["properties"] if name not in {"reading", "caveat"}]
-    definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(known.key for known in KnownLevel)}
+    definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(level.key for level in KnownLevel)}
     report = definitions.pop(SkipReport.__name__)
     report["properties"]["schema"] = {"const": SCHEMA}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **report, "$defs": definitions}

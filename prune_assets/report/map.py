@@ -168,8 +168,8 @@ def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: 
     `colours` has the levels in the order of `cell.skipped_bytes`.
     """
     parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]
-    known = sum(size for _, size in parts)
-    parts.append((OTHER, cell.bytes - known))
+    attributed = sum(size for _, size in parts)
+    parts.append((OTHER, cell.bytes - attributed))
     return Cell(_bin_title(cell, table, list(colours)), resolution, _split(parts, resolution))
 
 
@@ -204,7 +204,7 @@ def _title(path: str, group: RowGroupReport, table: str) -> str:
     # The row count of an unopened file is unknown without its footer.
     rows = f"{group.kept_rows:,} of {counted(group.row_count, 'row')}, " if group.index >= 0 else ""
     size = f"{bytes_text(group.kept_bytes)} of {bytes_text(group.bytes)}"
-    lines = [_place(path, group.index, table), f"{group.verdict}: reads {rows}{size}"]
+    lines = [_format_location(path, group.index, table), f"{group.verdict}: reads {rows}{size}"]
     if group.level:
         lines.append(f"by {level_title(group.level)}")
     if group.reason:
@@ -216,14 +216,14 @@ def _bin_title(cell: MapCell, table: str, levels: Sequence[str]) -> str:
     skipped = zip(levels, cell.skipped_bytes, strict=True)
     lines = [
         f"{counted(cell.row_groups, 'row group')}, {cell.kept_row_groups:,} read",
-        f"from {_place(cell.first_file, cell.first_row_group, table)}",
-        f"to {_place(cell.last_file, cell.last_row_group, table)}",
+        f"from {_format_location(cell.first_file, cell.first_row_group, table)}",
+        f"to {_format_location(cell.last_file, cell.last_row_group, table)}",
         f"reads {bytes_text(cell.kept_bytes)} of {bytes_text(cell.bytes)}",
         *(f"{level_title(level)} skips {bytes_text(size)}" for level, size in skipped if size),
     ]
     return "\n".join(lines)
 
 
-def _place(path: str, row_group: int, table: str) -> str:
+def _format_location(path: str, row_group: int, table: str) -> str:
     name = printable(short_path(path, table, _LONGEST_PATH))
     return f"{name} (not opened)" if row_group < 0 else f"{name} row group {row_group}"

@@ -74,7 +74,7 @@ def refuse_without_folder(path: Path) -> None:
         raise WrongUse(f"{path}: there is no folder {folder}; make it, or name a file in another one")
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str) -> None:
     """Replace a file in one step.
 
     A reader sees the old file or the new one.
@@ -82,19 +82,19 @@ def write_whole(path: Path, text: str) -> None:
     """
     refuse_without_folder(path)
     try:
-        _put_in_place(path, text)
+        _put_in_place(path, content)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _put_in_place(path: Path, text: str) -> None:
+def _put_in_place(path: Path, content: str) -> None:
     from tempfile import NamedTemporaryFile
 
     with NamedTemporaryFile(
         "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}.", delete=False
     ) as file:
         try:
-            file.write(text)
+            file.write(content)
             file.flush()
             Path(file.name).chmod(0o666 & ~_umask())
             Path(file.name).replace(path)

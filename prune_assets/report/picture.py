@@ -58,7 +58,7 @@ def to_svg(report: SkipReport) -> str:
 
     If the data read is in very many places, the picture gets coarser.
     """
-    lines = _in_runs(report) if not report.files_complete else _by_row_group(report)
+    lines = _draw_runs(report) if not report.files_complete else _draw_row_groups(report)
     drawings = (_drawing(lines, resolution) for resolution in _RESOLUTIONS)
     return next((drawing for drawing in drawings if len(drawing) <= _MOST_BYTES), _drawing(lines, 1))
 
@@ -70,8 +70,8 @@ def to_data_uri(report: SkipReport) -> str:
 
 def _drawing(lines: list[_PictureLine], resolution: int) -> str:
     whole = "".join(f"M{_LABEL} {_y(i)}h{_BAR}" for i in range(len(lines)))
-    kept = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
-    texts = "".join(
+    read = "".join(_dashes(line, _y(i), resolution) for i, line in enumerate(lines))
+    labels = "".join(
         f'<text y="{_y(i) + 4}">{line.title}<tspan x="{_LABEL + _BAR + _GAP}">{line.figures}</tspan></text>'
         for i, line in enumerate(lines)
     )
@@ -81,46 +81,46 @@ def _drawing(lines: list[_PictureLine], resolution: int) -> str:
         # With a view box the picture shrinks on a narrow page; without one it would be cut off.
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif" font-size="12" fill="{_TEXT}"><g stroke-width="{2 * _MIDDLE}">'
-        f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{kept}"/></g>{texts}</svg>'
+        f'<path stroke="{_SKIPPED}" d="{whole}"/><path stroke="{_KEPT}" d="{read}"/></g>{labels}</svg>'
     )
 
 
-def _y(number: int) -> int:
-    return _PITCH * number + _MIDDLE
+def _y(line_index: int) -> int:
+    return _PITCH * line_index + _MIDDLE
 
 
 def _dashes(line: _PictureLine, y: int, resolution: int) -> str:
     unit = _BAR // resolution
-    dashes, at = "", 0
+    dashes, position = "", 0
     for start, stop in spans(line.ranges, line.end, resolution):
         dashes += (
-            f"m{(start - at) * unit} 0h{(stop - start) * unit}"
+            f"m{(start - position) * unit} 0h{(stop - start) * unit}"
             if dashes
             else f"M{_LABEL + start * unit} {y}h{(stop - start) * unit}"
         )
-        at = stop
+        position = stop
     return dashes
 
 
 def _line(report: SkipReport, unit: str, ranges: _Ranges, end: int) -> _PictureLine:
-    kept, total = getattr(report.kept, unit), getattr(report.total, unit)
-    return _PictureLine(unit.replace("_", " "), _part_text(kept, total), ranges, end)
+    read, total = getattr(report.kept, unit), getattr(report.total, unit)
+    return _PictureLine(unit.replace("_", " "), _part_text(read, total), ranges, end)
 
 
-def _part_text(kept: int | None, total: int | None) -> str:
-    if kept is None:
+def _part_text(read: int | None, total: int | None) -> str:
+    if read is None:
         return "unknown"
-    return f"{kept:,} of {total:,}" if total is not None else f"{kept:,}, total unknown"
+    return f"{read:,} of {total:,}" if total is not None else f"{read:,}, total unknown"
 
 
-def _part_of_bytes_text(kept: int, total: int) -> str:
+def _part_of_bytes_text(read: int, total: int) -> str:
     """Format a part and the whole; a common unit appears once."""
-    part, whole = bytes_text(kept), bytes_text(total)
-    number, _, unit = part.partition(" ")
-    return f"{number if whole.endswith(f' {unit}') else part} of {whole}"
+    part, whole = bytes_text(read), bytes_text(total)
+    amount, _, unit = part.partition(" ")
+    return f"{amount if whole.endswith(f' {unit}') else part} of {whole}"
 
 
-def _by_row_group(report: SkipReport) -> list[_PictureLine]:
+def _draw_row_groups(report: SkipReport) -> list[_PictureLine]:
     files: _Ranges = []
     groups: _Ranges = []
     rows: _Ranges = []
@@ -141,7 +141,7 @@ def _by_row_group(report: SkipReport) -> list[_PictureLine]:
     ]
 
 
-def _in_runs(report: SkipReport) -> list[_PictureLine]:
+def _draw_runs(report: SkipReport) -> list[_PictureLine]:
     """Draw each run of row groups as one, read from its start.
 
     There is no line for files, which runs do not show.
@@ -158,11 +158,11 @@ def _in_runs(report: SkipReport) -> list[_PictureLine]:
 
 
 def _row_groups_pages_bytes(report: SkipReport, groups: _Ranges, rows: _Ranges, end: int) -> list[_PictureLine]:
-    total, kept = report.total, report.kept
+    total, read = report.total, report.kept
     return [
         _line(report, "row_groups", groups, end),
-        _line(report, "rows" if None in {total.pages, kept.pages} else "pages", rows, end),
-        _PictureLine("bytes", _part_of_bytes_text(kept.bytes, total.bytes), [(0, kept.bytes)], total.bytes),
+        _line(report, "rows" if None in {total.pages, read.pages} else "pages", rows, end),
+        _PictureLine("bytes", _part_of_bytes_text(read.bytes, total.bytes), [(0, read.bytes)], total.bytes),
     ]
 
 

@@ -94,8 +94,8 @@ def value_text(value: pa.Scalar) -> str:
         return f"{value.cast(pa.timestamp(value.type.unit)).cast(pa.string())}{'Z' if value.type.tz else ''}"
     # A date beyond year 9999 has no Python value, only a string.
     plain = (value.cast(pa.string()) if pa.types.is_date(value.type) else value).as_py()
-    text = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
-    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}…"
+    formatted = plain.decode("utf-8", "replace") if isinstance(plain, bytes) else str(plain)
+    return formatted if len(formatted) <= MAX_VALUE_CHARACTERS else f"{formatted[:MAX_VALUE_CHARACTERS]}…"
 
 
 def short_path(path: str, table: str, limit: int) -> str:
@@ -112,10 +112,10 @@ def short_path(path: str, table: str, limit: int) -> str:
     """
     root = table.rstrip("/") + "/"
     name = path.removeprefix(root) if len(root) > 1 else path
-    return name if len(name) <= limit else _without_middle(name, limit)
+    return name if len(name) <= limit else _cut_middle(name, limit)
 
 
-def _without_middle(name: str, limit: int) -> str:
+def _cut_middle(name: str, limit: int) -> str:
     folder, slash, file = name.rpartition("/")
     file = _cut(file, max(limit * 2 // 3, limit - len(folder) - len(slash)), of_end=len(".parquet"))
     room = limit - len(file) - len(slash)

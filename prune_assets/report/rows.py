@@ -33,8 +33,10 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
 
     plain = rows_as_json(rows, time_zone)
     titles = {name: printable(name) for name in rows.column_names}
-    numbers = [titles[name] for name in rows.column_names if _stays_whole(rows, name)]
-    console.print(cells(list(titles.values()), ([_text(row[n]) for n in titles] for row in plain), numbers=numbers))
+    numeric = [titles[name] for name in rows.column_names if _stays_whole(rows, name)]
+    console.print(
+        cells(list(titles.values()), ([_format_cell(row[n]) for n in titles] for row in plain), numeric=numeric)
+    )
     console.print(counted(rows.num_rows, "row"), markup=False, highlight=False)
 
 
@@ -45,26 +47,26 @@ def _stays_whole(rows: pa.Table, name: str) -> bool:
     """
     import pyarrow as pa
 
-    kind = rows.schema.field(name).type
+    arrow_type = rows.schema.field(name).type
     return bool(
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_temporal(kind)
+        pa.types.is_integer(arrow_type)
+        or pa.types.is_floating(arrow_type)
+        or pa.types.is_decimal(arrow_type)
+        or pa.types.is_temporal(arrow_type)
     )
 
 
-def _text(value: object) -> str:
-    text = "NULL" if value is None else printable(value if isinstance(value, str) else str(value))
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+def _format_cell(value: object) -> str:
+    cell = "NULL" if value is None else printable(value if isinstance(value, str) else str(value))
+    return cell if len(cell) <= _MOST_CHARACTERS else f"{cell[: _MOST_CHARACTERS - 1]}…"
 
 
 def _plain(value: Any, zone: ZoneInfo | None) -> Any:
     match value:
         case dict():
-            return {name: _plain(one, zone) for name, one in value.items()}
+            return {name: _plain(element, zone) for name, element in value.items()}
         case list() | tuple():
-            return [_plain(one, zone) for one in value]
+            return [_plain(element, zone) for element in value]
         case dt.datetime():
             return (value if zone is None or value.tzinfo is None else value.astimezone(zone)).isoformat(sep=" ")
         case bytes():

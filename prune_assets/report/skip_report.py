@@ -348,8 +348,8 @@ class SkipReport:
 
         Row groups that are read in part are included.
         """
-        kept = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
-        return sorted(kept, key=lambda item: -item[1].kept_bytes)
+        row_groups = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
+        return sorted(row_groups, key=lambda item: -item[1].kept_bytes)
 
     def to_json(self) -> str:
         """Render as JSON of schema `skip-report/1`."""

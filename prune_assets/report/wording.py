@@ -66,8 +66,8 @@ def skipped_with_plan(report: SkipReport) -> int:
     Without a prediction, return the bytes that need not be read.
     """
     engine = _predicted(report)
-    kept = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
-    return report.total.bytes - kept
+    read_bytes = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
+    return report.total.bytes - read_bytes
 
 
 def limited_engine(report: SkipReport) -> Engine | None:
@@ -136,7 +136,9 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
         part = report.unsupported[0]
         remedy = f"{part.sql} is not used for pruning: {part.reason}. {part.remedy}"
     elif report.advice is not None:
-        remedy = ". Would help: ".join([report.advice.why, *(one.said for one in report.advice.remedies[:1])])
+        remedy = ". Would help: ".join(
+            [report.advice.why, *(candidate.said for candidate in report.advice.remedies[:1])]
+        )
     return f"{below}; {remedy}"
 
 
@@ -159,7 +161,7 @@ def below_required(report: SkipReport, min_skipped: float) -> str | None:
 
 def one_line(report: SkipReport) -> str:
     """Return a report as one line."""
-    table, predicate = (clipped(text, _LONGEST_NAME) for text in (report.table, report.predicate))
+    table, predicate = (clipped(label, _LONGEST_NAME) for label in (report.table, report.predicate))
     limit = limited_engine(report)
     why = "" if limit is None else f"; {limit.why or PUSHED_IN_PART}"
     return f"SkipReport({table!r}, where={predicate!r}: {headline(report)}{why})"
@@ -203,7 +205,7 @@ def comparison(report: SkipReport) -> str:
     if alone.caveat is Caveat.FAILS:
         too = with_plan.caveat is Caveat.FAILS
         return f"Spark {'' if too else 'alone '}{alone.why}; with this plan {'too' if too else _read_by(with_plan)}"
-    alone_text = f"Spark alone would read {_of_whole(alone, report.total)}"
+    alone_text = f"Spark alone would read {_format_read(alone, report.total)}"
     if (with_plan.kept.bytes, with_plan.kept.rows) == (alone.kept.bytes, alone.kept.rows):
         return f"{alone_text}; with this plan the same"
     return f"{alone_text}; with this plan {_read_by(with_plan)}"
@@ -232,7 +234,7 @@ def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
     return next((engine for engine in report.engines if engine.reading is reading), None)
 
 
-def _of_whole(engine: Engine, whole: Extent) -> str:
+def _format_read(engine: Engine, whole: Extent) -> str:
     is_all = (engine.kept.bytes, engine.kept.rows) == (whole.bytes, whole.rows)
     return f"all {bytes_text(whole.bytes)}, {rows_text(whole.rows)}" if is_all else _read_by(engine)
 
@@ -311,14 +313,14 @@ def least_text(report: SkipReport) -> str:
     return "at least: of a table of so many row groups only partition values and statistics are asked for each part"
 
 
-def extents(total: Extent, kept: Extent) -> list[tuple[str, int | None, int | None]]:
+def extents(total: Extent, remaining: Extent) -> list[tuple[str, int | None, int | None]]:
     """Pair the total of every unit with its kept amount, the coarsest unit first."""
     return [
-        ("files", total.files, kept.files),
-        ("row groups", total.row_groups, kept.row_groups),
-        ("pages", total.pages, kept.pages),
-        ("rows", total.rows, kept.rows),
-        ("bytes", total.bytes, kept.bytes),
+        ("files", total.files, remaining.files),
+        ("row groups", total.row_groups, remaining.row_groups),
+        ("pages", total.pages, remaining.pages),
+        ("rows", total.rows, remaining.rows),
+        ("bytes", total.bytes, remaining.bytes),
     ]
 
 

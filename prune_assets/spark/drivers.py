@@ -100,4 +100,4 @@ def _settings(file: Path) -> dict[str, str]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    return {found["name"]: found["value"] for line in lines if (found := _SETTING.fullmatch(line)) is not None}
+    return {setting["name"]: setting["value"] for line in lines if (setting := _SETTING.fullmatch(line)) is not None}

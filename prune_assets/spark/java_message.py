@@ -51,7 +51,7 @@ def java_message(text: str) -> str:
     '[BAD_FILE] Of x.'
     """
     thrown: list[str] = _THROWN.findall(text)
-    conditions = [message[found.start() :] for message in thrown if (found := _CONDITION.search(message))]
+    conditions = [message[match.start() :] for message in thrown if (match := _CONDITION.search(message))]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     message = next(iter([*conditions[::-1], *thrown[::-1], *lines]), "no message")
     return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."

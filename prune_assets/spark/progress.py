@@ -90,14 +90,14 @@ def _print_stages(context: SparkContext, ended: threading.Event) -> None:
         stages = running_stages(context)
         waited = time.monotonic() - printed_at
         if stages and waited >= (_WITHIN_A_STAGE if stages.keys() == printed else _BETWEEN_LINES):
-            numbers = ", ".join(map(str, sorted(stages)))
-            named = f"stage{'s' if len(stages) > 1 else ''} {numbers}"
+            stage_ids = ", ".join(map(str, sorted(stages)))
+            named = f"stage{'s' if len(stages) > 1 else ''} {stage_ids}"
             console.print(f"Spark: {named}: {_tasks(stages.values())}", highlight=False)
             printed, printed_at = stages.keys(), time.monotonic()
 
 
 @contextmanager
-def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
+def showing(first: str, message: Callable[[], str]) -> Iterator[None]:
     """Show a changing text while the block runs.
 
     Without a terminal on stderr nothing is shown.
@@ -108,7 +108,7 @@ def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
         return
     ended = threading.Event()
     with console.status(first) as status:
-        watcher = threading.Thread(target=_watch, args=(text, status, ended), daemon=True)
+        watcher = threading.Thread(target=_watch, args=(message, status, ended), daemon=True)
         watcher.start()
         try:
             yield
@@ -117,9 +117,9 @@ def showing(first: str, text: Callable[[], str]) -> Iterator[None]:
             watcher.join()
 
 
-def _watch(text: Callable[[], str], status: Status, ended: threading.Event) -> None:
+def _watch(message: Callable[[], str], status: Status, ended: threading.Event) -> None:
     while not ended.wait(_SECONDS):
-        status.update(text())
+        status.update(message())
 
 
 def tasks_text(context: SparkContext) -> str:
@@ -131,8 +131,8 @@ def tasks_text(context: SparkContext) -> str:
 def running_stages(context: SparkContext) -> dict[int, SparkStageInfo]:
     """Return the running stages, by number."""
     tracker = context.statusTracker()
-    stages = {number: tracker.getStageInfo(number) for number in tracker.getActiveStageIds()}
-    return {number: stage for number, stage in stages.items() if stage is not None}
+    stages = {stage_id: tracker.getStageInfo(stage_id) for stage_id in tracker.getActiveStageIds()}
+    return {stage_id: stage for stage_id, stage in stages.items() if stage is not None}
 
 
 def _tasks(stages: Collection[SparkStageInfo]) -> str:

@@ -44,7 +44,7 @@ def scan_metrics(df: DataFrame) -> list[ScanMetrics]:
     `toPandas`. Raises WrongUse if no action ran on it.
     """
     if not hasattr(df, "_jdf"):
-        return _told_by_connect(df)
+        return _connect_metrics(df)
     scans = _scans(df)
     if scans and not any(_was_run(scan) for scan in scans):
         raise WrongUse(_NOT_RUN)
@@ -108,7 +108,7 @@ def _scans(df: DataFrame) -> list[Any]:
     return [operator for operator in _operators(plan) if "Scan" in operator.nodeName()]
 
 
-def _told_by_connect(df: DataFrame) -> list[ScanMetrics]:
+def _connect_metrics(df: DataFrame) -> list[ScanMetrics]:
     info = execution_info(df)
     if info is None or info.metrics is None:
         raise WrongUse(_NOT_RUN)
@@ -169,16 +169,16 @@ def _operators(plan: Any) -> Iterator[Any]:
 
     They include operators inside query stages, cached tables and commands.
     """
-    kind = plan.getClass().getSimpleName()
-    if kind == "AdaptiveSparkPlanExec":
+    class_name = plan.getClass().getSimpleName()
+    if class_name == "AdaptiveSparkPlanExec":
         yield from _operators(plan.executedPlan())
-    elif kind.endswith("QueryStageExec"):
+    elif class_name.endswith("QueryStageExec"):
         yield from _operators(plan.plan())
-    elif kind == "InMemoryTableScanExec":
+    elif class_name == "InMemoryTableScanExec":
         yield from _operators(plan.relation().cachedPlan())
     else:
         yield plan
-        if kind == "CommandResultExec":
+        if class_name == "CommandResultExec":
             yield from _operators(plan.commandPhysicalPlan())
         children = plan.children()
         for i in range(children.size()):

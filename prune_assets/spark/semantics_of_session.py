@@ -68,10 +68,10 @@ def agreed_span(session: SparkSession, name: str) -> Span | None:
     zone = zone_named(name)
     if zone is None or zone.is_fixed:
         return None
-    known = _KNOWN.setdefault(session, {})
-    if name not in known:
-        known[name] = _ask(session, Zone(name, zone.rules))
-    return known[name]
+    spans = _KNOWN.setdefault(session, {})
+    if name not in spans:
+        spans[name] = _ask(session, Zone(name, zone.rules))
+    return spans[name]
 
 
 def _ask(session: SparkSession, zone: Zone) -> Span | None:

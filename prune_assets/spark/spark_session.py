@@ -212,11 +212,11 @@ def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
     """
     context = getattr(session, "_sc", None)
     if context is None:
-        known, add, remove = session.getTags, session.addTag, session.removeTag
+        tags, add, remove = session.getTags, session.addTag, session.removeTag
     else:
-        known, add, remove = context.getJobTags, context.addJobTag, context.removeJobTag
+        tags, add, remove = context.getJobTags, context.addJobTag, context.removeJobTag
     with naming_jobs(session, what):
-        if OWN_TAG in known():
+        if OWN_TAG in tags():
             yield
             return
         add(OWN_TAG)

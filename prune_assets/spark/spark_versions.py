@@ -50,11 +50,11 @@ def _version_in_package() -> str | None:
         return None
     loader: Any = package.loader  # it also reads a pyspark in a zip file, as in Spark's own workers
     try:
-        text = loader.get_data(str(Path(package.origin).with_name("version.py"))).decode()
+        source = loader.get_data(str(Path(package.origin).with_name("version.py"))).decode()
     except OSError:
         return None
-    found = re.search(r"""^__version__.*=\s*["']([^"']+)""", text, re.MULTILINE)
-    return None if found is None else found[1]
+    match = re.search(r"""^__version__.*=\s*["']([^"']+)""", source, re.MULTILINE)
+    return None if match is None else match[1]
 
 
 def release(version: str) -> tuple[int, int]:
@@ -93,8 +93,8 @@ def java_versions(version: str | None) -> tuple[int, int | None]:
     >>> java_versions("3.5.9"), java_versions("4.1.4"), java_versions("4.2.0"), java_versions(None)
     ((8, 23), (17, 23), (17, None), (17, None))
     """
-    found = (4, 2) if version is None else release(version)
-    return 8 if found < (4, 0) else 17, 23 if found < (4, 2) else None
+    spark_release = (4, 2) if version is None else release(version)
+    return 8 if spark_release < (4, 0) else 17, 23 if spark_release < (4, 2) else None
 
 
 @contextmanager
@@ -140,8 +140,8 @@ def java_error() -> type[Exception]:
         from pyspark.errors import PySparkException
 
         return PySparkException
-    found: type[Exception] = Py4JError
-    return found
+    error_class: type[Exception] = Py4JError
+    return error_class
 
 
 def to_arrow(df: DataFrame) -> pa.Table:
@@ -175,8 +175,8 @@ def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None
         from pyspark.sql.connect.plan import LocalRelation
 
         frames: Any = dataframe.DataFrame
-        found: DataFrame = frames.withPlan(LocalRelation(table.cast(arrow_schema(schema)), schema.json()), old)
-        return found
+        frame: DataFrame = frames.withPlan(LocalRelation(table.cast(arrow_schema(schema)), schema.json()), old)
+        return frame
     from pyspark.sql import DataFrame
     from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
@@ -241,13 +241,13 @@ def try_cast(name: str, to: DataType) -> Column:
     return fn.col(name).try_cast(to)
 
 
-def in_tasks_by_number(df: DataFrame, tasks: int, number: Column) -> DataFrame:
+def in_tasks_by_number(df: DataFrame, tasks: int, task_number: Column) -> DataFrame:
     """Assign each row to the task with the row's number."""
     # A Spark Connect server may be older than its client.
     if hasattr(df, "repartitionById") and release(df.sparkSession.version) >= (4, 1):
-        return df.repartitionById(tasks, number)
+        return df.repartitionById(tasks, task_number)
     # Spark before 4.1 has no repartitionById; it reads the data once more to find the ranges of the numbers.
-    return df.repartitionByRange(tasks, number)
+    return df.repartitionByRange(tasks, task_number)
 
 
 def limits_row_group_rows(session: SparkSession) -> bool:
@@ -295,8 +295,8 @@ def option_that_was_set(session: SparkSession, key: str) -> str | None:
     """Return a setting of a session; None if it has its default."""
     conf: Any = session.conf
     if hasattr(type(conf), "getAll"):
-        found: str | None = conf.getAll.get(key)
-        return found
+        value: str | None = conf.getAll.get(key)
+        return value
     if not hasattr(conf, "_jconf"):
         from pyspark.sql.connect.proto import ConfigRequest
 

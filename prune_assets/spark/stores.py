@@ -85,7 +85,7 @@ def spark_uri(path: str) -> str:
         )
     store = OF_SCHEME.get(scheme)
     spark_scheme = scheme if store is None else store.spark_scheme
-    return _with_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
+    return _insert_account(path, rest) if spark_scheme == "abfss" else f"{spark_scheme}://{rest}"
 
 
 def file_uri(path: str) -> str:
@@ -105,7 +105,7 @@ def _encoded(letter: str) -> str:
     return quote(letter, safe=_LEGAL)
 
 
-def _with_account(path: str, rest: str) -> str:
+def _insert_account(path: str, rest: str) -> str:
     container, slash, below = rest.partition("/")
     if "@" in container:
         return f"abfss://{rest}"
@@ -275,9 +275,9 @@ def _explained(session: SparkSession, path: str, message: str) -> Exception | No
     bucket = bucket_of(path)
     if _NO_BUCKET.search(message):
         return TableNotFound(f"{path}: Spark finds no bucket {bucket!r}; check its name and the endpoint")
-    if (found := _DENIED.search(message)) is not None:
+    if (denial := _DENIED.search(message)) is not None:
         answer = _ANSWER.search(message)
-        shown = found[0] if answer is None else f"{answer[0]})"
+        shown = denial[0] if answer is None else f"{answer[0]})"
         return StorageFailure(
             f"{path}: Spark was denied access ({shown}); check the permissions, or give the "
             "session other credentials (spark.hadoop.fs.s3a.access.key and secret.key for S3)"

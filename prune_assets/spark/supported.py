@@ -96,8 +96,8 @@ def home_version() -> str | None:
     """
     home = os.environ.get("SPARK_HOME")
     jars = Path(home, "jars").glob("spark-core_*.jar") if home else ()
-    found = (re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in jars)
-    return next((match[1] for match in found if match), None)
+    matches = (re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name) for jar in jars)
+    return next((match[1] for match in matches if match), None)
 
 
 def mismatch(version: str, spark: str) -> UnsupportedFeature:

@@ -60,17 +60,17 @@ def evaluate_on_values(
     `values`: one array per column. Raises Refusal if the outcomes of the first rows are all unknown.
     """
     conditions = partial(Conditions, parsed, semantics)
-    condition = _without_not(parsed.tree)
+    condition = _strip_negation(parsed.tree)
     nulls = null_with(condition)
     may_raise = not nulls or not decides_every_value(condition)
     is_null = np.zeros(len(values[0]), np.bool_)
     for column, of in zip(columns, values, strict=True):
         is_null |= ~valid_flags(of) & (column.path in nulls)
     chosen = [of.filter(from_numpy(~is_null)) for of in values]
-    settled = _at_once(parsed.tree, columns, conditions(on_rows=True), chosen)
+    settled = _evaluate_columns(parsed.tree, columns, conditions(on_rows=True), chosen)
     if settled is None:
         or_null = may_raise and not _evaluates_all(condition)
-        settled = _one_by_one(parsed.tree, columns, conditions(), chosen, or_null=or_null)
+        settled = _evaluate_rows(parsed.tree, columns, conditions(), chosen, or_null=or_null)
     outcomes = np.full(len(is_null), Outcomes.NULL, np.uint8)
     outcomes[~is_null] = settled
     return list(map(Outcomes, outcomes.tolist()))
@@ -84,7 +84,7 @@ def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predica
         return None
 
 
-def _at_once(
+def _evaluate_columns(
     tree: SyntaxNode, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
     """Return the outcome of each row, evaluated at once.
@@ -103,7 +103,7 @@ def _at_once(
     return outcomes
 
 
-def _one_by_one(
+def _evaluate_rows(
     tree: SyntaxNode,
     columns: Sequence[LeafColumn],
     conditions: Conditions,
@@ -155,7 +155,7 @@ def _divisor(parent: SyntaxNode) -> int | None:
             return None
 
 
-def _without_not(tree: SyntaxNode) -> SyntaxNode:
+def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
     """Return the condition inside NOT, `= TRUE` and `= FALSE`; it is NULL, and raises, for the same rows."""
     while True:
         if isinstance(tree, Negation):
@@ -186,9 +186,9 @@ def _settle(
     # A float column holds two zeros, +0.0 and -0.0, but a constant is only one of them.
     if any(pa.types.is_floating(value.type) and value.as_py() == 0 for value in row):
         return Outcomes.UNKNOWN
-    known = {column.path: value for column, value in zip(columns, row, strict=True)}
+    constants = {column.path: value for column, value in zip(columns, row, strict=True)}
     try:
-        lowered = conditions.lower_with_constants(tree, known)
+        lowered = conditions.lower_with_constants(tree, constants)
     except PruneError:
         return Outcomes.UNKNOWN
     if lowered is None:

@@ -84,7 +84,7 @@ def lower(
     Spark SQL that cannot be lowered become Unsupported.
     """
     if is_builtin is None and fold is None and now is None and len(sql) <= _MOST_REMEMBERED_TEXT:
-        remembered = _without_clock(sql, tuple(columns), semantics, semantics.zone_span)
+        remembered = _lower_unless_clock(sql, tuple(columns), semantics, semantics.zone_span)
         if isinstance(remembered, LoweredPredicate):
             return remembered
         return _lower(remembered, columns, semantics=semantics)
@@ -99,7 +99,7 @@ def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
 
 
 @lru_cache(_REMEMBERED)
-def _without_clock(
+def _lower_unless_clock(
     sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
 ) -> LoweredPredicate | ParsedPredicate:
     """Lower a predicate; only parse it if it has clock functions.
@@ -163,8 +163,8 @@ def _lowered(parsed: ParsedPredicate, conditions: Conditions) -> LoweredPredicat
     lowered = [And(part) if len(part) > 1 else part[0] for part in parts]
     predicate = all_of([*chain.from_iterable(parts)])
     written = parsed.conjuncts()
-    texts = [part.text(part.tree) for part in written]
-    conjuncts = tuple(zip(texts, lowered, strict=True))
+    sources = [part.text(part.tree) for part in written]
+    conjuncts = tuple(zip(sources, lowered, strict=True))
     return LoweredPredicate(parsed.sql, predicate, conjuncts, render(predicate), parsed=tuple(written))
 
 

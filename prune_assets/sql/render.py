@@ -128,33 +128,33 @@ def _is_single(child: In | Interval | Pattern) -> bool:
             return False
 
 
-def _grouped(child: Predicate, text: str) -> str:
-    return f"({text})" if isinstance(child, Or | And) else text
+def _grouped(child: Predicate, rendered: str) -> str:
+    return f"({rendered})" if isinstance(child, Or | And) else rendered
 
 
 def _leaf(node: Predicate) -> str:
     match node:
         case Constant(outcomes):
-            text = _CONSTANTS.get(outcomes, "raise_error('out of range')")
+            rendered = _CONSTANTS.get(outcomes, "raise_error('out of range')")
         case Compare(column, op, value):
-            text = f"{_name(column)} {op} {literal_sql(value)}"
+            rendered = f"{_name(column)} {op} {literal_sql(value)}"
         case CompareColumns(left, op, right):
-            text = f"{_name(left)} {op} {_name(right)}"
+            rendered = f"{_name(left)} {op} {_name(right)}"
         case Interval(column, low, high):
-            text = _range(_name(column), literal_sql(low), literal_sql(high))
+            rendered = _range(_name(column), literal_sql(low), literal_sql(high))
         case In(column, values):
-            text = f"{_name(column)} IN ({_list(values)})"
+            rendered = f"{_name(column)} IN ({_list(values)})"
         case IsNull(column):
-            text = f"{_name(column)} IS NULL"
+            rendered = f"{_name(column)} IS NULL"
         case IsNaN(column):
-            text = f"isnan({_name(column)})"
+            rendered = f"isnan({_name(column)})"
         case StartsWith() | EndsWith() | Contains() | Like():
-            text = _pattern(node)
+            rendered = _pattern(node)
         case Unsupported(sql) | OnValues(_, Unsupported(sql)) | OnPartitions(_, Unsupported(sql)):
-            text = sql
+            rendered = sql
         case _:
             raise AssertionError(node)
-    return text
+    return rendered
 
 
 def _pattern(node: Pattern) -> str:
@@ -173,8 +173,8 @@ def _pattern(node: Pattern) -> str:
 
 
 def _like(parts: Sequence[str | Wildcard]) -> str:
-    texts = [part.value if isinstance(part, Wildcard) else _WILD.sub(r"\\\g<0>", part) for part in parts]
-    return literal_sql(pa.scalar("".join(texts)))
+    escaped = [part.value if isinstance(part, Wildcard) else _WILD.sub(r"\\\g<0>", part) for part in parts]
+    return literal_sql(pa.scalar("".join(escaped)))
 
 
 def _list(values: pa.Array) -> str:
@@ -227,20 +227,20 @@ def _timestamp(value: pa.Scalar) -> str:
     return f"{name} '{_day(day)} {minutes // 60:02}:{minutes % 60:02}:{second:02}{end}{zone}'"
 
 
-def _day(number: int) -> str:
+def _day(epoch_day: int) -> str:
     """Return a date as text; years without four digits get a sign."""
-    year, month, day = date_of(number)
+    year, month, day = date_of(epoch_day)
     return f"{year:04}-{month:02}-{day:02}" if 0 <= year <= 9999 else f"{year:+05}-{month:02}-{day:02}"
 
 
 def _float(value: pa.Scalar) -> str:
     """Return a float literal that rounds back to the same float."""
     single = pa.types.is_float32(value.type)
-    number = value.as_py()
-    if not math.isfinite(number):
-        name = "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    float_value = value.as_py()
+    if not math.isfinite(float_value):
+        name = "NaN" if math.isnan(float_value) else "Infinity" if float_value > 0 else "-Infinity"
         return f"{'float' if single else 'double'}('{name}')"
     # The shortest digits of the largest float exceed the limit that Spark allows.
-    short = single and abs(number) < _LARGEST_FLOAT
-    digits = str(np.float32(number)) if short else repr(number)
+    short = single and abs(float_value) < _LARGEST_FLOAT
+    digits = str(np.float32(float_value)) if short else repr(float_value)
     return f"{digits}{'F' if single else 'D'}"

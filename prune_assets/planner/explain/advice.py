@@ -59,10 +59,10 @@ def advise(
     A predicate that no row can match gets advice too, because it often compares with NULL. If half the bytes are
     skipped already, only columns that skip too little after the other conjuncts get advice.
     """
-    kept = plan.kept.extent(plan.index)
-    if not kept.bytes:
+    extent = plan.kept.extent(plan.index)
+    if not extent.bytes:
         return Advice(_NEVER_TRUE) if _is_never_true(plan.lowered.predicate) else None
-    is_enough = total.bytes - kept.bytes >= ENOUGH_SKIPPED * total.bytes
+    is_enough = total.bytes - extent.bytes >= ENOUGH_SKIPPED * total.bytes
     proven = int(plan.evaluation.access.matches.row_totals(len(plan.index)).sum())
     rows = int(plan.kept.rows.sum())
     if proven * 2 >= rows:
@@ -71,28 +71,28 @@ def advise(
         return None if is_enough else Advice(why)
     columns = _columns(plan)
     if is_enough:
-        return _beside_others(columns)
-    candidates = [*_of_wording(plan, remedies), *(remedy for one in columns for remedy in one.remedies())]
-    if len(plan.index) == 1 and any(one.is_known for one in columns):
+        return _advise_on_open(columns)
+    candidates = [*_wording_remedies(plan, remedies), *(remedy for column in columns for remedy in column.remedies())]
+    if len(plan.index) == 1 and any(column.is_known for column in columns):
         candidates.append(Remedy("row_groups", str(_ONE_ROW_GROUP.with_setting(plan.table.format.settings))))
     return Advice(_why(plan, columns, attributed), _best(candidates))
 
 
 def _is_never_true(predicate: Predicate) -> bool:
     """Return True if the predicate is FALSE or NULL because of its constants alone."""
-    known = [leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN for leaf in leaves(predicate)]
-    return not may_match(fold(predicate, np.array(known, np.uint8)[:, np.newaxis])).any()
+    outcomes = [leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN for leaf in leaves(predicate)]
+    return not may_match(fold(predicate, np.array(outcomes, np.uint8)[:, np.newaxis])).any()
 
 
-def _beside_others(columns: list[ColumnAdvice]) -> Advice | None:
+def _advise_on_open(columns: list[ColumnAdvice]) -> Advice | None:
     """Advise for the columns that skip little after the other conjuncts.
 
     None if nothing helps.
     """
-    open_columns = [(one, remedies) for one in columns if one.is_open and (remedies := one.remedies())]
+    open_columns = [(column, remedies) for column in columns if column.is_open and (remedies := column.remedies())]
     if not open_columns:
         return None
-    why = "; ".join(one.skips_text() for one, _ in open_columns[:_MOST_REMEDIES])
+    why = "; ".join(column.skips_text() for column, _ in open_columns[:_MOST_REMEDIES])
     return Advice(why, _best([remedy for _, remedies in open_columns for remedy in remedies]))
 
 
@@ -135,10 +135,10 @@ def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArr
     return {path: np.flatnonzero((denials == of_path) & has_rows) for path, of_path in own.items()}
 
 
-def _of_wording(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
+def _wording_remedies(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     """Return the remedies of the unsupported conditions."""
     parts = dict.fromkeys(leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf))
-    return [Remedy("write_predicate", f"{part.sql}: {text}") for part in parts if (text := remedies.of(part))]
+    return [Remedy("write_predicate", f"{part.sql}: {remedy}") for part in parts if (remedy := remedies.of(part))]
 
 
 def _why(  # noqa: PLR0911 - one for each reason
@@ -150,13 +150,13 @@ def _why(  # noqa: PLR0911 - one for each reason
         return f"{part}: {refused[0].reason}"
     if len(plan.index) == 1:
         return "the table has one row group, so row-group statistics and bloom filters cannot skip anything"
-    compared = [one for one in columns if not one.null_text]
-    silent = [one.name for one in compared if not one.is_known]
+    compared = [column for column in columns if not column.null_text]
+    silent = [column.name for column in compared if not column.is_known]
     if silent and len(silent) == len(compared):
         return f"most row groups have no bounds of {', '.join(silent)}"
-    if by_nan := [one.nan_text for one in compared if one.nan_text]:
+    if by_nan := [column.nan_text for column in compared if column.nan_text]:
         return by_nan[0]
-    spreads = [(one.name, one.spread) for one in compared if one.spread]
+    spreads = [(column.name, column.spread) for column in compared if column.spread]
     if spreads and math.prod(spread.requested for _, spread in spreads) >= ENOUGH_SKIPPED:
         shares = ", ".join(f"{range_share(spread.requested)} of the range of {name}" for name, spread in spreads)
         return f"the predicate covers {shares}: there is little to skip"
@@ -164,7 +164,7 @@ def _why(  # noqa: PLR0911 - one for each reason
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
         return f"values are all over the table: a row group spans on average {shares}{_further(columns)}"
     if len(compared) < len(columns):
-        return "; ".join(one.null_text for one in columns if one.null_text)
+        return "; ".join(column.null_text for column in columns if column.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups
@@ -177,7 +177,7 @@ def _further(columns: list[ColumnAdvice]) -> str:
 
     A sort by a column with few values seldom suits all queries.
     """
-    looks_up = any(one.selects_little() for one in columns) and not any(one.remedies() for one in columns)
+    looks_up = any(column.selects_little() for column in columns) and not any(column.remedies() for column in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""
 
 

@@ -50,8 +50,8 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
         # Each conjunct reads the statistics of the log again.
         most = min(most, max(1, MAX_LOGGED_FILES // max(1, len(plan.index.groups.files))))
     for sql, predicate in plan.lowered.conjuncts[:most]:
-        kept, complete = kept_alone(plan, predicate)
-        conjuncts.append(Conjunct(sql, total.bytes - kept.bytes, complete))
+        extent, complete = kept_alone(plan, predicate)
+        conjuncts.append(Conjunct(sql, total.bytes - extent.bytes, complete))
     return tuple(conjuncts)
 
 

@@ -60,7 +60,7 @@ class ColumnAdvice:
         self.name = column.name
         self.read = np.flatnonzero(plan.kept.rows > 0)
         self.bounds = plan.index.footers.bounds(column)
-        self.known = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
+        self.has_bounds = valid_flags(self.bounds.lower) & valid_flags(self.bounds.upper)
 
     @cached_property
     def spread(self) -> ValueSpread | None:
@@ -73,7 +73,7 @@ class ColumnAdvice:
     @property
     def is_known(self) -> bool:
         """True if at least half of the row groups read have bounds."""
-        return bool(2 * np.count_nonzero(self.known[self.read]) >= len(self.read))
+        return bool(2 * np.count_nonzero(self.has_bounds[self.read]) >= len(self.read))
 
     @property
     def is_open(self) -> bool:
@@ -161,7 +161,7 @@ class ColumnAdvice:
         type_ = self.bounds.lower.type
         if not (pa.types.is_integer(type_) or pa.types.is_date32(type_) or pa.types.is_boolean(type_)):
             return None
-        if not self.known[self.remaining].all():
+        if not self.has_bounds[self.remaining].all():
             return None
         bounds = self.bounds.take(self.remaining)
         storage = pa.int32() if pa.types.is_date32(type_) else pa.int8() if pa.types.is_boolean(type_) else type_
@@ -198,7 +198,7 @@ class ColumnAdvice:
     def _statistics(self) -> Remedy | None:
         if self.is_known:
             return None
-        silent = row_groups_text(int(np.count_nonzero(~self.known[self.read])))
+        silent = row_groups_text(int(np.count_nonzero(~self.has_bounds[self.read])))
         remedy = "write these files again, with statistics"
         if self._is_float:
             from parquet_core.layout.column_indexes import nan_remedy
@@ -264,8 +264,10 @@ class ColumnAdvice:
         Such evidence is a bloom filter, or a read dictionary, which then has the value.
         """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
-        at_hand = self.plan.index.dictionaries.at_hand(self.column, positions)
-        dictionaries = np.array([not isinstance(one, str) and one is not None for one in at_hand], np.bool_)
+        cached = self.plan.index.dictionaries.at_hand(self.column, positions)
+        dictionaries = np.array(
+            [not isinstance(dictionary, str) and dictionary is not None for dictionary in cached], np.bool_
+        )
         return bool(2 * np.count_nonzero(filters | dictionaries) >= len(positions))
 
 

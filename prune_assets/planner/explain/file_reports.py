@@ -61,14 +61,14 @@ class FileReports(Sequence[FileReport]):
         return len(self._plan.index.groups.files)
 
     @overload
-    def __getitem__(self, number: int) -> FileReport: ...
+    def __getitem__(self, key: int) -> FileReport: ...
 
     @overload
-    def __getitem__(self, number: slice) -> tuple[FileReport, ...]: ...
+    def __getitem__(self, key: slice) -> tuple[FileReport, ...]: ...
 
-    def __getitem__(self, number: int | slice) -> FileReport | tuple[FileReport, ...]:
+    def __getitem__(self, key: int | slice) -> FileReport | tuple[FileReport, ...]:
         """Describe one file, or the files of a slice."""
-        index = range(len(self))[number]
+        index = range(len(self))[key]
         if not isinstance(index, int):
             return tuple(map(self.__getitem__, index))
         positions = range(self._first[index], self._first[index + 1])
@@ -88,8 +88,8 @@ def _file(
 
 def _file_verdict(verdicts: NDArray[np.uint8]) -> VerdictName:
     # A file without row groups counts as skipped.
-    found = set(verdicts.tolist()) or {int(Verdict.SKIP)}
-    return _VERDICTS[found.pop()] if len(found) == 1 else "selection"
+    unique = set(verdicts.tolist()) or {int(Verdict.SKIP)}
+    return _VERDICTS[unique.pop()] if len(unique) == 1 else "selection"
 
 
 def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> RowGroupReport:
@@ -115,7 +115,7 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
 def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
     """Return the first level that drops rows of a row group, and the reason."""
     evaluation = plan.evaluation
-    rows, kept = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
+    rows, remaining_rows = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
         return "", "it has no rows"
     if credited < 0:
@@ -123,10 +123,10 @@ def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons
     if credited < len(evaluation.of_row_groups):
         state = evaluation.of_row_groups[credited]
         return state.level, reasons.skipped_by(state, position)
-    skipped = f"page bounds skip {rows - kept:,} of {rows:,} rows"
+    skipped = f"page bounds skip {rows - remaining_rows:,} of {rows:,} rows"
     return (
         evaluation.pages.level,
-        skipped if kept == 0 else f"{skipped}; the others may match: {reasons.kept(position)}",
+        skipped if remaining_rows == 0 else f"{skipped}; the others may match: {reasons.kept(position)}",
     )
 
 
@@ -142,8 +142,8 @@ def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
     """
     evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
-    for number, state in enumerate(evaluation.of_row_groups):
-        level[(level < 0) & ~state.remaining] = number
+    for level_index, state in enumerate(evaluation.of_row_groups):
+        level[(level < 0) & ~state.remaining] = level_index
     level[(level < 0) & (plan.kept.rows < rows)] = len(evaluation.of_row_groups)
     level[rows == 0] = -1
     return level
@@ -161,10 +161,12 @@ def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
     first = np.arange(cells) * run
     last = np.minimum(first + run, count) - 1
     level, skipped = credited_level(plan), plan.sizes.bytes - plan.kept.bytes
-    known = level >= 0
+    is_credited = level >= 0
     width = len(plan.evaluation.states)
-    by_level = _sums(cell[known] * width + level[known], skipped[known], cells * width).reshape(cells, width)
-    size, kept = _sums(cell, plan.sizes.bytes, cells), _sums(cell, plan.kept.bytes, cells)
+    by_level = _sums(cell[is_credited] * width + level[is_credited], skipped[is_credited], cells * width).reshape(
+        cells, width
+    )
+    size, kept_bytes = _sums(cell, plan.sizes.bytes, cells), _sums(cell, plan.kept.bytes, cells)
     read = np.bincount(cell, plan.kept.rows > 0, minlength=cells).astype(np.int64)
     return tuple(
         MapCell(
@@ -175,7 +177,7 @@ def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
             row_groups=b - a + 1,
             kept_row_groups=int(read[i]),
             bytes=int(size[i]),
-            kept_bytes=int(kept[i]),
+            kept_bytes=int(kept_bytes[i]),
             skipped_bytes=tuple(by_level[i].tolist()),
         )
         for i, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True))

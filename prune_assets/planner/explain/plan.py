@@ -57,10 +57,10 @@ class Plan(PlannedRead):
     """
 
     def __repr__(self) -> str:
-        table, where = (clipped(text, 100) for text in (redacted(self.table.name), self.lowered.sql))
-        kept = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
-        files, whole = len(distinct(self.index.groups.file[kept])), len(self.index.groups.files)
-        groups = f"{len(kept):,} of {counted(len(self.index), 'row group')}"
+        table, where = (clipped(label, 100) for label in (redacted(self.table.name), self.lowered.sql))
+        positions = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
+        files, whole = len(distinct(self.index.groups.file[positions])), len(self.index.groups.files)
+        groups = f"{len(positions):,} of {counted(len(self.index), 'row group')}"
         return f"Plan({table!r}, where={where!r}: reads {files:,} of {counted(whole, 'file')}, {groups})"
 
     def _repr_html_(self) -> str:

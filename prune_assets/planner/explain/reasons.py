@@ -147,17 +147,17 @@ class Reasons:
             why = why_open(leaf, self._index.footers.bounds(column), position, wanted, proven=proven)
             return f"{why}: {_PROVEN.get(wanted, 'decided')} for every row"
         if isinstance(leaf, OnValues):
-            return self._by_values(leaf, column, position)
+            return self._explain_values(leaf, column, position)
         why = why_open(leaf, self._index.footers.bounds(column), position, wanted)
         return "; ".join([why, *self._notes(leaf, column, position)])
 
-    def _by_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
+    def _explain_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
         """Explain what testing the column's values left open, or why the values are unknown."""
-        (known,) = self._index.dictionaries.at_hand(column, np.array([position]))
-        if known is None or isinstance(known, str):
-            why = "was not read" if known is None else f"is not usable: {known}"
+        (dictionary,) = self._index.dictionaries.at_hand(column, np.array([position]))
+        if dictionary is None or isinstance(dictionary, str):
+            why = "was not read" if dictionary is None else f"is not usable: {dictionary}"
             return f"{leaf.part.reason}, and the values are not known: the dictionary {why}"
-        values = counted(len(known), "dictionary value")
+        values = counted(len(dictionary), "dictionary value")
         if leaf.test.limits:
             return f"{leaf.part.reason}, and not all of {values} were tested: {leaf.test.limits}"
         return f"at least one of {values} matches or raises"
@@ -206,8 +206,8 @@ def _first_denied(conjuncts: Sequence[Predicate], outcomes: OutcomeArray) -> NDA
 
 
 def _sql(predicate: Predicate) -> str:
-    text = render(predicate)
-    return text if len(text) <= MAX_SQL_CHARACTERS else f"{text[:MAX_SQL_CHARACTERS]}…"
+    sql = render(predicate)
+    return sql if len(sql) <= MAX_SQL_CHARACTERS else f"{sql[:MAX_SQL_CHARACTERS]}…"
 
 
 def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, *, proven: bool = False) -> str:
@@ -267,6 +267,6 @@ def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
 
 def _members(values: pa.Array, low: pa.Scalar, high: pa.Scalar) -> str:
     first = listed_values(values, low.type).between(low, high)
-    some = f", such as {value_text(first[0])}" if len(first) else ""
+    example = f", such as {value_text(first[0])}" if len(first) else ""
     inside = f"{len(first):,} of {counted(len(values), 'value')} between"
-    return f"{inside} min {value_text(low)} and max {value_text(high)}{some}"
+    return f"{inside} min {value_text(low)} and max {value_text(high)}{example}"

@@ -47,12 +47,12 @@ class Remedies:
             )
         semantics = replace(plan.semantics, time_zone="UTC")
         in_utc = lower(plan.lowered.sql, plan.table.columns, semantics=semantics, now=plan.lowered.now).predicate
-        kept, complete = kept_alone(plan, in_utc)
-        if kept.bytes >= plan.kept.extent(plan.index).bytes:
+        extent, complete = kept_alone(plan, in_utc)
+        if extent.bytes >= plan.kept.extent(plan.index).bytes:
             return GIVE_ZONE
         total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_)).bytes
         least = "" if complete else "at least "
-        return f"{GIVE_ZONE} (would skip {least}{share_text(total - kept.bytes, total)} in UTC)"
+        return f"{GIVE_ZONE} (would skip {least}{share_text(total - extent.bytes, total)} in UTC)"
 
 
 def remedy_of(part: Unsupported) -> str:

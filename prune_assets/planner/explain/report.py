@@ -73,7 +73,7 @@ def report(read: SparkRead) -> SkipReport:
     made = SkipReport(
         table=redacted(plan.table.name),
         predicate=plan.lowered.sql,
-        normalized=render(_as_filter(plan.lowered.predicate)),
+        normalized=render(_drop_null_branches(plan.lowered.predicate)),
         unsupported=_unsupported(plan, remedies),
         levels=_levels(plan, total),
         total=total,
@@ -104,23 +104,25 @@ def report(read: SparkRead) -> SkipReport:
     return made
 
 
-def _as_filter(predicate: Predicate) -> Predicate:
+def _drop_null_branches(predicate: Predicate) -> Predicate:
     """Drop alternatives that select no row.
 
     `x IS NULL AND NULL` only states that the other operands are NULL if x is.
     """
     match predicate:
         case And(operands):
-            return And(tuple(map(_without_null, operands)))
+            return And(tuple(map(_drop_nulls, operands)))
         case _:
-            return _without_null(predicate)
+            return _drop_nulls(predicate)
 
 
-def _without_null(predicate: Predicate) -> Predicate:
+def _drop_nulls(predicate: Predicate) -> Predicate:
     match predicate:
         case Or(operands):
-            kept = tuple(one for one in operands if not (isinstance(one, And) and _NULL in one.children))
-            return Or(kept) if len(kept) > 1 else kept[0] if kept else predicate
+            remaining = tuple(
+                operand for operand in operands if not (isinstance(operand, And) and _NULL in operand.children)
+            )
+            return Or(remaining) if len(remaining) > 1 else remaining[0] if remaining else predicate
         case _:
             return predicate
 
@@ -165,12 +167,12 @@ def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: Ou
         return ""
     if leaf.test.limits:
         return f"{leaf.part.reason}; its known values were not tested: {leaf.test.limits}"
-    known = (
+    unknown_share = (
         f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known"
         if len(open_) < len(plan.index)
         else ""
     )
-    return f"{leaf.part.reason}{known}"
+    return f"{leaf.part.reason}{unknown_share}"
 
 
 def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
@@ -216,9 +218,9 @@ def _predicted(read: SparkRead, reading: Reading, scan: PredictedScan, best: Eng
     plan = read.plan
     nothing = whole_groups(np.zeros(0, np.int64), plan.index.groups.row_count)
     access = make_access_plan(scan.ranges, nothing, plan.index.groups.row_count)
-    kept = kept_by(access, plan.index, plan.columns, plan.sizes)
-    extent, why = kept.extent(plan.index), [scan.why]
+    planned = kept_by(access, plan.index, plan.columns, plan.sizes)
+    extent, why = planned.extent(plan.index), [scan.why]
     if not scan.why and reads_clearly_more(extent.bytes, best.kept.bytes, int(plan.sizes.bytes.sum())):
         why.append(scan.limit)
-    estimated = kept.estimated or bool(scan.why)
+    estimated = planned.estimated or bool(scan.why)
     return Engine(read.name(reading), extent, estimated, "; ".join(filter(None, why)), reading, scan.caveat)

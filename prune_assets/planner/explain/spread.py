@@ -50,10 +50,10 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
-    known = np.isfinite(low) & np.isfinite(high)
-    if not known.any():
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    if not is_finite.any():
         return None
-    least, most = float(low[known].min()), float(high[known].max())
+    least, most = float(low[is_finite].min()), float(high[is_finite].max())
     # For whole numbers, days and microseconds, one unit of the range is one value.
     unit = 0.0 if pa.types.is_floating(bounds.lower.type) or pa.types.is_decimal(bounds.lower.type) else 1.0
     whole = most - least + unit
@@ -61,7 +61,7 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
         return None
     points = least + whole * (np.arange(_POINTS) + 0.5) / _POINTS
     chosen = selected_of(values_at(points, bounds.lower.type), conjuncts)
-    share = float(np.mean((high - low + unit)[known])) / whole
+    share = float(np.mean((high - low + unit)[is_finite])) / whole
     ends = selected_of(values_at(np.array([least, most]), bounds.lower.type), conjuncts)
     return ValueSpread(share, float(np.mean(chosen)), bool(ends.any()))
 
@@ -75,7 +75,7 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
     bounds = sorted_bounds(drawn, total, count)
     chosen = np.ones(len(bounds), np.bool_)
     for part in conjuncts:
-        chosen &= may_match(fold(part, [_of_bounds(leaf, bounds) for leaf in leaves(part)]))
+        chosen &= may_match(fold(part, [_outcomes_of_bounds(leaf, bounds) for leaf in leaves(part)]))
     return max(float(np.average(chosen, weights=bounds.row_count)), 1 / len(bounds))
 
 
@@ -90,7 +90,7 @@ def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[n
     return chosen
 
 
-def _of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
+def _outcomes_of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_from_bounds(leaf, bounds)
     return np.full(len(bounds), leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN, np.uint8)
@@ -99,5 +99,5 @@ def _of_bounds(leaf: Leaf, bounds: Bounds) -> OutcomeArray:
 def _outcomes_of(leaf: Leaf, values: pa.Array) -> OutcomeArray:
     if isinstance(leaf, ColumnLeaf):
         return outcomes_of_values(leaf, values)
-    known = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
-    return np.full(len(values), known, np.uint8)
+    outcomes = leaf.outcomes if isinstance(leaf, Constant) else Outcomes.UNKNOWN
+    return np.full(len(values), outcomes, np.uint8)

@@ -82,10 +82,10 @@ class SparkRead:
             alone, with_plan = (scan._replace(why=why, caveat=Caveat.TIME_ZONE) for scan in (alone, with_plan))
         read = {column.path[0] for column in plan.columns}
         if unread := [each for each in unread_columns(plan.index) if each.path[0] in read]:
-            alone, with_plan = (_or_failure(plan, scan, unread) for scan in (alone, with_plan))
+            alone, with_plan = (_mark_failure(plan, scan, unread) for scan in (alone, with_plan))
         if (raising := _raising(plan)) is not None:
-            said = f"{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
-            alone, with_plan = _failing(alone, said), _failing(with_plan, said)
+            message = f"{raising.sql}: {raising.reason}{f' ({raising.remedy})' if raising.remedy else ''}"
+            alone, with_plan = _failing(alone, message), _failing(with_plan, message)
         if why:
             alone, with_plan = (
                 scan if scan.why else scan._replace(why=why, caveat=Caveat.UNREAD_METADATA)
@@ -111,7 +111,7 @@ def _raising(plan: PlannedRead) -> Unsupported | None:
     return next((part for part in parts if isinstance(part, Unsupported) and part.raises), None)
 
 
-def _or_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
+def _mark_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadColumn]) -> PredictedScan:
     """Mark the scan as failing if Spark cannot read a stored type."""
     from parquet_core.layout.places import file_name  # it imports the layout checks, unused by most reports
 

@@ -69,11 +69,11 @@ def as_spark_filters(
 
     None is a conjunct that was not parsed.
     """
-    found = [
+    filters = [
         Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
         for parsed in conjuncts
     ]
-    return found[0] if len(found) == 1 else all_of(found)
+    return filters[0] if len(filters) == 1 else all_of(filters)
 
 
 # Deeper nodes count as not pushed down.
@@ -94,9 +94,9 @@ class _Filters:
         if depth > _MAX_DEPTH:
             return Opaque()
         if isinstance(node, nodes.Conjunction | nodes.Disjunction):
-            kind = nodes.Conjunction if isinstance(node, nodes.Conjunction) else nodes.Disjunction
-            children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, kind)]
-            return all_of(children) if (kind is nodes.Conjunction) != negated else any_of(children)
+            connective = nodes.Conjunction if isinstance(node, nodes.Conjunction) else nodes.Disjunction
+            children = [self.of(child, negated=negated, depth=depth + 1) for child in chain_of(node, connective)]
+            return all_of(children) if (connective is nodes.Conjunction) != negated else any_of(children)
         return self._leaf(node, negated=negated)
 
     def _leaf(self, node: nodes.SyntaxNode, *, negated: bool) -> SparkFilter:
@@ -141,19 +141,19 @@ class _Filters:
         match node:
             case nodes.Cast(inner, to, is_try=False):
                 pass
-            case nodes.Call(name, [inner]) if (found := find(name)) and found.casts_to == DATE:
+            case nodes.Call(name, [inner]) if (function := find(name)) and function.casts_to == DATE:
                 to = DATE
             case _:
                 return False
         column = inner.bound.column if isinstance(inner, nodes.Column) else None
-        kind = None if column is None or column.type is None else type_of_column(column.type)
-        if kind is None or to is None:
+        spark_type = None if column is None or column.type is None else type_of_column(column.type)
+        if spark_type is None or to is None:
             return False
-        if kind.kind is ValueKind.INTEGER and to.kind is ValueKind.INTEGER:
-            return bool(kind.bits <= to.bits)
-        if kind.kind is ValueKind.DATE and to.kind is not ValueKind.DATE and not self._profile.unwraps_dates:
+        if spark_type.kind is ValueKind.INTEGER and to.kind is ValueKind.INTEGER:
+            return bool(spark_type.bits <= to.bits)
+        if spark_type.kind is ValueKind.DATE and to.kind is not ValueKind.DATE and not self._profile.unwraps_dates:
             return False
-        return {kind.kind, to.kind} in _UNWRAPPED
+        return {spark_type.kind, to.kind} in _UNWRAPPED
 
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
         """Return True if Spark keeps a cast on the column.
@@ -190,39 +190,39 @@ class _Filters:
 
         Other operands are not pushed down.
         """
-        found = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
-        if not isinstance(found, Filter):
+        leaf = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
+        if not isinstance(leaf, Filter):
             return Opaque()
         same = (
-            Filter(found.column, Rel.IS_NULL)
+            Filter(leaf.column, Rel.IS_NULL)
             if node.truth is Outcomes.NULL
-            else Filter(found.column, Rel.EQ, (scalar_of(node.truth is Outcomes.TRUE, pa.bool_()),))
+            else Filter(leaf.column, Rel.EQ, (scalar_of(node.truth is Outcomes.TRUE, pa.bool_()),))
         )
         return opposite(same) if negated else same
 
     def _strict_columns(self, node: nodes.SyntaxNode) -> list[Path]:
-        found: list[Path] = []
+        columns: list[Path] = []
         stack = [node]
         while stack:
             part = stack.pop()
             if isinstance(part, nodes.Column):
                 column = part.bound.nullable
-                found += [] if column is None else [column.path]
+                columns += [] if column is None else [column.path]
             elif _is_strict(part):
                 stack += reversed(list(part.children()))
-        return found
+        return columns
 
 
 def _is_strict(node: nodes.SyntaxNode) -> bool:
     """Return True if the expression is NULL whenever an operand is NULL."""
     return (
         isinstance(node, _STRICT)
-        or (isinstance(node, nodes.Call) and (found := find(node.name)) is not None and found.infers_not_null)
+        or (isinstance(node, nodes.Call) and (function := find(node.name)) is not None and function.infers_not_null)
         or (isinstance(node, nodes.ListTest) and len(node.values) == 1)
     )
 
 
-def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
+def _is_rounded(arrow_type: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
     """Return True if Spark rounds a decimal to compare it.
 
     `count_digits`: integers have only their written digits.
@@ -231,7 +231,7 @@ def _is_rounded(kind: pa.DataType, values: Sequence[SparkValue], *, count_digits
     whole = [
         value.digits - value.scale if count_digits or not value.bits else DIGITS_OF_BITS[value.bits] for value in exact
     ]
-    return bool(max(whole, default=0) + kind.scale > MAX_DIGITS)
+    return bool(max(whole, default=0) + arrow_type.scale > MAX_DIGITS)
 
 
 def _is_inexact_as_double(column: LeafColumn | None) -> bool:
@@ -250,7 +250,7 @@ def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
             if not _is_simplified(node, profile):
                 return False
             operands: Sequence[nodes.SyntaxNode] = [node.left]
-        case nodes.Call(name) if (found := find(name)) is not None and found.role in AFFIXES:
+        case nodes.Call(name) if (function := find(name)) is not None and function.role in AFFIXES:
             operands = node.arguments
         case (
             nodes.Between()
@@ -282,15 +282,15 @@ def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
     pattern = like.right
     if not isinstance(pattern, nodes.Literal):
         return False
-    text = str(pattern.value.value)
-    return like.escape not in text and (profile.joins_wildcards or "%%" not in text)
+    pattern_string = str(pattern.value.value)
+    return like.escape not in pattern_string and (profile.joins_wildcards or "%%" not in pattern_string)
 
 
 def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
     """Return Spark's data source filter for a lowered condition, or for its negation."""
     match lowered:
         case Or((Compare() | In() as found, Constant(Outcomes.NULL))):
-            return _in_with_null(found, negated=negated)
+            return _convert_null_list(found, negated=negated)
         case And(children) | Or(children):
             operands = [filters_of(child, negated=negated) for child in children]
             return all_of(operands) if isinstance(lowered, And) != negated else any_of(operands)
@@ -301,10 +301,10 @@ def filters_of(lowered: Predicate, *, negated: bool = False) -> SparkFilter:
         case IsTruth(Compare() as same, Outcomes.TRUE):
             return _null_safe(same, negated=negated)
         case _:
-            return _of_leaf(lowered, negated=negated)
+            return _convert_leaf(lowered, negated=negated)
 
 
-def _of_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
+def _convert_leaf(leaf: Predicate, *, negated: bool) -> SparkFilter:
     match leaf:
         case Compare():
             return _compare(leaf, negated=negated)
@@ -327,16 +327,16 @@ def _signed(leaf: Filter, *, negated: bool) -> SparkFilter:
 
 
 def _null_safe(same: Compare, *, negated: bool) -> SparkFilter:
-    found = _compare(same, negated=False)
-    if isinstance(found, Filter) and same.op is Op.EQ:
+    compared = _compare(same, negated=False)
+    if isinstance(compared, Filter) and same.op is Op.EQ:
         return _signed(Filter(same.column, Rel.EQ, (same.value,)), negated=negated)
-    return Truth(holds=negated) if isinstance(found, Truth) else Opaque()
+    return Truth(holds=negated) if isinstance(compared, Truth) else Opaque()
 
 
-def _in_with_null(found: Compare | In, *, negated: bool) -> SparkFilter:
+def _convert_null_list(condition: Compare | In, *, negated: bool) -> SparkFilter:
     if negated:
         return Truth(holds=False)
-    leaf = filters_of(found)
+    leaf = filters_of(condition)
     return replace(leaf, rel=Rel.IN, with_null=True, strict=False) if isinstance(leaf, Filter) else leaf
 
 

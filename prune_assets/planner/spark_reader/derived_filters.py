@@ -67,21 +67,21 @@ def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -
     if not np.any(access.verdict != Verdict.SKIP) or not _skips_within_files(plan, scan):
         return ()
     bounds = SurvivorBounds(index, access)
-    found = []
+    conditions = []
     for written, (_, conjunct) in zip(plan.lowered.parsed, plan.lowered.conjuncts, strict=True):
         pushed = as_spark_filters([written], semantics=plan.semantics, profile=profile)
         if any(isinstance(part, Opaque) for part in parts_of(pushed)):
-            found.append(cut_to_survivors(necessary(conjunct), bounds))
-    found.append(survivor_ranges(plan.evaluation, index))
-    return tuple(part for part in found if part is not None and _is_short(part))
+            conditions.append(cut_to_survivors(necessary(conjunct), bounds))
+    conditions.append(survivor_ranges(plan.evaluation, index))
+    return tuple(part for part in conditions if part is not None and _is_short(part))
 
 
 def _skips_within_files(plan: PlannedRead, scan: SparkScan) -> bool:
     """Return True if rows are skipped in files that Spark opens."""
     index, access = plan.index, plan.evaluation.access
     opened = scan.files[index.groups.file]
-    kept = access.ranges.row_totals(len(index))
-    return bool(np.any(kept[opened] < index.groups.row_count[opened]))
+    remaining_rows = access.ranges.row_totals(len(index))
+    return bool(np.any(remaining_rows[opened] < index.groups.row_count[opened]))
 
 
 def necessary(predicate: Predicate) -> Predicate | None:
@@ -91,10 +91,10 @@ def necessary(predicate: Predicate) -> Predicate | None:
     >>> necessary(And((IsNull(("x",)), Unsupported("f(y)", "not known"))))
     IsNull(column=('x',))
     """
-    known: list[Predicate | None] = []
+    conditions: list[Predicate | None] = []
     for node, operands in post_order(predicate):
-        known.append(_necessary(node, [known[i] for i in operands]))
-    return known[-1]
+        conditions.append(_necessary(node, [conditions[i] for i in operands]))
+    return conditions[-1]
 
 
 def _necessary(node: Predicate, operands: list[Predicate | None]) -> Predicate | None:
@@ -128,11 +128,11 @@ def cut_to_survivors(predicate: Predicate | None, bounds: SurvivorBounds) -> Pre
     """
     if predicate is None:
         return None
-    known: list[_Cut] = []
+    cuts: list[_Cut] = []
     for node, operands in post_order(predicate):
-        known.append(_cut(node, [known[i] for i in operands], bounds))
-    found = known[-1]
-    return None if isinstance(found, str) else found
+        cuts.append(_cut(node, [cuts[i] for i in operands], bounds))
+    cut = cuts[-1]
+    return None if isinstance(cut, str) else cut
 
 
 def _cut(node: Predicate, operands: list[_Cut], bounds: SurvivorBounds) -> _Cut:

@@ -63,18 +63,18 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
     few = MAX_REMOTE_PATHS if is_remote(index.groups.files[0].path) else MAX_PATHS
     if named == "list" or count <= few:
         return SparkScan(Opening.PATHS, survivors)
-    by_name = _of_the_same_names(index, survivors)
+    by_name = _flag_survivor_names(index, survivors)
     left_out = len(survivors) - int(np.count_nonzero(by_name))
     if count * len(survivors) * SECONDS_PER_NAME < left_out * SECONDS_PER_FILE:
         return SparkScan(Opening.NAMES, by_name)
     return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))
 
 
-def _of_the_same_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _flag_survivor_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return a flag per file: its name is the name of a survivor.
 
     Each partition may hold a file of that name.
     """
     names = [file.path.rpartition("/")[2] for file in index.groups.files]
-    wanted = {name for name, kept in zip(names, survivors.tolist(), strict=True) if kept}
+    wanted = {name for name, survives in zip(names, survivors.tolist(), strict=True) if survives}
     return np.array([name in wanted for name in names], np.bool_)

@@ -46,15 +46,15 @@ class Evidence(NamedTuple):
 
     low: pa.Array
     high: pa.Array
-    known: Flags
+    has_bounds: Flags
     null_count: NDArray[np.int64]
     row_count: NDArray[np.int64]
 
     @property
     def all_null(self) -> Flags:
         """Flags of containers that hold only nulls."""
-        found: Flags = self.null_count == self.row_count
-        return found
+        only_nulls: Flags = self.null_count == self.row_count
+        return only_nulls
 
 
 def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
@@ -62,12 +62,12 @@ def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
 
     Entries that are not `believed` have no bounds.
     """
-    known = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
+    has_bounds = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
     nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
     return Evidence(
         in_java_order(bounds.lower),
         in_java_order(bounds.upper),
-        known if believed is None else known & believed,
+        has_bounds if believed is None else has_bounds & believed,
         nulls,
         bounds.row_count,
     )
@@ -81,11 +81,11 @@ def in_java_order(values: pa.Array) -> pa.Array:
     >>> in_java_order(pa.array([0.0, -0.0])).to_pylist()
     [0, -1]
     """
-    kind = values.type
-    if pa.types.is_boolean(kind):
+    arrow_type = values.type
+    if pa.types.is_boolean(arrow_type):
         return values.cast(pa.uint8())
-    if not pa.types.is_floating(kind):
-        return values.cast(pa.binary()) if pa.types.is_string(kind) else values
+    if not pa.types.is_floating(arrow_type):
+        return values.cast(pa.binary()) if pa.types.is_string(arrow_type) else values
     doubles = numbers_from(values).astype(np.float64)
     # Java has a single NaN.
     bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
@@ -106,7 +106,7 @@ def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool
 
 def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
     """Return flags of the row groups that the column's statistics exclude."""
-    dropped: Flags = of.known & _outside(leaf, of)
+    dropped: Flags = of.has_bounds & _outside(leaf, of)
     match leaf.rel:
         case Rel.IS_NULL:
             dropped = of.null_count == 0
@@ -127,7 +127,7 @@ def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
     Without a column index, `of` has no bounds.
     """
     with_nulls: Flags = of.null_count != 0
-    inside: Flags = ~of.all_null & ~(of.known & _outside(leaf, of))
+    inside: Flags = ~of.all_null & ~(of.has_bounds & _outside(leaf, of))
     match leaf.rel:
         case Rel.IS_NULL:
             return with_nulls
@@ -144,11 +144,11 @@ def _outside(leaf: Filter, of: Evidence) -> Flags:
     if leaf.rel in _BY_PREFIX:
         return _prefix_outside(leaf, of)
     if not leaf.values or leaf.rel in _PATTERNS | _NOT_PATTERNS:
-        return np.zeros(len(of.known), np.bool_)
+        return np.zeros(len(of.has_bounds), np.bool_)
     if leaf.rel is Rel.NE:
         # Each value of NOT IN is a filter of its own, so one matching value is enough.
-        found = pc.is_in(of.low, _literals(leaf).cast(of.low.type))
-        return flags_from(pc.and_(found, pc.equal(of.low, of.high)))
+        listed = pc.is_in(of.low, _literals(leaf).cast(of.low.type))
+        return flags_from(pc.and_(listed, pc.equal(of.low, of.high)))
     least, most = _least_and_most(_literals(leaf))
     match leaf.rel:
         case Rel.LT:
@@ -191,12 +191,12 @@ def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
     if not present or not leaf.values or pa.types.is_boolean(leaf.values[0].type):
         return dropped
-    at = np.array([i for i, _ in present], np.int64)
+    positions = np.array([i for i, _ in present], np.int64)
     lengths = np.array([len(values) for _, values in present], np.int64)
     entries = in_java_order(pa.concat_arrays([values for _, values in present]))
     satisfied = _satisfied(leaf, entries)
     any_one = np.logical_or.reduceat(satisfied, np.cumsum(lengths) - lengths)
-    dropped[at] = ~any_one & no_nulls[at] if leaf.rel is Rel.NE else ~any_one
+    dropped[positions] = ~any_one & no_nulls[positions] if leaf.rel is Rel.NE else ~any_one
     return dropped
 
 
@@ -238,6 +238,6 @@ def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Block
     if held is None or len(held) == 0:
         return dropped
     hashes = hash_values(column, held)
-    found = may_contain([blocks for blocks in filters if blocks is not None], hashes)
-    dropped[present] = ~found.any(axis=1)
+    may_hold = may_contain([blocks for blocks in filters if blocks is not None], hashes)
+    dropped[present] = ~may_hold.any(axis=1)
     return dropped

@@ -93,7 +93,7 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
     remaining &= ~whole
     is_pushed = False
-    for pushed, here in _by_kind(of_files(tree, names), index):
+    for pushed, here in _filters_by_columns(of_files(tree, names), index):
         left = remaining & here
         if pushed is None:
             whole |= left
@@ -155,48 +155,50 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
     """
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
-    known = {path: plan.table.file_bounds(path) for path in _columns(filters)}
-    evidence = {path: evidence_of(bounds) for path, bounds in known.items() if bounds is not None}
+    bounds_by_path = {path: plan.table.file_bounds(path) for path in _columns(filters)}
+    evidence = {path: evidence_of(bounds) for path, bounds in bounds_by_path.items() if bounds is not None}
 
     def dropped(leaf: Filter) -> Flags:
         return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
 
-    found = nothing
+    excluded = nothing
     for part in of_files(filters, partitions):
-        found = found | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
-    return found
+        excluded = excluded | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
+    return excluded
 
 
-def _by_kind(filters: tuple[SparkFilter, ...], index: MetadataIndex) -> Iterator[tuple[SparkFilter | None, Flags]]:
+def _filters_by_columns(
+    filters: tuple[SparkFilter, ...], index: MetadataIndex
+) -> Iterator[tuple[SparkFilter | None, Flags]]:
     """Yield the pushed filter per set of columns in files.
 
     The second value flags the row groups of files with these columns.
     """
     by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
-    found = [
-        tuple(_as_pushed_to(by_path[path], kind) if path in by_path else None for path in paths)
-        for kind in index.groups.kinds
+    leaf_sets = [
+        tuple(_find_pushed_column(by_path[path], provenance) if path in by_path else None for path in paths)
+        for provenance in index.groups.kinds
     ]
-    signatures = [tuple(leaf is not None for leaf in leaves) for leaves in found]
-    numbers = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
-    of_kind = np.array([numbers[signature] for signature in signatures], np.int64)
+    signatures = [tuple(leaf is not None for leaf in leaves) for leaves in leaf_sets]
+    signature_ids = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
+    of_kind = np.array([signature_ids[signature] for signature in signatures], np.int64)
     of_group = of_kind[index.groups.kind[index.groups.file]] if len(index) else np.zeros(0, np.int64)
-    for number in numbers.values():
-        leaves = found[int(np.argmax(of_kind == number))]
-        yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == number
+    for signature_id in signature_ids.values():
+        leaves = leaf_sets[int(np.argmax(of_kind == signature_id))]
+        yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == signature_id
 
 
-def _as_pushed_to(column: LeafColumn, kind: Provenance) -> LeafColumn | None:
+def _find_pushed_column(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
     """Return the column as Spark's filters find it in a file.
 
     None if they ignore the file's column.
     Spark also pushes filters to a file with shorter integers, if the literal fits the shorter type.
     """
-    found = leaf_in_file(column, kind)
-    if found is not None or not _is_signed(column):
-        return found
-    stored = kind.by_path.get(column.path)
+    leaf = leaf_in_file(column, provenance)
+    if leaf is not None or not _is_signed(column):
+        return leaf
+    stored = provenance.by_path.get(column.path)
     return stored if stored is not None and _is_signed(stored) and not stored.max_repetition_level else None
 
 
@@ -237,14 +239,14 @@ class _Reader:
         Spark's reads of these files are unknown.
         """
         index = self._index
-        found = (
+        unopened = (
             np.zeros(len(remaining), np.bool_)
             if index.groups.opened is None
             else remaining & ~index.groups.opened[index.groups.file]
         )
-        if found.any():
+        if unopened.any():
             self.unread["footers"] = None
-        return found
+        return unopened
 
     def row_groups(self, pushed: SparkFilter, remaining: Flags) -> Flags:
         """Return flags of the row groups that Spark's reader keeps.
@@ -253,7 +255,7 @@ class _Reader:
         """
         left = remaining.copy()
         if STATISTICS not in self._off:
-            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._of(leaf)), dropping=True)
+            left &= ~folded(pushed, lambda leaf: dropped_by_statistics(leaf, self._statistics_of(leaf)), dropping=True)
         open_: dict[str, Flags] = {}
         for level, option in ((_DICTIONARIES, DICTIONARY), (_FILTERS, BLOOM)):
             if option in self._off:
@@ -264,7 +266,7 @@ class _Reader:
         self.unread |= {level: None for level, where in open_.items() if np.any(left & where)}
         return left
 
-    def _of(self, leaf: Filter) -> Evidence:
+    def _statistics_of(self, leaf: Filter) -> Evidence:
         column = self._by_path[leaf.column]
         if column.path not in self._statistics:
             self._statistics[column.path] = self._row_group_evidence(column)
@@ -272,14 +274,14 @@ class _Reader:
 
     def _row_group_evidence(self, column: LeafColumn) -> Evidence:
         index = self._index
-        kind = index.groups.kind[index.groups.file]
+        provenance_ids = index.groups.kind[index.groups.file]
         required = np.array([trust(column, each).required for each in index.groups.kinds], np.bool_)
         claimed = index.footers.claimed_bounds(column)
         believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
-        found = evidence_of(claimed, believed=believed)
+        evidence = evidence_of(claimed, believed=believed)
         # Spark's reader takes the absence of nulls only from the null count, even for required columns.
-        silent = required[kind] & ~index.footers.chunks(column).has_bounds
-        return found._replace(null_count=np.where(silent, -1, found.null_count))
+        silent = required[provenance_ids] & ~index.footers.chunks(column).has_bounds
+        return evidence._replace(null_count=np.where(silent, -1, evidence.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
         """Return the row groups that a level drops or might drop.
@@ -288,12 +290,12 @@ class _Reader:
         """
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
-        found = {id(leaf): self._of_level(leaf, positions, level) for leaf in leaves_of(pushed)}
-        dropped = folded(pushed, lambda leaf: found[id(leaf)][0], dropping=True)
-        at_best = folded(pushed, lambda leaf: found[id(leaf)][0] | found[id(leaf)][1], dropping=True)
+        by_leaf = {id(leaf): self._apply_level(leaf, positions, level) for leaf in leaves_of(pushed)}
+        dropped = folded(pushed, lambda leaf: by_leaf[id(leaf)][0], dropping=True)
+        at_best = folded(pushed, lambda leaf: by_leaf[id(leaf)][0] | by_leaf[id(leaf)][1], dropping=True)
         return dropped, at_best & ~dropped
 
-    def _of_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
+    def _apply_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
         """Return the row groups dropped for a leaf, and unread ones.
 
         Unread row groups have a dictionary or bloom filter that was not read.
@@ -310,11 +312,11 @@ class _Reader:
                 return nothing, nothing
             there = chunks.bloom_filter[positions, 0] > 0
         values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
-        found = values.at_hand(column, positions)
-        unread = np.array([each is None for each in found], np.bool_) & there
-        usable = [None if isinstance(each, str) else each for each in found]
+        cached = values.at_hand(column, positions)
+        unread = np.array([each is None for each in cached], np.bool_) & there
+        usable = [None if isinstance(each, str) else each for each in cached]
         if level == _DICTIONARIES:
-            no_nulls = self._of(leaf).null_count[positions] == 0
+            no_nulls = self._statistics_of(leaf).null_count[positions] == 0
             return dropped_by_dictionaries(leaf, usable, no_nulls), unread
         return dropped_by_filters(leaf, column, usable), unread
 
@@ -344,7 +346,7 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
     parquet-java 1.17 does not know the order of the column's bounds.
     parquet-java ignores such column indexes, and such bounds unless both are equal.
     """
-    unknown = [trust(column, kind).column_order not in {None, TYPE_ORDER} for kind in index.groups.kinds]
+    unknown = [trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.kinds]
     by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
     return by_group
 
@@ -354,12 +356,14 @@ def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -
 
     Row groups whose column index parquet-java ignores have no bounds.
     """
-    found = evidence_of(batch.bounds)
+    evidence = evidence_of(batch.bounds)
     group = batch.row_group
     useless = (batch.reason != "") | unknown_order
     if column.order is SortOrder.FLOATING:
         # A page with NaN bounds invalidates the column index of the whole chunk.
-        odd = np.bincount(group[~found.known & ~found.all_null], minlength=len(batch)) > 0
+        odd = np.bincount(group[~evidence.has_bounds & ~evidence.all_null], minlength=len(batch)) > 0
         useless = useless | odd
     spoilt = useless.astype(np.bool_)[group]
-    return found._replace(known=found.known & ~spoilt, null_count=np.where(spoilt, -1, found.null_count))
+    return evidence._replace(
+        has_bounds=evidence.has_bounds & ~spoilt, null_count=np.where(spoilt, -1, evidence.null_count)
+    )

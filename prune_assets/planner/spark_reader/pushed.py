@@ -55,8 +55,8 @@ def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn |
 
     `file`: leaf of this file by path; None if the file lacks the column or stores it as another type.
     """
-    found = [part for each in filters if (part := _for_file(each, file)) is not None]
-    return all_of(found) if found else None
+    pushable = [part for each in filters if (part := _push_to_file(each, file)) is not None]
+    return all_of(pushable) if pushable else None
 
 
 def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
@@ -78,8 +78,8 @@ def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | 
         case Filter():
             return tree if wanted(tree) else None
         case AllOf(children):
-            found = [part for child in children if (part := _only(child, wanted)) is not None]
-            return all_of(found) if found else None
+            implied = [part for child in children if (part := _only(child, wanted)) is not None]
+            return all_of(implied) if implied else None
         case AnyOf(children):
             parts = [_only(child, wanted) for child in children]
             whole = [part for part in parts if part is not None]
@@ -98,15 +98,15 @@ def _is_translated(tree: SparkFilter) -> bool:
             return True
 
 
-def _for_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
+def _push_to_file(tree: SparkFilter, file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
     match tree:
         case Filter():
             return _leaf(tree, file.get(tree.column))
         case AllOf(children):
-            found = [part for child in children if (part := _for_file(child, file)) is not None]
-            return all_of(found) if found else None
+            pushable = [part for child in children if (part := _push_to_file(child, file)) is not None]
+            return all_of(pushable) if pushable else None
         case AnyOf(children):
-            parts = [_for_file(child, file) for child in children]
+            parts = [_push_to_file(child, file) for child in children]
             whole = [part for part in parts if part is not None]
             return any_of(whole) if len(whole) == len(parts) else None
         case _:
@@ -132,35 +132,35 @@ def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
 
     Spark does not push larger values to files of shorter integers.
     """
-    kind = column.type
-    if kind is None or not values or not pa.types.is_signed_integer(values[0].type):
+    arrow_type = column.type
+    if arrow_type is None or not values or not pa.types.is_signed_integer(values[0].type):
         return True
-    if not pa.types.is_signed_integer(kind):
+    if not pa.types.is_signed_integer(arrow_type):
         return True
-    half, ends = 1 << kind.bit_width - 1, pc.min_max(array_of_values(values)).as_py()
+    half, ends = 1 << arrow_type.bit_width - 1, pc.min_max(array_of_values(values)).as_py()
     return bool(-half <= ends["min"] and ends["max"] < half)
 
 
 def _relations(column: LeafColumn) -> frozenset[Rel]:
     """Return the relations that Spark can push down for a column."""
-    kind = column.type
-    if kind is None or column.max_repetition_level or column.physical is Physical.INT96:
+    arrow_type = column.type
+    if arrow_type is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()
     if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
         return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
     if column.unsupported:
         return _NULLS if tells_nulls(column) else frozenset()
-    return _of_type(kind, column.order)
+    return _relations_of_type(arrow_type, column.order)
 
 
-def _of_type(kind: pa.DataType, order: SortOrder) -> frozenset[Rel]:
-    if pa.types.is_boolean(kind):
+def _relations_of_type(arrow_type: pa.DataType, order: SortOrder) -> frozenset[Rel]:
+    if pa.types.is_boolean(arrow_type):
         return _EQUALITIES
-    if pa.types.is_string(kind):
+    if pa.types.is_string(arrow_type):
         return _ORDERED | _PATTERNS
-    if pa.types.is_timestamp(kind):
-        return _ORDERED if kind.tz is not None and kind.unit in {"us", "ms"} else frozenset()
-    if pa.types.is_decimal(kind):
+    if pa.types.is_timestamp(arrow_type):
+        return _ORDERED if arrow_type.tz is not None and arrow_type.unit in {"us", "ms"} else frozenset()
+    if pa.types.is_decimal(arrow_type):
         return frozenset() if order is SortOrder.UNDEFINED else _ORDERED
-    plain = pa.types.is_signed_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
-    return _ORDERED if plain or pa.types.is_date32(kind) or kind == pa.binary() else frozenset()
+    plain = pa.types.is_signed_integer(arrow_type) or pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type)
+    return _ORDERED if plain or pa.types.is_date32(arrow_type) or arrow_type == pa.binary() else frozenset()

@@ -76,17 +76,17 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
     if len(remaining) == 0:
         return ()
     by_path = {column.path: column for column in plan.index.groups.columns}
-    found: dict[ReaderWarning, None] = {}
-    for leaf in _as_pushed(_filters_that_may_be_pushed(plan, filters)):
+    warnings: dict[ReaderWarning, None] = {}
+    for leaf in _split_not_in(_filters_that_may_be_pushed(plan, filters)):
         column = by_path.get(leaf.column)
         if column is not None:
-            found |= dict.fromkeys(
-                [*_of_leaf(leaf, column, plan, remaining), *_of_contradictions(column, plan, remaining)]
+            warnings |= dict.fromkeys(
+                [*_check_leaf(leaf, column, plan, remaining), *_check_contradictions(column, plan, remaining)]
             )
             if not profile.counts_pages:
-                found |= dict.fromkeys(_of_page_counts(column, plan, remaining))
-    found |= dict.fromkeys([*_of_names(plan, remaining), *_of_milliseconds(plan)])
-    return tuple(found)
+                warnings |= dict.fromkeys(_check_page_counts(column, plan, remaining))
+    warnings |= dict.fromkeys([*_check_names(plan, remaining), *_check_milliseconds(plan)])
+    return tuple(warnings)
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
@@ -104,21 +104,21 @@ def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list
     return list(dict.fromkeys(chain(leaves_of(filters), *map(leaves_of, own))))
 
 
-def _as_pushed(leaves: list[Filter]) -> Iterator[Filter]:
+def _split_not_in(leaves: list[Filter]) -> Iterator[Filter]:
     """Yield the leaves, with NOT IN as `<>` of each of its values."""
     for leaf in leaves:
         yield Filter(leaf.column, Rel.NE, leaf.values, strict=True) if leaf.rel is Rel.NOT_IN else leaf
 
 
-def _of_leaf(
+def _check_leaf(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
 ) -> Iterator[ReaderWarning]:
     bounds = plan.index.footers.bounds(column).take(remaining)
     if leaf.values and pa.types.is_floating(leaf.values[0].type):
-        yield from _of_zeros(leaf, column, plan, remaining, bounds)
-        yield from _of_nans(leaf, column, plan, remaining, bounds)
-    yield from _of_types(leaf, column, plan, remaining)
-    yield from _of_known_faults(leaf, column, plan, remaining, bounds)
+        yield from _check_zeros(leaf, column, plan, remaining, bounds)
+        yield from _check_nans(leaf, column, plan, remaining, bounds)
+    yield from _check_types(leaf, column, plan, remaining)
+    yield from _check_writer_faults(leaf, column, plan, remaining, bounds)
     if leaf.rel is Rel.NE and not leaf.strict:
         evidence = evidence_of(bounds)
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
@@ -126,7 +126,7 @@ def _of_leaf(
             yield ReaderWarning(READER, why, STATISTICS)
 
 
-def _of_known_faults(
+def _check_writer_faults(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     """Warn if the reader trusts metadata with a known writer fault."""
@@ -149,7 +149,9 @@ def _of_known_faults(
             yield ReaderWarning(READER, why, DICTIONARY)
 
 
-def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _check_contradictions(
+    column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
+) -> Iterator[ReaderWarning]:
     """Warn if metadata of a file contradict each other.
 
     The reader trusts each structure on its own.
@@ -159,7 +161,7 @@ def _of_contradictions(column: LeafColumn, plan: PlannedRead, remaining: NDArray
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
-def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _check_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of column indexes whose pages differ from the offset index's.
 
     parquet-java 1.17 ignores such indexes.
@@ -171,14 +173,17 @@ def _of_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np
         yield ReaderWarning(READER, f"{column.name}: a column index has not the pages of its offset index", PAGES)
 
 
-def _of_types(
+def _check_types(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
 ) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
-    kinds = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
+    provenance_ids = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
     for stored in (
-        found for kind in kinds for found in plan.index.groups.kinds[kind].columns if found.path == column.path
+        file_column
+        for provenance_id in provenance_ids
+        for file_column in plan.index.groups.kinds[provenance_id].columns
+        if file_column.path == column.path
     ):
         if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
             yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
@@ -186,7 +191,9 @@ def _of_types(
 
 def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
     types = stored.type, column.type
-    if not all(kind is not None and pa.types.is_integer(kind) for kind in types) or is_read_as(stored, column):
+    if not all(arrow_type is not None and pa.types.is_integer(arrow_type) for arrow_type in types) or is_read_as(
+        stored, column
+    ):
         return ""
     return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
 
@@ -205,7 +212,7 @@ def _overflows(leaf: Filter, stored: LeafColumn) -> str:
     return "" if fits else f"of a decimal too long for {stored.type} the low {bits} bits are looked up"
 
 
-def _of_zeros(
+def _check_zeros(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     if leaf.rel not in _OF_ZERO or not any(value.as_py() == 0 for value in leaf.values):
@@ -242,14 +249,14 @@ def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, posi
     return bool(np.any(ends))
 
 
-def _of_nans(
+def _check_nans(
     leaf: Filter, column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds
 ) -> Iterator[ReaderWarning]:
     asks_nan = any(math.isnan(value.as_py()) for value in leaf.values)
     if not (leaf.rel in _OF_NAN or (leaf.rel in _EQUALITIES and asks_nan)):
         return
     # parquet-java includes NaN in the bounds, which makes readers ignore them.
-    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_by_parquet_java(plan, remaining)
+    possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_is_by_parquet_java(plan, remaining)
     why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
     unknown_order = has_unknown_order(column, plan.index)[remaining]
     believed = ~unknown_order | flags_from(pc.equal(bounds.lower, bounds.upper))
@@ -271,8 +278,10 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions
     return bool(np.any(~kept_by_pages(leaf, of_pages) & ~of_pages.all_null))
 
 
-def _by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
-    writers = np.array([_is_old_parquet_java(kind.created_by) for kind in plan.index.groups.kinds], np.bool_)
+def _is_by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
+    writers = np.array(
+        [_is_old_parquet_java(provenance.created_by) for provenance in plan.index.groups.kinds], np.bool_
+    )
     by_group: Flags = writers[plan.index.groups.kind[plan.index.groups.file[remaining]]]
     return by_group
 
@@ -285,11 +294,11 @@ def _is_old_parquet_java(created_by: str) -> bool:
 def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:
     """Return flags of row groups whose bounds are values of the chunk."""
     exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
-    tight: Flags = exact | _by_parquet_java(plan, remaining)
+    tight: Flags = exact | _is_by_parquet_java(plan, remaining)
     return tight
 
 
-def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
+def _check_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
     """Warn of a column `a.b` next to a struct's a -> b.
 
     One column may get the bloom filter of the other.
@@ -305,8 +314,10 @@ def _of_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[Reade
             yield ReaderWarning(READER, why, BLOOM)
 
 
-def _of_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
-    stored = dict.fromkeys(chain(plan.index.groups.columns, *(kind.columns for kind in plan.index.groups.kinds)))
+def _check_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
+    stored = dict.fromkeys(
+        chain(plan.index.groups.columns, *(provenance.columns for provenance in plan.index.groups.kinds))
+    )
     fine = compares_finely(plan.lowered.parsed, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
@@ -326,18 +337,18 @@ def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequen
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:
         return ()
-    found: dict[str, None] = {}
+    fine_names: dict[str, None] = {}
     for parsed in filter(None, conjuncts):
         for node, negated in _compared(parsed.tree):
             names = {name.parts[-1].casefold() for name in node.all_of(nodes.Column)} & of_millis.keys()
             if names and (negated or _loses(node)) and _may_be_fine(node, parsed.text(node)):
-                found |= {of_millis[name]: None for name in names}
-    return tuple(found)
+                fine_names |= {of_millis[name]: None for name in names}
+    return tuple(fine_names)
 
 
 def _is_millis(column: LeafColumn) -> bool:
-    kind = column.type
-    return kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms"
+    arrow_type = column.type
+    return arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit == "ms"
 
 
 def _compared(tree: nodes.SyntaxNode) -> Iterator[tuple[nodes.SyntaxNode, bool]]:
@@ -359,6 +370,6 @@ def _loses(node: nodes.SyntaxNode) -> bool:
             return isinstance(node, nodes.NullSafe) and not node.is_same
 
 
-def _may_be_fine(node: nodes.SyntaxNode, text: str) -> bool:
+def _may_be_fine(node: nodes.SyntaxNode, sql: str) -> bool:
     plain = all(isinstance(part, (nodes.Column, nodes.Literal)) for part in node.children())
-    return not plain or _MICROSECONDS.search(text) is not None
+    return not plain or _MICROSECONDS.search(sql) is not None

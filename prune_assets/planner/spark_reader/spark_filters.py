@@ -207,20 +207,20 @@ def parts_of(tree: SparkFilter) -> list[Filter | Opaque | Truth]:
 
 
 def _flattened(children: list[SparkFilter], connective: type[AllOf | AnyOf]) -> list[SparkFilter]:
-    found: list[SparkFilter] = []
+    flat: list[SparkFilter] = []
     for child in children:
-        found += child.children if isinstance(child, connective) else (child,)
-    return found
+        flat += child.children if isinstance(child, connective) else (child,)
+    return flat
 
 
 def _distinct(children: list[SparkFilter]) -> list[SparkFilter]:
-    found: list[SparkFilter] = []
+    unique: list[SparkFilter] = []
     seen: set[SparkFilter] = set()
     for child in children:
         if isinstance(child, Opaque) or child not in seen:
-            found.append(child)
+            unique.append(child)
         seen.add(child)
-    return found
+    return unique
 
 
 def _joined(children: list[SparkFilter], connective: type[AllOf | AnyOf]) -> SparkFilter:

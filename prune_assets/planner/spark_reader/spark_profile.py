@@ -54,8 +54,8 @@ def profile_of(session_version: str | None) -> SparkProfile:
     >>> profile_of("4.0.5").release, profile_of("5.1.0").release
     ((4, 0), (4, 3))
     """
-    found = release(reading_version(session_version))
-    return next((profile for profile in reversed(PROFILES) if profile.release <= found), PROFILES[0])
+    version = release(reading_version(session_version))
+    return next((profile for profile in reversed(PROFILES) if profile.release <= version), PROFILES[0])
 
 
 def reader_name(session_version: str | None) -> str:
@@ -66,8 +66,8 @@ def reader_name(session_version: str | None) -> str:
     >>> reader_name("4.0.5"), reader_name("5.1.0")
     ('Spark 4.0', 'Spark 5.1 (modelled as 4.3)')
     """
-    version, known = reading_version(session_version), profile_of(session_version).release
-    return spark_name(version) + ("" if release(version) == known else " (modelled as {}.{})".format(*known))
+    version, modelled = reading_version(session_version), profile_of(session_version).release
+    return spark_name(version) + ("" if release(version) == modelled else " (modelled as {}.{})".format(*modelled))
 
 
 def version_of_engine(name: str) -> str:
@@ -76,7 +76,7 @@ def version_of_engine(name: str) -> str:
     >>> version_of_engine("spark-3.5")
     '3.5'
     """
-    known = {"spark-{}.{}".format(*profile.release): "{}.{}".format(*profile.release) for profile in PROFILES}
-    if name not in known:
-        raise WrongUse(f"engine {name!r}: there is no profile of it; known are {', '.join(known)}")
-    return known[name]
+    versions = {"spark-{}.{}".format(*profile.release): "{}.{}".format(*profile.release) for profile in PROFILES}
+    if name not in versions:
+        raise WrongUse(f"engine {name!r}: there is no profile of it; known are {', '.join(versions)}")
+    return versions[name]

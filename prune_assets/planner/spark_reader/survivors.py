@@ -60,10 +60,10 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
     every surviving container.
     """
     containers = _containers(evaluation, index)
-    if not containers.kept.any() or not containers.gain.any():
+    if not containers.survives.any() or not containers.gain.any():
         return None
-    found = [_on(column, containers, index) for column in _candidates(containers, index)]
-    best = max((entry for entry in found if entry is not None), key=lambda entry: entry[0], default=None)
+    entries = [_rank_column(column, containers, index) for column in _candidates(containers, index)]
+    best = max((entry for entry in entries if entry is not None), key=lambda entry: entry[0], default=None)
     return None if best is None else best[1]
 
 
@@ -71,12 +71,12 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
 class _Containers:
     """Row groups that were decided as a whole, then the segments of the others.
 
-    `row_group`: row group of each container. `kept`: the container may hold a selected row. `gain`: rows that the plan
-    skips and Spark alone would read.
+    `row_group`: row group of each container. `survives`: the container may hold a selected row. `gain`: rows that the
+    plan skips and Spark alone would read.
     """
 
     row_group: Positions
-    kept: Flags
+    survives: Flags
     gain: Positions
     pages: PageOutcomes | None
 
@@ -91,17 +91,17 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
     pages = evaluation.pages.of_pages
     cut = np.zeros(0, np.int64) if pages is None else pages.positions
     whole = _all_but(cut, index.groups.row_count > 0)
-    kept = evaluation.row_groups.remaining[whole]
-    gain = np.where(kept | ~_alive_to_spark(evaluation)[whole], 0, index.groups.row_count[whole])
+    survives = evaluation.row_groups.remaining[whole]
+    gain = np.where(survives | ~_alive_to_spark(evaluation)[whole], 0, index.groups.row_count[whole])
     if pages is None:
-        return _Containers(whole, kept, gain, None)
+        return _Containers(whole, survives, gain, None)
     stops = np.append(pages.segments.start[1:], index.groups.row_count[cut].sum())
     by_plan = may_match(pages.outcomes)
-    by_spark = may_match(fold(evaluation.predicate, _from_pages_alone(evaluation, pages)))
+    by_spark = may_match(fold(evaluation.predicate, _evaluate_page_bounds(evaluation, pages)))
     lost = np.where(by_spark & ~by_plan, stops - pages.segments.start, 0)
     return _Containers(
         np.concatenate([whole, cut[pages.segments.row_group]]),
-        np.concatenate([kept, by_plan]),
+        np.concatenate([survives, by_plan]),
         np.concatenate([gain, lost]),
         pages,
     )
@@ -119,7 +119,7 @@ def _alive_to_spark(evaluation: Evaluation) -> Flags:
     return may_match(fold(evaluation.predicate, outcomes))
 
 
-def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
+def _evaluate_page_bounds(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
     """Evaluate the leaves on page bounds only.
 
     Spark's reader also uses one level at a time.
@@ -127,24 +127,24 @@ def _from_pages_alone(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArr
     parts = list(leaves(evaluation.predicate))
     outcomes = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
-        asked = [
+        page_leaves = [
             (i, leaf)
             for i, leaf in enumerate(parts)
             if isinstance(leaf, ColumnLeaf) and not isinstance(leaf, OnValues) and leaf.column == path
         ]
-        found = outcomes_of_each([leaf for _, leaf in asked], batch.bounds)
-        for (i, _), by_page in zip(asked, found, strict=True):
+        page_outcomes = outcomes_of_each([leaf for _, leaf in page_leaves], batch.bounds)
+        for (i, _), by_page in zip(page_leaves, page_outcomes, strict=True):
             outcomes[i] = by_page[chosen]
     return outcomes
 
 
 def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColumn]:
-    asked = set() if containers.pages is None else set(containers.pages.pages)
+    paths_with_pages = set() if containers.pages is None else set(containers.pages.pages)
     prunable = [column for column in index.groups.columns if not column.unsupported and _can_be_handed_over(column)]
     # Spark truncates a literal to the type of a file that stores the column differently.
     prunable = [column for column in prunable if not index.groups.has_several_types(column)]
-    prunable.sort(key=lambda column: (column.path not in asked, column.index))
-    return prunable[: len(asked) + MAX_CANDIDATES]
+    prunable.sort(key=lambda column: (column.path not in paths_with_pages, column.index))
+    return prunable[: len(paths_with_pages) + MAX_CANDIDATES]
 
 
 def _can_be_handed_over(column: LeafColumn) -> bool:
@@ -157,17 +157,17 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
     return not (column.type is None or pa.types.is_boolean(column.type) or pa.types.is_binary(column.type))
 
 
-def _on(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
+def _rank_column(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
     """Return the rows gained and the predicate on one column.
 
     None if it gains nothing.
     """
     low, high, may_be_null, no_value = _bounds(column, containers, index)
-    survivors = np.flatnonzero(containers.kept & ~no_value)
-    kept = from_numpy(survivors)
-    if len(survivors) == 0 or low.take(kept).null_count or high.take(kept).null_count:
+    survivors = np.flatnonzero(containers.survives & ~no_value)
+    positions = from_numpy(survivors)
+    if len(survivors) == 0 or low.take(positions).null_count or high.take(positions).null_count:
         return None
-    nulls = bool(may_be_null[containers.kept].any())
+    nulls = bool(may_be_null[containers.survives].any())
     # With "OR column IS NULL" in the filter, every container that may hold a null is kept.
     keeps_nulls = may_be_null & nulls
     low_rank, high_rank = ranks(low, high)
@@ -227,8 +227,8 @@ def _nulls(bounds: Bounds) -> tuple[Flags, Flags]:
 
 
 def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nulls: Flags) -> Positions:
-    known = flags_from(pc.and_(pc.is_valid(low), pc.is_valid(high)))
-    return np.where(known & ~keeps_nulls, containers.gain, 0)
+    has_bounds = flags_from(pc.and_(pc.is_valid(low), pc.is_valid(high)))
+    return np.where(has_bounds & ~keeps_nulls, containers.gain, 0)
 
 
 def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
@@ -298,10 +298,10 @@ class SurvivorBounds:
         None if a survivor lacks bounds, or NaN may be above them.
         """
         if path not in self._found:
-            self._found[path] = self._of(self._columns[path])
+            self._found[path] = self._compute_bounds(self._columns[path])
         return self._found[path]
 
-    def _of(self, column: LeafColumn) -> tuple[pa.Scalar, pa.Scalar] | None:
+    def _compute_bounds(self, column: LeafColumn) -> tuple[pa.Scalar, pa.Scalar] | None:
         if column.type is None or pa.types.is_boolean(column.type) or column.order is SortOrder.FLOATING:
             return None
         values = self._index.groups.partition_values.get(column.path)
@@ -312,8 +312,8 @@ class SurvivorBounds:
             return None
         bounds = self._index.footers.bounds(column).take(self._survivors)
         all_null = filled(pc.equal(bounds.null_count, from_numpy(bounds.row_count)), value=False)
-        told = pc.or_(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)), all_null)
-        return _ends(bounds.lower, bounds.upper) if pc.all(told).as_py() else None
+        is_bounded = pc.or_(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)), all_null)
+        return _ends(bounds.lower, bounds.upper) if pc.all(is_bounded).as_py() else None
 
     def may_be_null(self, path: Path) -> bool:
         """Return True if a surviving row group may hold a null of the column."""
@@ -331,13 +331,13 @@ def _ends(lower: pa.Array, upper: pa.Array) -> tuple[pa.Scalar, pa.Scalar] | Non
 
 def can_be_written(value: pa.Scalar) -> bool:
     """Return True if a value has a literal valid in every session."""
-    kind = value.type
-    if pa.types.is_floating(kind):
+    arrow_type = value.type
+    if pa.types.is_floating(arrow_type):
         return bool(math.isfinite(value.as_py()))
-    if pa.types.is_date32(kind):
+    if pa.types.is_date32(arrow_type):
         return bool(MIN_DAY <= value.value <= MAX_DAY)
-    if pa.types.is_timestamp(kind):
-        return bool(kind.unit == "us" and MIN_DAY * DAY <= value.value < (MAX_DAY + 1) * DAY)
+    if pa.types.is_timestamp(arrow_type):
+        return bool(arrow_type.unit == "us" and MIN_DAY * DAY <= value.value < (MAX_DAY + 1) * DAY)
     return True
 
 
@@ -349,8 +349,8 @@ def value_key(value: pa.Scalar) -> Any:
     >>> value_key(pa.scalar("é")) > value_key(pa.scalar(b"z"))
     True
     """
-    kind = value.type
-    if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+    arrow_type = value.type
+    if pa.types.is_date32(arrow_type) or pa.types.is_timestamp(arrow_type):
         return value.value
-    found = value.as_py()
-    return found.encode() if isinstance(found, str) else found
+    key = value.as_py()
+    return key.encode() if isinstance(key, str) else key

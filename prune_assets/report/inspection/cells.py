@@ -25,17 +25,17 @@ _NUMBER = re.compile(r"~?'?[-+]?[\d,.]+(e[-+]?\d+)?'?")
 
 
 def cells(
-    titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = (), spare: Sequence[str] = ()
+    titles: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Collection[str] = (), spare: Sequence[str] = ()
 ) -> RenderableType:
     """Lay out rows of cells under titles.
 
-    The columns of `numbers` are right-aligned and never wrap.
+    The columns of `numeric` are right-aligned and never wrap.
     If the width is too small, columns are left out and named: first the columns of `spare` in order, then columns from
     the right.
     """
     rows = list(rows)
     columns = [
-        _column(title, [row[i] for row in rows], is_number=title in numbers, is_first=i == 0)
+        _column(title, [row[i] for row in rows], is_number=title in numeric, is_first=i == 0)
         for i, title in enumerate(titles)
     ]
     return _Cells(columns, spare)
@@ -49,23 +49,23 @@ class _CellColumn:
     """
 
     title: str
-    texts: Sequence[str]
+    values: Sequence[str]
     is_number: bool
     least: int
     content: int
     whole: int
 
 
-def _column(title: str, texts: Sequence[str], *, is_number: bool, is_first: bool) -> _CellColumn:
-    content = max(map(cell_len, [*title.split(), *texts]))
-    words = [word for text in texts for word in text.split()]
+def _column(title: str, values: Sequence[str], *, is_number: bool, is_first: bool) -> _CellColumn:
+    content = max(map(cell_len, [*title.split(), *values]))
+    words = [word for value in values for word in value.split()]
     uncut = [*title.split(), *filter(_NUMBER.fullmatch, words)]
     least = max(*map(cell_len, uncut), min(_TEXT_WIDTH, max(map(cell_len, words), default=0)))
     if is_number:
         least = content
     elif is_first:
         least = max(least, min(content, _NAME_WIDTH))
-    return _CellColumn(title, texts, is_number, least, content, max(content, cell_len(title)))
+    return _CellColumn(title, values, is_number, least, content, max(content, cell_len(title)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,22 @@ class _Cells:
     spare: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        kept = self._kept(options.max_width)
-        yield _table(kept, options.max_width)
-        left_out = [column.title for column in self.columns if column not in kept]
+        visible = self._fit_columns(options.max_width)
+        yield _table(visible, options.max_width)
+        left_out = [column.title for column in self.columns if column not in visible]
         if left_out:
             width = console.width - options.max_width + _least(self.columns)
             how = f"a width of {width} (COLUMNS={width}) or --json shows {'it' if len(left_out) == 1 else 'them'}"
             yield Text(f"left out: {', '.join(left_out)}; {how}", style="dim")
 
-    def _kept(self, width: int) -> list[_CellColumn]:
+    def _fit_columns(self, width: int) -> list[_CellColumn]:
         first, *others = self.columns
         spare = [column for title in self.spare for column in others if column.title == title]
-        kept = [first]
+        visible = [first]
         for column in [*(column for column in others if column not in spare), *spare[::-1]]:
-            if _least([*kept, column]) <= width:
-                kept.append(column)
-        return [column for column in self.columns if column in kept]
+            if _least([*visible, column]) <= width:
+                visible.append(column)
+        return [column for column in self.columns if column in visible]
 
 
 def _least(columns: Sequence[_CellColumn]) -> int:
@@ -102,7 +102,7 @@ def _table(columns: Sequence[_CellColumn], width: int) -> Table:
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
     for column, own in zip(columns, _widths(columns, width), strict=True):
         table.add_column(column.title, overflow="fold", width=own, justify="right" if column.is_number else "left")
-    for row in zip(*(column.texts for column in columns), strict=True):
+    for row in zip(*(column.values for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
 

@@ -47,7 +47,7 @@ def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     shown = columns[:SHOWN_COLUMNS]
     parts = section(
         f"Columns ({len(columns):,})",
-        cells(_TITLES, map(_column_line, shown), numbers=_NUMBERS, spare=_SPARE),
+        cells(_TITLES, map(_column_line, shown), numeric=_NUMBERS, spare=_SPARE),
         *more(len(columns) - len(shown), "columns", "--column NAME shows one, --json all"),
     )
     return [*parts, *_notes(columns)]
@@ -94,22 +94,22 @@ def _fault(fault: WriterFault) -> str:
 
 
 def column_block(
-    column: ColumnFacts, groups: Sequence[RowGroupFacts], number: int, *, pages: bool
+    column: ColumnFacts, groups: Sequence[RowGroupFacts], position: int, *, pages: bool
 ) -> list[RenderableType]:
     """Show one column in the given row groups.
 
-    `number`: position of its chunks in a row group. `pages`: also list pages.
+    `position`: position of its chunks in a row group. `pages`: also list pages.
     """
-    chunks = [(group.index, group.chunks[number]) for group in groups]
+    chunks = [(group.index, group.chunks[position]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]
     if chunks:
-        parts.append(cells(_CHUNK_TITLES, (_chunk_line(*chunk) for chunk in chunks), numbers=_NUMBERS, spare=_SPARE))
+        parts.append(cells(_CHUNK_TITLES, (_chunk_line(*chunk) for chunk in chunks), numeric=_NUMBERS, spare=_SPARE))
     parts += more(column.row_groups - len(chunks), "row groups", "--json shows all")
     parts += map(line, _filters(chunks))
     parts += map(line, _reasons([chunk for _, chunk in chunks]))
     if pages and column.pages is not None:
         listed = [(i, page) for i, chunk in chunks for page in chunk.page_index.pages or ()][:SHOWN_PAGES]
-        table = cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numbers=_NUMBERS, spare=_SPARE)
+        table = cells(_PAGE_TITLES, (_page_line(*page) for page in listed), numeric=_NUMBERS, spare=_SPARE)
         parts.append(table if listed else line("no page index in the row groups above, so no page is listed"))
         parts += more(column.pages.count - len(listed), "pages", "--pages --json shows all")
     return section(f"Column {name_text(column.name)}", *parts)

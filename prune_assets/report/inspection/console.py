@@ -56,8 +56,8 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
     else:
         parts += column_lines(file.columns) + _row_groups(file, groups)
         chunks = len(groups[0].chunks) if groups else 0
-        for number, column in enumerate(file.columns[:chunks]):
-            parts += column_block(column, groups, number, pages=pages)
+        for position, column in enumerate(file.columns[:chunks]):
+            parts += column_block(column, groups, position, pages=pages)
         parts += _rest(len(file.columns) - chunks, is_first=not chunks) if file.row_group_count else []
     _print(parts, console)
 
@@ -129,7 +129,7 @@ def _row_groups(file: FileInspection, groups: Sequence[RowGroupFacts]) -> list[R
     titles = ("row group", "rows", "bytes", "declared sort order")
     return section(
         f"Row groups ({file.row_group_count:,})",
-        cells(titles, rows, numbers=titles[:3]),
+        cells(titles, rows, numeric=titles[:3]),
         *more(file.row_group_count - len(groups), "row groups", "--json shows all"),
     )
 
@@ -148,7 +148,7 @@ def _files(table: TableInspection) -> list[RenderableType]:
     titles = ("file", "rows", "row groups", "bytes")
     return section(
         f"Files ({len(table.files):,})",
-        cells(titles, rows, numbers=titles[1:]),
+        cells(titles, rows, numeric=titles[1:]),
         *more(len(table.files) - len(shown), "files", "--json shows all"),
         line(f"one file with its row groups and pages: prune inspect {shown[0].path}"),
     )
@@ -160,8 +160,8 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
     summary = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if counts[verdict])
     condition = f"{name_text(probe.column)} = {printable(clipped(probe.value, _LONGEST_VALUE))}"
     headings = ("file", "row group", "result")
-    known = [fact for fact in probe.row_groups if fact.verdict != "unknown"]
-    ranked = sorted(known, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
+    decided = [fact for fact in probe.row_groups if fact.verdict != "unknown"]
+    ranked = sorted(decided, key=lambda fact: list(_VERDICTS).index(fact.verdict))[:_SHOWN_PROBES]
     reasons = Counter(fact.reason for fact in probe.row_groups if fact.verdict == "unknown").most_common()
     return section(
         f"Bloom filters probed for {condition}",
@@ -170,8 +170,8 @@ def _probe(probe: BloomProbe, target: str) -> list[RenderableType]:
             line(f"{counted(count, 'row group')} unknown: {printable(clipped(reason, 200))}")
             for reason, count in reasons[:_SHOWN_PROBES]
         ),
-        *([cells(headings, (_probe_line(fact, target) for fact in ranked), numbers=("row group",))] if known else []),
-        *more(len(known) - len(ranked), "row groups", "--json shows all"),
+        *([cells(headings, (_probe_line(fact, target) for fact in ranked), numeric=("row group",))] if decided else []),
+        *more(len(decided) - len(ranked), "row groups", "--json shows all"),
     )
 
 

@@ -85,8 +85,8 @@ def _rows(log: DeltaInspection) -> str:
     return f"{rows}; deletion vectors of {counted(log.deletion_vectors, 'file')} hide {log.deleted_rows:,} more"
 
 
-def _log(found: DeltaInspection) -> Iterator[tuple[str, str]]:
-    log = found.log
+def _log(inspection: DeltaInspection) -> Iterator[tuple[str, str]]:
+    log = inspection.log
     yield "Checkpoint", "none" if log.checkpoint is None else f"of version {log.checkpoint:,}"
     yield "Commits since", f"{log.commits_since_checkpoint:,}"
     yield "Opened", f"{counted(log.opened_files, 'file')}, {bytes_text(log.opened_bytes)}"
@@ -113,4 +113,4 @@ def _columns(log: DeltaInspection) -> RenderableType:
         )
         for column in log.columns[:_SHOWN_COLUMNS]
     ]
-    return cells(("column", "type", "bounds", "null counts", "reason"), rows, numbers=("bounds", "null counts"))
+    return cells(("column", "type", "bounds", "null counts", "reason"), rows, numeric=("bounds", "null counts"))

@@ -68,43 +68,49 @@ class IcebergInspection:
     columns: tuple[IcebergColumnCoverage, ...]
 
 
-def print_iceberg(found: IcebergInspection, console: Console) -> None:
+def print_iceberg(inspection: IcebergInspection, console: Console) -> None:
     """Print a snapshot of an Iceberg table."""
-    parts: list[RenderableType] = [grid(_header(found))]
-    if found.columns:
-        parts += section("File statistics by column", _columns(found))
-        parts += more(len(found.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
+    parts: list[RenderableType] = [grid(_header(inspection))]
+    if inspection.columns:
+        parts += section("File statistics by column", _columns(inspection))
+        parts += more(len(inspection.columns) - _SHOWN_COLUMNS, "columns", "--json shows all, --column NAME one")
     for part in parts:
         console.print(part, highlight=False, soft_wrap=False)
 
 
-def _header(found: IcebergInspection) -> Iterator[tuple[str, str]]:
-    yield "Iceberg table", printable(found.path)
-    yield "Metadata", f"{printable(found.metadata)}, format {found.format_version}"
-    yield "Snapshot", "none: the table is empty" if found.snapshot_id is None else str(found.snapshot_id)
-    for snapshot in found.snapshots[1:_SHOWN]:
+def _header(inspection: IcebergInspection) -> Iterator[tuple[str, str]]:
+    yield "Iceberg table", printable(inspection.path)
+    yield "Metadata", f"{printable(inspection.metadata)}, format {inspection.format_version}"
+    yield "Snapshot", "none: the table is empty" if inspection.snapshot_id is None else str(inspection.snapshot_id)
+    for snapshot in inspection.snapshots[1:_SHOWN]:
         yield "Before", str(snapshot)
-    for field in found.partitions[:_SHOWN]:
+    for field in inspection.partitions[:_SHOWN]:
         of = counted(field.files, "file")
         yield "Partitioned by", f"{field.transform} of {name_text(field.column)} (spec {field.spec}, {of})"
-    if found.sorted_by:
-        yield "Sorted by", ", ".join(map(name_text, found.sorted_by))
-    yield "Files", f"{found.files:,}, {bytes_text(found.bytes)}"
-    yield "Rows", f"{found.rows:,}"
-    if found.files_with_position_deletes:
-        yield "Position deletes", f"of {counted(found.files_with_position_deletes, 'file')}, whose rows count above"
-    if found.files_with_equality_deletes:
-        yield "Equality deletes", f"of {counted(found.files_with_equality_deletes, 'file')}, whose rows count above"
+    if inspection.sorted_by:
+        yield "Sorted by", ", ".join(map(name_text, inspection.sorted_by))
+    yield "Files", f"{inspection.files:,}, {bytes_text(inspection.bytes)}"
+    yield "Rows", f"{inspection.rows:,}"
+    if inspection.files_with_position_deletes:
+        yield (
+            "Position deletes",
+            f"of {counted(inspection.files_with_position_deletes, 'file')}, whose rows count above",
+        )
+    if inspection.files_with_equality_deletes:
+        yield (
+            "Equality deletes",
+            f"of {counted(inspection.files_with_equality_deletes, 'file')}, whose rows count above",
+        )
 
 
-def _columns(found: IcebergInspection) -> RenderableType:
+def _columns(inspection: IcebergInspection) -> RenderableType:
     rows = [
         (
             name_text(column.name),
             printable(clipped(column.type, _LONGEST)),
-            share_text(column.bounds, found.files),
-            share_text(column.null_counts, found.files),
+            share_text(column.bounds, inspection.files),
+            share_text(column.null_counts, inspection.files),
         )
-        for column in found.columns[:_SHOWN_COLUMNS]
+        for column in inspection.columns[:_SHOWN_COLUMNS]
     ]
-    return cells(("column", "type", "bounds", "null counts"), rows, numbers=("bounds", "null counts"))
+    return cells(("column", "type", "bounds", "null counts"), rows, numeric=("bounds", "null counts"))

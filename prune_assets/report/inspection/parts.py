@@ -68,13 +68,13 @@ def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = Fal
     return f"~{value_text(value)}" if exact is False and value is not None else value_text(value)
 
 
-def number_text(number: int | None) -> str:
+def number_text(count: int | None) -> str:
     """Format a count with thousands separators.
 
     >>> number_text(1234), number_text(None)
     ('1,234', '?')
     """
-    return UNKNOWN if number is None else f"{number:,}"
+    return UNKNOWN if count is None else f"{count:,}"
 
 
 def nulls_text(nulls: int | None, nans: int | None) -> str:
@@ -225,4 +225,4 @@ def sizes_table(sizes: Sequence[SizeClass]) -> RenderableType:
         if size.files:
             rows.append((f"{bytes_text(last)} {upper}", f"{size.files:,}", bytes_text(size.bytes)))
         last = last if size.below is None else size.below
-    return cells(("size", "files", "bytes"), rows, numbers=("files", "bytes")) if rows else line("no file")
+    return cells(("size", "files", "bytes"), rows, numeric=("files", "bytes")) if rows else line("no file")

@@ -107,20 +107,20 @@ def literal_of(session: SparkSession, sql: str) -> str | None:
         return None
     if folded.getClass().getSimpleName() != "Literal" or folded.value() is None:
         return None
-    kind = folded.dataType().simpleString()
-    if kind == "timestamp":
+    spark_type = folded.dataType().simpleString()
+    if spark_type == "timestamp":
         # Spark's own literal may be ambiguous between two instants.
         return instant(int(folded.value()))
     literal = str(folded.sql())
     # Spark would substitute a variable for ${..}, even inside a string.
-    return literal if kind in _EXACT_LITERALS and "${" not in literal else None
+    return literal if spark_type in _EXACT_LITERALS and "${" not in literal else None
 
 
 def _relation(session: SparkSession, columns: Sequence[LeafColumn], rows: pa.Table) -> DataFrame:
     from pyspark.sql.types import StructType
 
     named = [_nested(column, values.combine_chunks()) for column, values in zip(columns, rows.columns, strict=True)]
-    schema = StructType([kind for kind, _ in named])
+    schema = StructType([field for field, _ in named])
     return from_arrow(session, pa.table([values for _, values in named], schema.names), schema)
 
 

@@ -58,7 +58,7 @@ def lower_column(
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _of_other_text(part))
+            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _mark_as_partial(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
         parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
     return lowered_conjunction(parts)
@@ -70,8 +70,8 @@ def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[
     The check returns True if Spark reads the SQL back as the same condition.
     """
     for condition in catalyst_conjuncts(_condition(filtered)):
-        text = condition.sql()
-        yield text, partial(_reads_back, condition, text, frame)
+        sql = condition.sql()
+        yield sql, partial(_reads_back, condition, sql, frame)
 
 
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
@@ -87,7 +87,7 @@ def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, C
             stack += reversed(part.unresolved_function.arguments)
             continue
         try:
-            sql = _text_of_message(part)
+            sql = _message_sql(part)
         except (Refusal, OverflowError) as reason:
             yield f"no_sql_text('{reason}')", lambda: False
         else:
@@ -108,7 +108,7 @@ def _column_of_message(message: Any) -> Column:
     return Column(Sent())
 
 
-def _text_of_message(expression: Any) -> str:
+def _message_sql(expression: Any) -> str:
     """Return the SQL of an Expression message (`expressions.proto`), in parentheses if it has operators."""
     match expression.WhichOneof("expr_type"):
         case "unresolved_attribute":
@@ -116,14 +116,14 @@ def _text_of_message(expression: Any) -> str:
         case "literal":
             return _literal(expression.literal)
         case "alias":
-            return _text_of_message(expression.alias.expr)
+            return _message_sql(expression.alias.expr)
         case "expression_string":
             # The newline ends a comment at the end of the text.
             return f"({expression.expression_string.expression}\n)"
         case "cast":
-            return f"CAST({_text_of_message(expression.cast.expr)} AS {expression.cast.type_str})"
+            return f"CAST({_message_sql(expression.cast.expr)} AS {expression.cast.type_str})"
         case "unresolved_function":
-            arguments = map(_text_of_message, expression.unresolved_function.arguments)
+            arguments = map(_message_sql, expression.unresolved_function.arguments)
             return _call(expression.unresolved_function.function_name, *arguments)
         case kind:
             raise Refusal(str(kind))
@@ -146,10 +146,10 @@ def _call(name: str, *arguments: str) -> str:
 
 
 def _literal(literal: Any) -> str:
-    kind = literal.WhichOneof("literal_type")
-    if kind not in _LITERALS:
-        raise Refusal(f"a literal of kind {kind}")
-    return _LITERALS[kind](getattr(literal, kind))
+    literal_type = literal.WhichOneof("literal_type")
+    if literal_type not in _LITERALS:
+        raise Refusal(f"a literal of kind {literal_type}")
+    return _LITERALS[literal_type](getattr(literal, literal_type))
 
 
 def _quoted(value: str) -> str:
@@ -197,33 +197,35 @@ def _analyzed(frame: DataFrame, where: Column | str) -> DataFrame:
     return filtered
 
 
-def _lowered(text: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:
+def _lowered(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics, now: int) -> LoweredPredicate:
     try:
-        return lower(text, columns, semantics=semantics, now=now)
+        return lower(sql, columns, semantics=semantics, now=now)
     except PredicateSyntaxError:
-        return refused(text, _REASON, _REMEDY)
+        return refused(sql, _REASON, _REMEDY)
 
 
 def _is_asked(part: LoweredPredicate) -> bool:
     return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
 
 
-def _of_other_text(part: LoweredPredicate) -> LoweredPredicate:
+def _mark_as_partial(part: LoweredPredicate) -> LoweredPredicate:
     """Mark unsupported conditions as not whole.
 
     Such conditions are not evaluated on values either.
     """
-    texts = {leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)}
-    conjuncts = tuple((text, replaced(tree, texts)) for text, tree in part.conjuncts)
-    return replace(part, predicate=replaced(part.predicate, texts), conjuncts=conjuncts)
+    replacements = {
+        leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)
+    }
+    conjuncts = tuple((sql, replaced(tree, replacements)) for sql, tree in part.conjuncts)
+    return replace(part, predicate=replaced(part.predicate, replacements), conjuncts=conjuncts)
 
 
-def _reads_back(condition: Any, text: str, frame: DataFrame) -> bool:
-    return bool(condition.semanticEquals(_condition(frame.where(text))))
+def _reads_back(condition: Any, sql: str, frame: DataFrame) -> bool:
+    return bool(condition.semanticEquals(_condition(frame.where(sql))))
 
 
-def _means_the_same(frame: DataFrame, column: Column, text: str) -> bool:
-    return frame.where(column).sameSemantics(frame.where(text))
+def _means_the_same(frame: DataFrame, column: Column, sql: str) -> bool:
+    return frame.where(column).sameSemantics(frame.where(sql))
 
 
 def _holds(means: Callable[[], bool]) -> bool:

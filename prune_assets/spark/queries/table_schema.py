@@ -31,10 +31,10 @@ def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) ->
 
     Its columns are `_metadata` and the columns of `spark.read.parquet(table)`.
     """
-    known = known_schema(index)
-    if known is None:
+    schema = known_schema(index)
+    if schema is None:
         return open_for_schema(spark, table, index)
-    return reader_of(spark, table).schema(known).parquet(escaped(absolute(index.groups.files[0].path)))
+    return reader_of(spark, table).schema(schema).parquet(escaped(absolute(index.groups.files[0].path)))
 
 
 def open_for_schema(
@@ -79,7 +79,9 @@ def known_schema(index: MetadataIndex) -> StructType | None:
     in_files = {name.casefold() for name in schema.names}
     if not in_files.isdisjoint(map(str.casefold, names)) or len(in_files) < len(schema.names):
         return None
-    fields = [StructField(name, kind) for name, kind in zip(names, types, strict=True) if kind is not None]
+    fields = [
+        StructField(name, data_type) for name, data_type in zip(names, types, strict=True) if data_type is not None
+    ]
     return StructType([*schema.fields, *fields]) if len(fields) == len(names) else None
 
 
@@ -108,8 +110,8 @@ def _pattern(path: str) -> str:
     return escaped(absolute_path) if os.path.exists(absolute_path) else absolute_path
 
 
-def spark_type(kind: pa.DataType) -> str:
+def spark_type(arrow_type: pa.DataType) -> str:
     """Return Spark's name for the type of a partition column."""
     names = {"int32": "int", "int64": "bigint", "date32[day]": "date", "null": "void"}
     names |= {"timestamp[us, tz=UTC]": "timestamp", "timestamp[us]": "timestamp_ntz"}
-    return names.get(str(kind), str(kind).replace("decimal128", "decimal").replace(", ", ","))
+    return names.get(str(arrow_type), str(arrow_type).replace("decimal128", "decimal").replace(", ", ","))

@@ -177,7 +177,9 @@ class Binder:
 
     def _arithmetic(self, node: nodes.Arithmetic) -> Term:
         met = pairs(self.bind(node.left), self.bind(node.right))
-        return self._one_type([Branch(guard, self._computed(node.sign, left, right)) for guard, left, right in met])
+        return self._cast_branches(
+            [Branch(guard, self._computed(node.sign, left, right)) for guard, left, right in met]
+        )
 
     def _computed(self, sign: Sign, left: Value, right: Value) -> Value:
         self._check([left, right])
@@ -225,7 +227,7 @@ class Binder:
             branches = [Branch(guard, self._called(name, [left, right])) for guard, left, right in pairs(*terms)]
         if not branches:
             raise refused(name)
-        return self._one_type(branches)
+        return self._cast_branches(branches)
 
     def _truth(self, node: nodes.SyntaxNode) -> Term:
         """Bind a condition to a term with the values TRUE, FALSE and NULL."""
@@ -255,7 +257,7 @@ class Binder:
     def _first_not_null(self, *arguments: nodes.SyntaxNode) -> Term:
         terms = [self.bind(argument) for argument in arguments]
         tests = [negation(self.context.is_null(term)) for term in terms[:-1]]
-        return self._choice(tests, [*map(_without_nulls, terms[:-1]), terms[-1]])
+        return self._choice(tests, [*map(_drop_null_branches, terms[:-1]), terms[-1]])
 
     def _nvl2(self, value: nodes.SyntaxNode, yes: nodes.SyntaxNode, no: nodes.SyntaxNode) -> Term:
         return self._choice([negation(self.context.is_null(self.bind(value)))], [self.bind(yes), self.bind(no)])
@@ -277,9 +279,9 @@ class Binder:
         if len(branches) > MAX_BRANCHES:
             raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
         check_size(branch.guard for branch in branches if branch.guard is not None)
-        return self._one_type(branches)
+        return self._cast_branches(branches)
 
-    def _one_type(self, branches: Sequence[Branch]) -> Term:
+    def _cast_branches(self, branches: Sequence[Branch]) -> Term:
         """Cast the branches to one type; their values no longer count as literals."""
         values = without_literals([branch.value for branch in branches])
         kinds = {value.type.kind for value in values} - {ValueKind.NULL}
@@ -300,7 +302,7 @@ _CHOICES: dict[Role, Callable[..., Term]] = {
 }
 
 
-def _without_nulls(term: Term) -> Term:
+def _drop_null_branches(term: Term) -> Term:
     """Drop the NULL branches of a term that is known not to be NULL."""
     left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
     return Term(left) if left else term

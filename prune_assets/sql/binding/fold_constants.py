@@ -49,10 +49,10 @@ def _named_float(node: nodes.Call, bits: int) -> nodes.SyntaxNode:
     if len(arguments) != 1 or not isinstance(arguments[0], nodes.Literal):
         return node
     value = arguments[0].value
-    number = named_float(str(value.value)) if value.kind is ValueKind.STRING and value.name is None else None
-    if number is None:
+    float_value = named_float(str(value.value)) if value.kind is ValueKind.STRING and value.name is None else None
+    if float_value is None:
         return node
-    return nodes.Literal(SparkValue(ValueKind.DOUBLE, number, bits=bits))
+    return nodes.Literal(SparkValue(ValueKind.DOUBLE, float_value, bits=bits))
 
 
 def _operands(node: nodes.SyntaxNode) -> list[nodes.SyntaxNode]:
@@ -78,13 +78,13 @@ def _operands_first(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
 def _value(node: nodes.SyntaxNode, operands: list[SparkValue | None]) -> SparkValue | None:
     if isinstance(node, nodes.Literal):
         return node.value
-    known = [operand for operand in operands if operand is not None and operand.value is not None]
-    if not known or len(known) < len(operands):
+    values = [operand for operand in operands if operand is not None and operand.value is not None]
+    if not values or len(values) < len(operands):
         return None
-    if len(known) == 1:
-        return _signed(known[0], -1 if isinstance(node, nodes.Negative) else 1)
+    if len(values) == 1:
+        return _signed(values[0], -1 if isinstance(node, nodes.Negative) else 1)
     sign = -1 if isinstance(node, nodes.Arithmetic) and node.sign is Sign.MINUS else 1
-    left, right = known
+    left, right = values
     if left.is_exact_number and right.is_exact_number:
         return _sum(left, right, sign)
     if left.kind in INTERVALS and sign == 1:
@@ -97,14 +97,14 @@ def _value(node: nodes.SyntaxNode, operands: list[SparkValue | None]) -> SparkVa
 def _signed(value: SparkValue, sign: int) -> SparkValue | None:
     if not value.is_exact_number or (sign < 0 and value.digits > SURE_DIGITS):
         return None
-    return _in_range(computed(replace(value, value=sign * value.number)))
+    return _checked_integer(computed(replace(value, value=sign * value.number)))
 
 
 def _sum(left: SparkValue, right: SparkValue, sign: int) -> SparkValue | None:
     if left.kind is ValueKind.INTEGER and right.kind is ValueKind.INTEGER:
         bits = max(left.bits, right.bits)
         total = left.number + sign * right.number
-        return _in_range(SparkValue(ValueKind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
+        return _checked_integer(SparkValue(ValueKind.INTEGER, total, bits=bits, digits=DIGITS_OF_BITS[bits]))
     scale = max(left.scale, right.scale)
     digits = max(left.digits - left.scale, right.digits - right.scale) + scale + 1
     if digits > MAX_DIGITS:
@@ -116,7 +116,7 @@ def _rescaled(value: SparkValue, scale: int) -> int:
     return value.number * int(10 ** (scale - value.scale))
 
 
-def _in_range(value: SparkValue) -> SparkValue | None:
+def _checked_integer(value: SparkValue) -> SparkValue | None:
     if value.kind is not ValueKind.INTEGER:
         return value
     return value if -(1 << value.bits - 1) <= value.number < 1 << value.bits - 1 else None

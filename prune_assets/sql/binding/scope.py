@@ -86,7 +86,7 @@ class Scope:
                     return Bound(None, *CLOCK_NEEDED, is_word=True)
                 return Bound(None, f"{parts[0].lower()} is not evaluated while planning", is_word=True)
             if self._key(parts[0]) == FILE_METADATA:
-                return _of_file(parts)
+                return _bind_file_field(parts)
             self._unknown(parts, beside_text=beside_text)
         spellings = list(dict.fromkeys(column.path[0] for column in matching))
         if len(spellings) > 1:
@@ -133,9 +133,9 @@ class Scope:
             meant = by_lower[near[0]]
             spelled = meant if meant.isidentifier() else f"`{meant}`"
             raise UnknownColumn(f"unknown column {name}: did you mean {spelled}?")
-        text = f"text needs quotes, '{name}'; " if beside_text else ""
+        hint = f"text needs quotes, '{name}'; " if beside_text else ""
         columns = listed(self._tops) or "no columns"
-        raise UnknownColumn(f"unknown column {name}: {text}the table has {columns}")
+        raise UnknownColumn(f"unknown column {name}: {hint}the table has {columns}")
 
     def _fields_named(self, parts: Parts) -> list[str]:
         """Return struct fields whose paths end with the given name, at most `_SHOWN_FIELDS`."""
@@ -144,8 +144,8 @@ class Scope:
         ends = {column.name: [self._key(part) for part in column.path[-len(parts) :]] for column in leaves}
         return [name for name, end in ends.items() if end == wanted][:_SHOWN_FIELDS]
 
-    def _unknown_field(self, parts: Parts, found: list[LeafColumn]) -> NoReturn:
-        name, fields = ".".join(parts), [column.name for column in found]
+    def _unknown_field(self, parts: Parts, columns: list[LeafColumn]) -> NoReturn:
+        name, fields = ".".join(parts), [column.name for column in columns]
         near = get_close_matches(name, fields, n=1, cutoff=0.8)
         hint = f"did you mean {near[0]}?" if near else f"there is {listed(fields)}"
         raise UnknownColumn(f"unknown column {name}: {hint}")
@@ -154,7 +154,7 @@ class Scope:
         return name if self._case_sensitive else name.lower()
 
 
-def _of_file(parts: Parts) -> Bound:
+def _bind_file_field(parts: Parts) -> Bound:
     """Return the binding of a name in `_metadata`, whose fields ignore case like columns."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
@@ -187,7 +187,7 @@ def bind_names(
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     meanings = _meanings(parsed.tree, scope)
     if semantics.binary_as_string:
-        meanings = {parts: _as_string(bound) for parts, bound in meanings.items()}
+        meanings = {parts: _refuse_binary(bound) for parts, bound in meanings.items()}
 
     def bound(node: SyntaxNode) -> SyntaxNode | None:
         match node:
@@ -209,19 +209,19 @@ def bind_names(
 
 def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
     """Return the columns that a bound tree names; None if a name does not mean a single column."""
-    found: dict[tuple[str, ...], LeafColumn] = {}
+    columns: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):
             return None
         if isinstance(node, OpaqueNode):
             if node.columns is None:
                 return None
-            found |= {column.path: column for column in node.columns}
+            columns |= {column.path: column for column in node.columns}
         elif isinstance(node, Column) and not node.bound.is_word:
             if node.bound.leaf is None:
                 return None
-            found[node.bound.leaf.path] = node.bound.leaf
-    return list(found.values())
+            columns[node.bound.leaf.path] = node.bound.leaf
+    return list(columns.values())
 
 
 def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
@@ -229,11 +229,11 @@ def _meanings(tree: SyntaxNode, scope: Scope) -> dict[Parts, Bound]:
     conditions = {name: node for node in tree.walk() for name in node.children() if isinstance(name, Column)}
     if isinstance(tree, Column):
         conditions[tree] = tree
-    found: dict[Parts, Bound] = {}
+    meanings: dict[Parts, Bound] = {}
     for name in sorted(conditions, key=lambda name: name.span or (0, 0)):
-        if name.parts not in found:
-            found[name.parts] = scope.resolve(name.parts, beside_text=_is_beside_text(name, conditions[name], scope))
-    return found
+        if name.parts not in meanings:
+            meanings[name.parts] = scope.resolve(name.parts, beside_text=_is_beside_text(name, conditions[name], scope))
+    return meanings
 
 
 def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:
@@ -244,7 +244,7 @@ def _is_beside_text(name: Column, condition: SyntaxNode, scope: Scope) -> bool:
     return any(pa.types.is_string(column.type) for parts in others if (column := scope.find(parts)) is not None)
 
 
-def _as_string(bound: Bound) -> Bound:
+def _refuse_binary(bound: Bound) -> Bound:
     is_binary = bound.column is not None and pa.types.is_binary(bound.column.type)
     return replace(bound, column=None, reason=_BINARY_AS_STRING, remedy="") if is_binary else bound
 

@@ -85,16 +85,18 @@ def _rest(left: Value, right: Value) -> Value:
     if ValueKind.DECIMAL not in kinds:
         result = wider(left.type, right.type)
         return _rest_of(to_type(left, result), abs(right.ordinal), 0, result)
-    one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
-    scale = max(one.scale, other.scale)
-    digits = min(one.digits - one.scale, other.digits - other.scale) + scale
+    left_type, right_type = (
+        as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right)
+    )
+    scale = max(left_type.scale, right_type.scale)
+    digits = min(left_type.digits - left_type.scale, right_type.digits - right_type.scale) + scale
     if not is_decimal(digits, scale):
         raise Refusal(*REMAINDER)
-    divisor = abs(right.ordinal) * 10 ** (scale - other.scale)
-    largest = int(10**one.digits) * 10 ** (scale - one.scale)
+    divisor = abs(right.ordinal) * 10 ** (scale - right_type.scale)
+    largest = int(10**left_type.digits) * 10 ** (scale - left_type.scale)
     if largest // divisor >= _LARGEST_QUOTIENT:
         raise Refusal("where a quotient has too many digits Spark raises an error", "divide by a larger number")
-    return _rest_of(to_type(left, one), divisor, scale - one.scale, decimal_type(digits, scale))
+    return _rest_of(to_type(left, left_type), divisor, scale - left_type.scale, decimal_type(digits, scale))
 
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
@@ -124,40 +126,42 @@ def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkTyp
     if ValueKind.DECIMAL in kinds and ValueKind.DOUBLE not in kinds:
         return _cast_decimals(sign, left, right)
     if sign is Sign.DIV:
-        return (*_to(BIGINT, left, right), BIGINT) if ValueKind.DOUBLE not in kinds else _refuse_div()
+        return (*_cast_both(BIGINT, left, right), BIGINT) if ValueKind.DOUBLE not in kinds else _refuse_div()
     common = DOUBLE if sign is Sign.OVER else wider(left.type, right.type)
-    return (*_to(common, left, right), common)
+    return (*_cast_both(common, left, right), common)
 
 
 def _refuse_div() -> tuple[Value, Value, SparkType]:
     raise Refusal("DIV of floats is an error in Spark", "write floor(x / y)")
 
 
-def _to(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
+def _cast_both(common: SparkType, left: Value, right: Value) -> tuple[Value, Value]:
     return to_type(left, common), to_type(right, common)
 
 
 def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
     if sign is Sign.DIV or ValueKind.NULL in {left.type.kind, right.type.kind}:
         raise Refusal(f"this {sign} of decimals is not supported for pruning")
-    one, other = (as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right))
-    digits, scale = _of_result(sign, one, other)
+    left_type, right_type = (
+        as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right)
+    )
+    digits, scale = _result_precision(sign, left_type, right_type)
     if scale <= _KEPT_SCALE:
         digits = min(digits, MAX_DIGITS)
     if not is_decimal(digits, scale):
         raise Refusal("the result has more digits than Spark's decimal, which rounds", "write fewer digits")
-    return to_type(left, one), to_type(right, other), decimal_type(digits, scale)
+    return to_type(left, left_type), to_type(right, right_type), decimal_type(digits, scale)
 
 
-def _of_result(sign: Sign, one: SparkType, other: SparkType) -> tuple[int, int]:
+def _result_precision(sign: Sign, left_type: SparkType, right_type: SparkType) -> tuple[int, int]:
     """Return the digits and scale of a decimal result (Spark's DecimalPrecision)."""
     if sign is Sign.TIMES:
-        return one.digits + other.digits + 1, one.scale + other.scale
+        return left_type.digits + right_type.digits + 1, left_type.scale + right_type.scale
     if sign is Sign.OVER:
-        scale = max(6, one.scale + other.digits + 1)
-        return one.digits - one.scale + other.scale + scale, scale
-    scale = max(one.scale, other.scale)
-    return max(one.digits - one.scale, other.digits - other.scale) + scale + 1, scale
+        scale = max(6, left_type.scale + right_type.digits + 1)
+        return left_type.digits - left_type.scale + right_type.scale + scale, scale
+    scale = max(left_type.scale, right_type.scale)
+    return max(left_type.digits - left_type.scale, right_type.digits - right_type.scale) + scale + 1, scale
 
 
 def _remainder(arguments: Sequence[Value], _: SparkType) -> Value:

@@ -79,10 +79,10 @@ def _float_to_float(argument: SparkType, result: SparkType) -> Function:
     def value(ordinal: int) -> int:
         if ordinal == argument.nan:
             return result.nan
-        number = float_of_ordinal(ordinal, argument.bits)
-        if math.isinf(number):
-            return result.infinity if number > 0 else -result.infinity
-        return ordinal_of_ratio(*number.as_integer_ratio(), result.bits)
+        float_value = float_of_ordinal(ordinal, argument.bits)
+        if math.isinf(float_value):
+            return result.infinity if float_value > 0 else -result.infinity
+        return ordinal_of_ratio(*float_value.as_integer_ratio(), result.bits)
 
     return _monotone(argument, result, value)
 

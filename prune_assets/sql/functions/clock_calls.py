@@ -64,19 +64,19 @@ def instant(micros: int) -> str | None:
     return f"TIMESTAMP_LTZ '{moment:%Y-%m-%d %H:%M:%S.%f}Z'" if moment.year >= 1000 else None
 
 
-def _cast(clock: Clock, kind: str) -> str | None:
+def _cast(clock: Clock, type_name: str) -> str | None:
     """Return the current instant as a CAST that is correct in every zone.
 
     None if the year does not have four digits.
     """
-    return None if (now := instant(clock.now)) is None else f"CAST({now} AS {kind})"
+    return None if (now := instant(clock.now)) is None else f"CAST({now} AS {type_name})"
 
 
 def _instant(clock: Clock) -> str | None:
     return instant(clock.now)
 
 
-def _on_the_wall(clock: Clock) -> str | None:
+def _local_timestamp(clock: Clock) -> str | None:
     if clock.zone is None:
         return _cast(clock, "TIMESTAMP_NTZ")
     local = clock.local()
@@ -97,7 +97,7 @@ FUNCTIONS = (
     SqlFunction(names=("curdate",), arity=(0, 0), clock=_today),
     SqlFunction(names=("current_timestamp",), arity=(0, 0), clock=_instant, without_brackets=True),
     SqlFunction(names=("now",), arity=(0, 0), clock=_instant),
-    SqlFunction(names=("localtimestamp",), arity=(0, 0), clock=_on_the_wall),
+    SqlFunction(names=("localtimestamp",), arity=(0, 0), clock=_local_timestamp),
     SqlFunction(names=("current_timezone",), arity=(0, 0), clock=_time_zone),
     # Spark falls back to these functions if no column has the name (ColumnResolutionHelper).
     SqlFunction(names=("current_time", "localtime"), arity=(0, 0), without_brackets=True),

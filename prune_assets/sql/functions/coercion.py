@@ -59,7 +59,7 @@ def wider(  # noqa: PLR0911 - one for each kind of pair
     if left.kind is ValueKind.NULL:
         return right
     if ValueKind.STRING in {left.kind, right.kind}:
-        return _beside_string(right if left.kind is ValueKind.STRING else left)
+        return _type_with_string(right if left.kind is ValueKind.STRING else left)
     if left.kind in _CALENDAR and right.kind in _CALENDAR:
         # Widening order: DATE < TIMESTAMP_NTZ < TIMESTAMP.
         wide = max(left, right, key=lambda type_: (_CALENDAR.index(type_.kind), type_.zone is not None))
@@ -102,8 +102,8 @@ def to_type(value: Value, type_: SparkType) -> Value:
 
 def cast_to(value: Value, type_: SparkType) -> Value:
     """Return CAST(value AS type); the result is no longer a literal. Raises Refusal."""
-    found = to_type(value, type_)
-    return replace(found, digits=0) if isinstance(found, Fixed) else found
+    result = to_type(value, type_)
+    return replace(result, digits=0) if isinstance(result, Fixed) else result
 
 
 def apply(function: Function, value: Value) -> Value:
@@ -113,16 +113,16 @@ def apply(function: Function, value: Value) -> Value:
     if value.ordinal is None:
         return Fixed(function.result, None)
     if value.doubt or function.doubt:
-        return _of_doubtful(function, value.ordinal, value.doubt + function.doubt)
+        return _apply_to_doubtful(function, value.ordinal, value.doubt + function.doubt)
     return Fixed(function.result, function.result_of(value.ordinal))
 
 
-def _of_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
+def _apply_to_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
     """Apply a function to a constant that may be off by up to `doubt`."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise zone_needed()
-    low, middle, high = (function.value(at) for at in (least, ordinal, most))
+    low, middle, high = (function.value(argument) for argument in (least, ordinal, most))
     if not function.result.least <= min(low, high) <= max(low, high) <= function.result.greatest:
         raise zone_needed()
     return Fixed(function.result, middle, doubt=max(abs(low - middle), abs(high - middle)))
@@ -162,14 +162,14 @@ def _is_number_text(values: Sequence[Value]) -> bool:
     These types must be whole numbers or DOUBLE. Without ansi.enabled Spark casts such a text to exactly the type of the
     other operand; other texts may become NULL.
     """
-    texts = [value for value in values if value.type.kind is ValueKind.STRING]
+    strings = [value for value in values if value.type.kind is ValueKind.STRING]
     types = [value.type for value in values if value.type.kind not in {ValueKind.STRING, ValueKind.NULL}]
     return all(type_.kind is ValueKind.INTEGER or type_ == DOUBLE for type_ in types) and all(
-        isinstance(text, Fixed)
-        and text.plain is not None
-        and _INTEGER_TEXT.fullmatch(str(text.plain.value)) is not None
-        and all(type_ == DOUBLE or type_.least <= int(str(text.plain.value)) <= type_.greatest for type_ in types)
-        for text in texts
+        isinstance(string, Fixed)
+        and string.plain is not None
+        and _INTEGER_TEXT.fullmatch(str(string.plain.value)) is not None
+        and all(type_ == DOUBLE or type_.least <= int(str(string.plain.value)) <= type_.greatest for type_ in types)
+        for string in strings
     )
 
 
@@ -181,10 +181,10 @@ def _is_float(value: Value) -> bool:
 def has_too_many_digits(types: Iterable[SparkType]) -> bool:
     """Return whether Spark rounds some of the exact numbers to fit all of them into one decimal."""
     number_types = [type_ for type_ in types if type_.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}]
-    if all(one.kind is ValueKind.INTEGER for one in number_types):
+    if all(type_.kind is ValueKind.INTEGER for type_ in number_types):
         return False
-    exact = [as_decimal(one) for one in number_types]
-    return max(it.digits - it.scale for it in exact) + max(it.scale for it in exact) > MAX_DIGITS
+    exact = [as_decimal(type_) for type_ in number_types]
+    return max(type_.digits - type_.scale for type_ in exact) + max(type_.scale for type_ in exact) > MAX_DIGITS
 
 
 def common_type(values: Sequence[Value]) -> SparkType:
@@ -195,7 +195,7 @@ def common_type(values: Sequence[Value]) -> SparkType:
     return common
 
 
-def _beside_string(type_: SparkType) -> SparkType:
+def _type_with_string(type_: SparkType) -> SparkType:
     match type_.kind:
         case ValueKind.INTEGER:
             return BIGINT
@@ -220,34 +220,34 @@ def _parsed(value: Fixed, type_: SparkType) -> Value:
     Raises Refusal if the result is an error or uncertain.
     """
     assert value.plain is not None
-    text = str(value.plain.value)
-    if type_.kind is ValueKind.INTEGER and _INTEGER_TEXT.fullmatch(text):
-        number = int(text)
-        if type_.least <= number <= type_.greatest:
-            return Fixed(type_, number)
+    string = str(value.plain.value)
+    if type_.kind is ValueKind.INTEGER and _INTEGER_TEXT.fullmatch(string):
+        integer = int(string)
+        if type_.least <= integer <= type_.greatest:
+            return Fixed(type_, integer)
         raise Refusal(f"the string does not fit {type_}: {_RAISES}", "write a number", raises=True)
-    if type_.kind is ValueKind.DOUBLE and (float_ := float_of_text(text, type_.bits)) is not None:
+    if type_.kind is ValueKind.DOUBLE and (float_ := float_of_text(string, type_.bits)) is not None:
         return Fixed(type_, ordinal_of_float(float_, type_.bits))
     if type_.kind in TIMES:
-        if is_no_moment(text):
-            raise Refusal(f"{shown(text)} is not a time; {_RAISES} for it", WRITE_TIMESTAMP, no_value=True)
-        return fixed_time(ValueKind.STRING, read_moment(text), type_)
+        if is_no_moment(string):
+            raise Refusal(f"{shown(string)} is not a time; {_RAISES} for it", WRITE_TIMESTAMP, no_value=True)
+        return fixed_time(ValueKind.STRING, read_moment(string), type_)
     if type_.kind is ValueKind.DATE:
-        if (day := date_of_string(text)) is not None:
+        if (day := date_of_string(string)) is not None:
             return Fixed(type_, day)
-        if is_dashed(text):
-            raise Refusal(f"there is no day {text}; {_RAISES}", "write a day that exists", raises=True, no_value=True)
+        if is_dashed(string):
+            raise Refusal(f"there is no day {string}; {_RAISES}", "write a day that exists", raises=True, no_value=True)
         raise Refusal(
             f"only a string in the form yyyy-MM-dd is certain to be a date; {_RAISES} for a text that is not a date",
             "write DATE 'yyyy-MM-dd'",
-            raises=not _DIGIT.search(text) and not _SPECIAL_DAY.match(text),
-            no_value=is_no_moment(text),
+            raises=not _DIGIT.search(string) and not _SPECIAL_DAY.match(string),
+            no_value=is_no_moment(string),
         )
     if type_.is_number:
         raise Refusal(
-            f"{shown(text)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot",
+            f"{shown(string)} is a string, which Spark casts to {type_}; {_RAISES} if it cannot",
             _NUMBER_OR_CAST,
-            raises=not _DIGIT.search(text) and not _NAMED_FLOAT.search(text),
-            no_value=not text.strip(),
+            raises=not _DIGIT.search(string) and not _NAMED_FLOAT.search(string),
+            no_value=not string.strip(),
         )
-    raise Refusal(f"Spark casts {shown(text)} to a {type_} here", "write the value without quotes")
+    raise Refusal(f"Spark casts {shown(string)} to a {type_} here", "write the value without quotes")

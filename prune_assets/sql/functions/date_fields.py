@@ -54,8 +54,8 @@ class DateField:
 
 def range_of(column: str) -> str:
     """Return the remedy that adds a range of the column itself."""
-    text = f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
-    return SkippingRemedy(text)
+    advice = f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
+    return SkippingRemedy(advice)
 
 
 YEAR = DateField(("year",), ("y", "years", "yr", "yrs"), of_day=lambda day: date_of(day).year)
@@ -127,5 +127,5 @@ def unit_named(name: str) -> Unit | None:
 
 def first_day(unit: str) -> Callable[[int], int] | None:
     """Return a function from a day to the first day of its year, quarter, month or week; None for other units."""
-    found = unit_named(unit)
-    return None if found is None else found.first_day
+    date_unit = unit_named(unit)
+    return None if date_unit is None else date_unit.first_day

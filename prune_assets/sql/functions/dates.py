@@ -74,12 +74,12 @@ def of_days(name: str, result: SparkType, value: Callable[[int], int], *, rises:
     return Function(name, result, value, (Piece(DATE.least, DATE.greatest, rises=rises),))
 
 
-def _of_date(function: Function, arguments: Sequence[Value], _: SparkType) -> Value:
+def _apply_to_date(function: Function, arguments: Sequence[Value], _: SparkType) -> Value:
     (value,) = arguments
-    return apply(function, _as_date(value))
+    return apply(function, _cast_to_date(value))
 
 
-def _as_date(value: Value) -> Value:
+def _cast_to_date(value: Value) -> Value:
     if value.type.kind not in CALENDAR | {ValueKind.NULL} and not (
         isinstance(value, Fixed) and value.type.kind is ValueKind.STRING
     ):
@@ -93,8 +93,8 @@ def _trunc(arguments: Sequence[Value], _: SparkType) -> Value:
     value, unit = arguments
     function = truncated(constant_text(unit))
     if function is None:
-        return null_of_any(_as_date(value))
-    return apply(function, _as_date(value))
+        return null_of_any(_cast_to_date(value))
+    return apply(function, _cast_to_date(value))
 
 
 def null_of_any(value: Value) -> Value:
@@ -128,16 +128,16 @@ def is_constant_text(value: Value) -> bool:
 def date_add(sign: int, arguments: Sequence[Value], _: SparkType) -> Value:
     """Add days to a date, or subtract them if `sign` is negative. Raises Refusal."""
     value, days = arguments
-    return apply(days_later(sign * constant_int(days)), _as_date(value))
+    return apply(days_later(sign * constant_int(days)), _cast_to_date(value))
 
 
 def _add_months(arguments: Sequence[Value], _: SparkType) -> Value:
     value, months = arguments
-    return apply(add_months(constant_int(months)), _as_date(value))
+    return apply(add_months(constant_int(months)), _cast_to_date(value))
 
 
 def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
-    end, start = map(_as_date, arguments)
+    end, start = map(_cast_to_date, arguments)
     if isinstance(start, Fixed) and start.ordinal is not None:
         return apply(_off_by(days_since(start.ordinal), start.doubt), end)
     if isinstance(end, Fixed) and end.ordinal is not None and isinstance(start, Chain):
@@ -164,18 +164,18 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     """Return a field of a date or timestamp. Raises Refusal for a periodic field without known values."""
     if field is YEAR and field.of_day is not None:
-        return _of_date(of_days(name, INT, field.of_day), arguments, timestamp)
+        return _apply_to_date(of_days(name, INT, field.of_day), arguments, timestamp)
     (value,) = arguments
     why = (f"{name}() repeats over time, so it is no range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
         return apply(_recurring(field, name, value.type, why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
-        return apply(of_days(name, INT, field.of_day), _as_date(value))
+        return apply(of_days(name, INT, field.of_day), _cast_to_date(value))
     if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:
         if value.type == DATE and timestamp.is_unzoned:
             raise zone_needed()
         time = to_type(value, timestamp) if value.type == DATE else value
-        return _of_clock(field.of_clock, to_type(time, TIMESTAMP_NTZ), why)
+        return _read_clock_field(field.of_clock, to_type(time, TIMESTAMP_NTZ), why)
     raise Refusal(*why)
 
 
@@ -200,7 +200,7 @@ def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, st
     return replace(last, value=value, steps=(as_part, last))
 
 
-def _of_clock(field: Callable[[int], int], time: Value, why: tuple[str, str]) -> Value:
+def _read_clock_field(field: Callable[[int], int], time: Value, why: tuple[str, str]) -> Value:
     """Return a clock field, such as the hour, of a constant local time. Raises Refusal if uncertain."""
     if not isinstance(time, Fixed) or time.doubt:
         raise Refusal(*why)
@@ -252,8 +252,8 @@ FUNCTIONS = (
         for name in field.calls
     ),
     SqlFunction(names=("date_part", "datepart"), arity=(2, 2), bind=_date_part),
-    SqlFunction(names=("last_day",), bind=partial(_of_date, last_day()), null_strict=True),
-    SqlFunction(names=("unix_date",), bind=partial(_of_date, unix_date())),
+    SqlFunction(names=("last_day",), bind=partial(_apply_to_date, last_day()), null_strict=True),
+    SqlFunction(names=("unix_date",), bind=partial(_apply_to_date, unix_date())),
     _two(("date_add", "dateadd"), partial(date_add, 1)),
     _two(("date_sub",), partial(date_add, -1)),
     _two(("add_months",), _add_months),

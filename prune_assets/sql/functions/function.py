@@ -104,7 +104,7 @@ def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
 
     Uses bisection: at most one evaluation per bit for each end of a range.
     """
-    return joined(found for piece in function.pieces for found in _inverted(function.value, piece, wanted))
+    return joined(pair for piece in function.pieces for pair in _inverted(function.value, piece, wanted))
 
 
 def recurring(
@@ -127,7 +127,7 @@ def recurring(
 def invert(function: Function, results: Preimage) -> Preimage:
     """Return the arguments that lead to the given results. Raises Refusal if they cannot be determined."""
     if function.image is not None:
-        return _of_unordered(function, function.image, results)
+        return _preimage_of_unordered(function, function.image, results)
     overflows = function.overflows
     lost = NOTHING if function.overflows_to_null else overflows
     exact = Preimage(
@@ -166,7 +166,7 @@ def _shrunk(part: ValueRanges, doubt: int, least: int, greatest: int) -> ValueRa
     return joined((a, b) for a, b in ends if a <= b)
 
 
-def _of_unordered(function: Function, image: ValueRanges, results: Preimage) -> Preimage:
+def _preimage_of_unordered(function: Function, image: ValueRanges, results: Preimage) -> Preimage:
     certain = complement(function.uncertain, -_FAR, _FAR) if function.uncertain else EVERYTHING
     chosen, nulls, raises, uncertain = (
         intersection(_all_or_nothing(image, part, function.why), certain) for part in results
@@ -185,8 +185,8 @@ def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) ->
     """Yield the ranges of a piece whose values are in `wanted`."""
     sign = 1 if piece.rises else -1
 
-    def rising(at: int) -> int:
-        return sign * value(at)
+    def rising(ordinal: int) -> int:
+        return sign * value(ordinal)
 
     least, greatest = rising(piece.first), rising(piece.last)
     for low, high in wanted.pairs:
@@ -213,9 +213,9 @@ def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, g
         return last + 1
     # Most functions are linear in the ordinal, up to rounding.
     guess = first + (target - least) * (last - first) // (greatest - least)
-    for at in (guess, guess + 1):
-        if first < at <= last and value(at) >= target > value(at - 1):
-            return at
+    for ordinal in (guess, guess + 1):
+        if first < ordinal <= last and value(ordinal) >= target > value(ordinal - 1):
+            return ordinal
     while last - first > 1:
         middle = (first + last) // 2
         if value(middle) >= target:

@@ -53,8 +53,8 @@ def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Fu
     `constant`: an ordinal for floats, an unscaled number of the given `scale` for decimals.
     """
     if argument.kind is ValueKind.DOUBLE:
-        number = float_of_ordinal(constant, argument.bits)
-        return of_float("+", argument, lambda value: value + number)
+        float_constant = float_of_ordinal(constant, argument.bits)
+        return of_float("+", argument, lambda value: value + float_constant)
     factor, step = _aligned(argument, result, constant, scale)
     return Function("+", result, lambda ordinal: ordinal * factor + step, (Piece(argument.least, argument.greatest),))
 
@@ -67,8 +67,8 @@ def subtract(argument: SparkType, result: SparkType, constant: int, scale: int) 
 def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
     """Return constant - x."""
     if argument.kind is ValueKind.DOUBLE:
-        number = float_of_ordinal(constant, argument.bits)
-        return of_float("-", argument, lambda value: number - value, rises=False)
+        float_constant = float_of_ordinal(constant, argument.bits)
+        return of_float("-", argument, lambda value: float_constant - value, rises=False)
     factor, start = _aligned(argument, result, constant, scale)
     return Function(
         "-",
@@ -86,8 +86,8 @@ def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) 
     del scale
     rises = constant >= 0
     if argument.kind is ValueKind.DOUBLE:
-        number = float_of_ordinal(constant, argument.bits)
-        return of_float("*", argument, lambda value: value * number, rises=rises) if number else None
+        float_constant = float_of_ordinal(constant, argument.bits)
+        return of_float("*", argument, lambda value: value * float_constant, rises=rises) if float_constant else None
     piece = Piece(argument.least, argument.greatest, rises=rises)
     return Function("*", result, lambda ordinal: ordinal * constant, (piece,))
 
@@ -101,8 +101,8 @@ def divide(argument: SparkType, result: SparkType, constant: int, scale: int) ->
     if constant == 0:
         return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
     if argument.kind is ValueKind.DOUBLE:
-        number = float_of_ordinal(constant, argument.bits)
-        return of_float("/", argument, lambda value: value / number, rises=constant > 0)
+        float_constant = float_of_ordinal(constant, argument.bits)
+        return of_float("/", argument, lambda value: value / float_constant, rises=constant > 0)
     piece = Piece(argument.least, argument.greatest, rises=constant > 0)
     return Function("/", result, lambda ordinal: _quotient(ordinal, argument.scale, constant, scale, result), (piece,))
 

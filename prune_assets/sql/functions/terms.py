@@ -112,7 +112,11 @@ def pairs(left: Term, right: Term) -> list[tuple[Predicate | None, Value, Value]
     """
     if len(left.branches) * len(right.branches) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases meet here", "write the cases with AND and OR")
-    return [(both(one.guard, other.guard), one.value, other.value) for one in left.branches for other in right.branches]
+    return [
+        (both(left_branch.guard, right_branch.guard), left_branch.value, right_branch.value)
+        for left_branch in left.branches
+        for right_branch in right.branches
+    ]
 
 
 @overload

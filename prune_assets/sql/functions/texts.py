@@ -38,29 +38,29 @@ def as_text(value: Value) -> Value:
         return value
     if isinstance(value, Fixed) and value.is_null:
         return Fixed(STRING, None)
-    text = _text_of(value) if isinstance(value, Fixed) else None
-    if text is None:
+    string = _format_constant(value) if isinstance(value, Fixed) else None
+    if string is None:
         advice = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
         raise Refusal("the order of texts is not that of their values", advice)
-    return _fixed(text)
+    return _fixed(string)
 
 
-def _of_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
+def _apply_to_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
     """Evaluate a function on a constant ASCII text; None for other arguments.
 
     For other characters, Python's tables may differ from Java's.
     """
-    text = _constant(arguments[0])
-    if text is None or not text.isascii():
+    string = _constant(arguments[0])
+    if string is None or not string.isascii():
         return None
-    result = compute(text)
+    result = compute(string)
     return Fixed(INT, result) if isinstance(result, int) else _fixed(result)
 
 
 def _concat(arguments: Sequence[Value], _: SparkType) -> Value | None:
-    texts = [_constant(argument) for argument in arguments]
-    known = [text for text in texts if text is not None]
-    return _fixed("".join(known)) if len(known) == len(texts) else None
+    strings = [_constant(argument) for argument in arguments]
+    constants = [string for string in strings if string is not None]
+    return _fixed("".join(constants)) if len(constants) == len(strings) else None
 
 
 def _constant(value: Value) -> str | None:
@@ -69,7 +69,7 @@ def _constant(value: Value) -> str | None:
     return str(value.plain.value)
 
 
-def _text_of(value: Fixed) -> str | None:
+def _format_constant(value: Fixed) -> str | None:
     if value.doubt:
         return None
     match value.type.kind, value.ordinal:
@@ -86,13 +86,13 @@ def _text_of(value: Fixed) -> str | None:
             return None
 
 
-def _fixed(text: str) -> Fixed:
-    return Fixed(STRING, None, plain=SparkValue(ValueKind.STRING, text))
+def _fixed(string: str) -> Fixed:
+    return Fixed(STRING, None, plain=SparkValue(ValueKind.STRING, string))
 
 
 def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **properties: Any) -> SqlFunction:
     """Return a string function that is NULL if any argument is NULL, and never raises."""
-    bind = None if compute is None else partial(_of_ascii, compute)
+    bind = None if compute is None else partial(_apply_to_ascii, compute)
     return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **properties})
 
 

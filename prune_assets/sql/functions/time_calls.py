@@ -47,7 +47,7 @@ def _date_trunc(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     return null_of_any(value) if function is None else apply(function, value)
 
 
-def _to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
+def _convert_to_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     value = as_time(arguments, "yyyy-MM-dd HH:mm:ss")
     return value if value.type.kind is ValueKind.TIMESTAMP else to_type(value, timestamp)
 
@@ -75,22 +75,22 @@ def _unix(size: int, arguments: Sequence[Value], _: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind not in TIMES:
         raise Refusal("Spark takes nothing but a timestamp here", "write a timestamp")
-    return apply(times.in_units("unix_time", value.type, size), _as_instant(value))
+    return apply(times.in_units("unix_time", value.type, size), _cast_to_instant(value))
 
 
 def _unix_timestamp(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     """Return unix_timestamp(x), which treats local times as UTC."""
     (value,) = arguments
-    value = _as_instant(value if value.type.kind in TIMES else _time(value, timestamp))
+    value = _cast_to_instant(value if value.type.kind in TIMES else _time(value, timestamp))
     return apply(times.in_units("unix_timestamp", value.type, 1_000_000, cut_off=True), value)
 
 
-def _as_instant(value: Value) -> Value:
+def _cast_to_instant(value: Value) -> Value:
     """Cast a local time in an unknown zone to an instant; return other values unchanged."""
     return to_type(value, TIMESTAMP) if value.type == ON_UNKNOWN_CLOCKS else value
 
 
-def _from_unix(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
+def _convert_unix_time(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind is not ValueKind.INTEGER:
         raise Refusal(f"a timestamp made of {value.type} is not supported for pruning", "write a whole number")
@@ -143,7 +143,7 @@ FUNCTIONS = (
     DATE_FORMAT,
     SqlFunction(names=("date_trunc",), arity=(2, 2), bind=_date_trunc, null_strict=True, makes_timestamp=True),
     SqlFunction(
-        names=("to_timestamp", str(ValueKind.TIMESTAMP)), arity=(1, 2), bind=_to_timestamp, makes_timestamp=True
+        names=("to_timestamp", str(ValueKind.TIMESTAMP)), arity=(1, 2), bind=_convert_to_timestamp, makes_timestamp=True
     ),
     SqlFunction(names=("timestampadd",), arity=(3, 3), bind=_timestamp_add, makes_timestamp=True, is_syntax=True),
     SqlFunction(names=("unix_micros",), bind=partial(_unix, 1)),
@@ -151,7 +151,7 @@ FUNCTIONS = (
     SqlFunction(names=("unix_seconds",), bind=partial(_unix, 1_000_000)),
     SqlFunction(names=("unix_timestamp",), bind=_unix_timestamp, clock=seconds),
     SqlFunction(names=("to_unix_timestamp",), bind=_unix_timestamp),
-    SqlFunction(names=("timestamp_micros",), bind=partial(_from_unix, 1), makes_timestamp=True),
-    SqlFunction(names=("timestamp_millis",), bind=partial(_from_unix, 1_000), makes_timestamp=True),
-    SqlFunction(names=("timestamp_seconds",), bind=partial(_from_unix, 1_000_000), makes_timestamp=True),
+    SqlFunction(names=("timestamp_micros",), bind=partial(_convert_unix_time, 1), makes_timestamp=True),
+    SqlFunction(names=("timestamp_millis",), bind=partial(_convert_unix_time, 1_000), makes_timestamp=True),
+    SqlFunction(names=("timestamp_seconds",), bind=partial(_convert_unix_time, 1_000_000), makes_timestamp=True),
 )

@@ -40,12 +40,12 @@ _MONTHS_MEET = ("months later the last days of a month may meet on one day, and 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
     """Return a cast between dates and timestamps; None for other types."""
     if argument.is_unzoned or result.is_unzoned:
-        return _in_unknown_zone(argument, result)
+        return _cast_in_unknown_zone(argument, result)
     match argument.kind, result.kind:
         case ValueKind.DATE, ValueKind.TIMESTAMP_NTZ:
-            return _of_all(argument, result, lambda day: day * DAY)
+            return _one_piece_function(argument, result, lambda day: day * DAY)
         case ValueKind.TIMESTAMP_NTZ, ValueKind.DATE:
-            return _of_all(argument, result, lambda local: local // DAY)
+            return _one_piece_function(argument, result, lambda local: local // DAY)
         case ValueKind.DATE, ValueKind.TIMESTAMP:
             return _midnight(result, zone_of(result))
         case ValueKind.TIMESTAMP, ValueKind.DATE:
@@ -58,7 +58,7 @@ def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noq
             return None
 
 
-def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
+def _cast_in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
     """Return a cast between dates, instants and local times, one of them in an unknown zone."""
     doubt = 0
     if TIMESTAMP in (argument, result):
@@ -68,9 +68,9 @@ def _in_unknown_zone(argument: SparkType, result: SparkType) -> Function:
     if argument == DATE and doubt:
         raise zone_needed()
     if argument == DATE:
-        return _of_all(argument, result, lambda day: max(result.least, min(day * DAY, result.greatest)))
+        return _one_piece_function(argument, result, lambda day: max(result.least, min(day * DAY, result.greatest)))
     size = DAY if result == DATE else 1
-    return replace(_of_all(argument, result, lambda time: time // size), doubt=doubt)
+    return replace(_one_piece_function(argument, result, lambda time: time // size), doubt=doubt)
 
 
 def zone_of(timestamp: SparkType) -> Zone:
@@ -87,10 +87,10 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
         return None
     first, size = known_unit.first_day, known_unit.micros
     if first is None and size <= SECOND:
-        return _of_all(timestamp, timestamp, lambda instant: instant // size * size, name)
+        return _one_piece_function(timestamp, timestamp, lambda instant: instant // size * size, name)
     zone = zone_of(timestamp)
     # The result is up to a year earlier, and the zone's rules have to be known there too.
-    known, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
+    narrowed_zone, zone = replace(zone, first=zone.first + _YEAR), replace(zone, first=LEAST_INSTANT)
 
     def value(instant: int) -> int:
         offset = zone.offset(instant)
@@ -98,7 +98,9 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
             return zone.start_of_day(first((instant + offset) // DAY))
         return zone.instant((instant + offset) // size * size, keep=offset)
 
-    return _of_pieces(name, timestamp, timestamp, value, _without_doubtful_days(_cut(timestamp, known, ()), zone))
+    return _piecewise_function(
+        name, timestamp, timestamp, value, _drop_doubtful_days(_cut(timestamp, narrowed_zone, ()), zone)
+    )
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
@@ -107,13 +109,13 @@ def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = Fals
     `cut_off`: truncate towards zero before 1970 instead.
     """
     if cut_off:
-        return _of_all(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
-    return _of_all(timestamp, BIGINT, lambda instant: instant // size, name)
+        return _one_piece_function(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
+    return _one_piece_function(timestamp, BIGINT, lambda instant: instant // size, name)
 
 
-def from_units(name: str, number: SparkType, result: SparkType, size: int) -> Function:
+def from_units(name: str, number_type: SparkType, result: SparkType, size: int) -> Function:
     """Return timestamp_micros(x), or the timestamp for a count of units of `size` microseconds."""
-    return _of_all(number, result, lambda count: count * size, name)
+    return _one_piece_function(number_type, result, lambda count: count * size, name)
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
@@ -127,7 +129,7 @@ def moved(timestamp: SparkType, months: int, micros: int) -> Function:
     is_local = timestamp.kind is ValueKind.TIMESTAMP_NTZ
     zone = zone_of(timestamp) if not is_local and (months or abs(micros) >= DAY) else UNKNOWN_ZONE
     if not months and zone.is_fixed:
-        return _of_all(timestamp, timestamp, lambda time: time + micros, "+")
+        return _one_piece_function(timestamp, timestamp, lambda time: time + micros, "+")
     why = _MONTHS_MEET if months else _CLOCKS_CHANGE
     everything = span(timestamp.least, timestamp.greatest)
     step = TimestampStep(months, micros)
@@ -161,14 +163,14 @@ def offsets(zone: Zone, instants: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _day(argument: SparkType, zone: Zone) -> Function:
-    pieces = _without_doubtful_days(_cut(argument, zone, ()), zone)
-    return _of_pieces("cast", argument, DATE, lambda at: zone.local(at) // DAY, pieces)
+    pieces = _drop_doubtful_days(_cut(argument, zone, ()), zone)
+    return _piecewise_function("cast", argument, DATE, lambda at: zone.local(at) // DAY, pieces)
 
 
 def _local(argument: SparkType, zone: Zone) -> Function:
     cuts = [change.instant for change in zone.changes() if change.after < change.before]
     pieces = _cut(argument, zone, cuts, beyond=not zone.changes_for_ever)
-    local = _of_pieces("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
+    local = _piecewise_function("cast", argument, TIMESTAMP_NTZ, zone.local, pieces)
     return replace(local, each=lambda instants: instants + offsets(zone, instants))
 
 
@@ -176,15 +178,15 @@ def _instant(result: SparkType, zone: Zone) -> Function:
     # A skipped local time becomes an instant after the gap, later than the instants of local times just after it.
     cuts = [change.instant + change.after for change in zone.changes() if change.after > change.before]
     pieces = _cut(TIMESTAMP_NTZ, zone, cuts, beyond=not zone.changes_for_ever)
-    return _of_pieces("cast", TIMESTAMP_NTZ, result, zone.instant, pieces)
+    return _piecewise_function("cast", TIMESTAMP_NTZ, result, zone.instant, pieces)
 
 
 def _midnight(result: SparkType, zone: Zone) -> Function:
-    known = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
-    return _of_pieces("cast", DATE, result, zone.start_of_day, known)
+    certain_days = [(max(DATE.least, zone.first // DAY + 3), min(DATE.greatest, zone.last // DAY - 3))]
+    return _piecewise_function("cast", DATE, result, zone.start_of_day, certain_days)
 
 
-def _without_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
+def _drop_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
     """Drop the instants between the two midnights of one day from the pieces.
 
     After the first midnight, clocks were set back into the previous day. Spark rewrites comparisons of dates as
@@ -213,13 +215,15 @@ def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool =
     return [(start, stop - 1) for start, stop in pairwise(edges) if start < stop]
 
 
-def _of_all(argument: SparkType, result: SparkType, value: Callable[[int], int], name: str = "cast") -> Function:
+def _one_piece_function(
+    argument: SparkType, result: SparkType, value: Callable[[int], int], name: str = "cast"
+) -> Function:
     return Function(name, result, value, (Piece(argument.least, argument.greatest),))
 
 
-def _of_pieces(
+def _piecewise_function(
     name: str, argument: SparkType, result: SparkType, value: Callable[[int], int], pieces: list[tuple[int, int]]
 ) -> Function:
-    known = joined(pieces)
-    rest = complement(known, argument.least, argument.greatest)
+    covered = joined(pieces)
+    rest = complement(covered, argument.least, argument.greatest)
     return Function(name, result, value, tuple(Piece(*pair) for pair in pieces), uncertain=rest)

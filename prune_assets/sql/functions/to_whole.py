@@ -92,7 +92,9 @@ def _all(argument: SparkType) -> tuple[Piece, ...]:
     return (Piece(argument.least, argument.greatest),)
 
 
-def _to_whole(function: Callable[[SparkType], Function | None], arguments: Sequence[Value], _: SparkType) -> Value:
+def _round_to_whole(
+    function: Callable[[SparkType], Function | None], arguments: Sequence[Value], _: SparkType
+) -> Value:
     value = as_number(arguments[0])
     if value.type.kind is ValueKind.INTEGER:
         value = to_type(value, BIGINT)
@@ -120,8 +122,8 @@ def _applied(function: Function | None, value: Value) -> Value:
 
 
 FUNCTIONS = (
-    SqlFunction(names=("floor",), bind=partial(_to_whole, floor), null_strict=True),
-    SqlFunction(names=("ceil", "ceiling"), bind=partial(_to_whole, ceil), null_strict=True),
+    SqlFunction(names=("floor",), bind=partial(_round_to_whole, floor), null_strict=True),
+    SqlFunction(names=("ceil", "ceiling"), bind=partial(_round_to_whole, ceil), null_strict=True),
     SqlFunction(
         names=("round",), arity=(1, 2), bind=_round, null_strict=True, keeps_fractions=True, casts_arguments=True
     ),

@@ -61,6 +61,9 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
 
 def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:
     """Return whether Spark reads one timestamp type from both columns, whatever their units are."""
-    kinds = [column.type for column in (left, right)]
-    are_times = all(kind is not None and pa.types.is_timestamp(kind) and kind.unit != "ns" for kind in kinds)
+    arrow_types = [column.type for column in (left, right)]
+    are_times = all(
+        arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit != "ns"
+        for arrow_type in arrow_types
+    )
     return are_times and bounds_type(left) == bounds_type(right)

@@ -300,12 +300,12 @@ def _exceptions(
     if values.in_zones:
         refusal = zone_needed()
         unknown = Unsupported(sql, refusal.reason, refusal.remedy, may_raise=False, cause=refusal.cause)
-    found: list[tuple[ValueRanges, Predicate]] = [
+    exceptions: list[tuple[ValueRanges, Predicate]] = [
         (values.raises, Constant(Outcomes.UNKNOWN)),
         (values.uncertain, unknown),
         (values.null if null is None else null, NULL),
     ]
-    return [(part, outcome) for part, outcome in found if part]
+    return [(part, outcome) for part, outcome in exceptions if part]
 
 
 def _not_certain(values: ClassifiedValues) -> str:

@@ -88,7 +88,7 @@ class Comparisons:
 
     def compare(self, left: Term, op: Op, right: Term) -> Predicate:
         """Return `left op right`. Raises Refusal."""
-        return any_of([(guard, self._compare(one, op, other)) for guard, one, other in pairs(left, right)])
+        return any_of([(guard, self._compare(value, op, other)) for guard, value, other in pairs(left, right)])
 
     def between(self, term: Term, low: Term, high: Term) -> Predicate:
         """Return `low <= term AND term <= high`, as one range if possible. Raises Refusal."""
@@ -125,7 +125,7 @@ class Comparisons:
 
     def null_safe(self, left: Term, right: Term) -> Predicate:
         """Return `left <=> right`. Raises Refusal."""
-        return any_of([(guard, self._null_safe(one, other)) for guard, one, other in pairs(left, right)])
+        return any_of([(guard, self._null_safe(value, other)) for guard, value, other in pairs(left, right)])
 
     def truth(self, term: Term) -> Predicate:
         """Return a boolean term as a condition. Raises Refusal."""
@@ -136,7 +136,7 @@ class Comparisons:
             left, op, right = right, MIRRORED.get(op, op), left
         if isinstance(left, Fixed) and isinstance(right, Fixed):
             self._check([left, right], are_compared=True)
-            return _of_constants(left, op, right)
+            return _compare_constants(left, op, right)
         assert isinstance(left, Chain)
         if isinstance(right, Chain):
             return self._compare_chains(left, op, right)
@@ -144,7 +144,7 @@ class Comparisons:
             return _NULL
         self._refuse_clash(left, right)
         if not left.type.is_ordinal:
-            return Compare(left.column.path, op, scalar_of(_text(left, right), left.column.type))
+            return Compare(left.column.path, op, scalar_of(_comparable_string(left, right), left.column.type))
         self._check([left, right], are_compared=True)
         if op is Op.NE:
             return inverse(self._compare(left, Op.EQ, right))
@@ -236,27 +236,27 @@ class Comparisons:
 
     def _is_in(self, value: Value, constants: Sequence[Value]) -> Predicate:
         self._check([value, *constants], are_compared=all(map(_is_iso_date, constants)))
-        known = [constant for constant in constants if isinstance(constant, Fixed) and not constant.is_null]
-        if not known:
+        fixed = [constant for constant in constants if isinstance(constant, Fixed) and not constant.is_null]
+        if not fixed:
             return _NULL
-        predicate = self._is_one_of(value, known)
-        return predicate if len(known) == len(constants) else Or((predicate, _NULL))
+        predicate = self._is_one_of(value, fixed)
+        return predicate if len(fixed) == len(constants) else Or((predicate, _NULL))
 
     def _is_one_of(self, value: Value, constants: Sequence[Fixed]) -> Predicate:
         if isinstance(value, Chain):
             for constant in {constant.type: constant for constant in constants}.values():
                 self._refuse_clash(value, constant)
             if not value.type.is_ordinal:
-                return is_text(value.column, [_text(value, constant) for constant in constants])
+                return is_text(value.column, [_comparable_string(value, constant) for constant in constants])
         kinds = {constant.type.kind for constant in (value, *constants)} - {ValueKind.NULL}
         if ValueKind.STRING in kinds and len(kinds) > 2:
             raise Refusal("what the list is cast to depends on its order", "write values of one type")
         constants = [_parsed_time(constant, value.type) for constant in constants]
         common = common_type([value, *constants])
-        cast = [one for constant in constants if isinstance(one := to_type(constant, common), Fixed)]
-        if any(one.plain is not None for one in cast):
+        cast = [converted for constant in constants if isinstance(converted := to_type(constant, common), Fixed)]
+        if any(converted.plain is not None for converted in cast):
             raise Refusal(f"{common} is not supported for pruning here")
-        ordinals = [one.ordinal for one in cast if one.ordinal is not None]
+        ordinals = [converted.ordinal for converted in cast if converted.ordinal is not None]
         written = None if isinstance(value, Chain) and value.functions else Op.EQ
         doubt = _doubt(value, constants, cast)
         value = to_type(value, common)
@@ -354,7 +354,7 @@ def _guarded(guard: Predicate | None, outcome: Predicate) -> Predicate:
     return both(guard, outcome)
 
 
-def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
+def _compare_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     if left.is_null or right.is_null:
         return _NULL
     if left.plain is not None and right.plain is not None and left.type == right.type:
@@ -362,13 +362,18 @@ def _of_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
     _refuse_rounded_order(left, op, right)
     common = wider(left.type, right.type, left_digits=left.digits, right_digits=right.digits)
     _refuse_skipped_times(left, right)
-    one, other = to_type(left, common), to_type(right, common)
-    if not isinstance(one, Fixed) or not isinstance(other, Fixed) or one.ordinal is None or other.ordinal is None:
+    left_cast, right_cast = to_type(left, common), to_type(right, common)
+    if (
+        not isinstance(left_cast, Fixed)
+        or not isinstance(right_cast, Fixed)
+        or left_cast.ordinal is None
+        or right_cast.ordinal is None
+    ):
         raise Refusal("the comparison has no column")
-    doubt = one.doubt + _doubt(left, [right], [other])
-    if doubt and abs(one.ordinal - other.ordinal) <= doubt:
+    doubt = left_cast.doubt + _doubt(left, [right], [right_cast])
+    if doubt and abs(left_cast.ordinal - right_cast.ordinal) <= doubt:
         raise zone_needed()
-    return _TRUE if HOLDS[op](one.ordinal, other.ordinal) else _FALSE
+    return _TRUE if HOLDS[op](left_cast.ordinal, right_cast.ordinal) else _FALSE
 
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
@@ -387,10 +392,14 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
     instant is cast to a local time, which includes its maximum error. Spark compares instants: where clocks change, two
     instants are nearer or further apart than their local times.
     """
-    doubts = [one.doubt for one in cast]
-    for i, (constant, one) in enumerate(zip(constants, cast, strict=True)):
-        if one.type == ON_UNKNOWN_CLOCKS and TIMESTAMP not in (value.type, constant.type) and one.ordinal is not None:
-            doubts[i] += most_shift(one.ordinal)
+    doubts = [converted.doubt for converted in cast]
+    for i, (constant, converted) in enumerate(zip(constants, cast, strict=True)):
+        if (
+            converted.type == ON_UNKNOWN_CLOCKS
+            and TIMESTAMP not in (value.type, constant.type)
+            and converted.ordinal is not None
+        ):
+            doubts[i] += most_shift(converted.ordinal)
     return max(doubts, default=0)
 
 
@@ -399,10 +408,10 @@ def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
 
     Spark does not round the decimal if it is a literal.
     """
-    for one, other in ((left, right), (right, left)):
-        if op not in MIRRORED or one.type.kind is not ValueKind.INTEGER or other.type.kind is not ValueKind.DECIMAL:
+    for operand, other in ((left, right), (right, left)):
+        if op not in MIRRORED or operand.type.kind is not ValueKind.INTEGER or other.type.kind is not ValueKind.DECIMAL:
             continue
-        whole = as_decimal(one.type, one.digits if isinstance(one, Fixed) else 0)
+        whole = as_decimal(operand.type, operand.digits if isinstance(operand, Fixed) else 0)
         if isinstance(other, Fixed) and has_too_many_digits([whole, other.type]):
             raise Refusal("Spark rounds this decimal, but where it is a literal", "write fewer digits")
 
@@ -448,9 +457,9 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
 
 def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:
     """Raise Refusal for a local time compared with an instant near a change of clocks, as for a column."""
-    for one, other in ((left, right), (right, left)):
-        if one.type == TIMESTAMP_NTZ:
-            _local_range(one.type, Op.EQ, other)
+    for operand, other in ((left, right), (right, left)):
+        if operand.type == TIMESTAMP_NTZ:
+            _local_range(operand.type, Op.EQ, other)
 
 
 def _is_column(value: Value) -> TypeGuard[Chain]:
@@ -474,7 +483,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
     return f"; write the value in quotes, such as {example}"
 
 
-def _text(chain: Chain, constant: Fixed) -> object:
+def _comparable_string(chain: Chain, constant: Fixed) -> object:
     """Return the constant for comparing a string or binary column. Raises Refusal for other types."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
@@ -496,5 +505,5 @@ def _is_iso_date(constant: Value) -> bool:
 
     Such a text has the same meaning as a text and as a date.
     """
-    text = constant.plain.value if isinstance(constant, Fixed) and constant.plain is not None else None
-    return not isinstance(text, str) or (len(text) == len("2024-01-01") and date_of_string(text) is not None)
+    string = constant.plain.value if isinstance(constant, Fixed) and constant.plain is not None else None
+    return not isinstance(string, str) or (len(string) == len("2024-01-01") and date_of_string(string) is not None)

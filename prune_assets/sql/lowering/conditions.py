@@ -53,7 +53,7 @@ def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
     """
     match node:
         case nodes.Negation(operand):
-            return [_without_double_negation(operand)]
+            return [_drop_double_negation(operand)]
         case nodes.Conjunction():
             return join_date_parts(chain_of(node, nodes.Conjunction))
         case nodes.Disjunction():
@@ -62,7 +62,7 @@ def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
             return []
 
 
-def _without_double_negation(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
+def _drop_double_negation(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
     while isinstance(node, nodes.Negation) and isinstance(node.operand, nodes.Negation):
         node = node.operand.operand
     return node
@@ -84,7 +84,7 @@ class Conditions:
         semantics: SparkSemantics,
         *,
         on_rows: bool = False,
-        known: Known | None = None,
+        constants: Known | None = None,
         written: dict[nodes.SyntaxNode, nodes.SyntaxNode] | None = None,
     ) -> None:
         self._parsed = parsed
@@ -95,7 +95,7 @@ class Conditions:
             parsed, semantics, Clocks.of(semantics), self._nested, self._guards, on_rows=on_rows
         )
         self._depth = 0
-        self._known = known
+        self._constants = constants
         self._substituted = 0
 
     def lower_conjuncts(self, tree: nodes.SyntaxNode) -> list[tuple[Predicate, ...]]:
@@ -176,15 +176,15 @@ class Conditions:
                 cause=Cause.CLOCKS_CHANGE,
                 source=self._source(node),
             )
-            return self._with_constants(node, leaf) or unknown
+            return self._lower_constants(node, leaf) or unknown
         except Refusal as refusal:
             refuse_nested(node, self.constant)
-            if (found := self._with_constants(node, leaf)) is not None:
-                return found
+            if (refined := self._lower_constants(node, leaf)) is not None:
+                return refined
             sql, exact = rewrite_of(node) or ("", False)
             operands = (node.operand, *node.listed()) if isinstance(node, nodes.ListTest) else node.children()
             raises = any(constant_raises(operand, refusal) for operand in operands)
-            kept = Unsupported(
+            unsupported = Unsupported(
                 *(leaf.sql, refusal.reason, refusal.remedy, sql, exact, null_with(node)),
                 is_whole=True,
                 raises=raises,
@@ -192,31 +192,31 @@ class Conditions:
                 cause=refusal.cause,
                 source=self._source(node),
             )
-            return self._of_dates(node, kept, leaf) or kept
+            return self._lower_date_format(node, unsupported, leaf) or unsupported
         else:
-            is_refined = self._known and any(map(may_be_refined, leaves(lowered)))
-            return (self._with_constants(node, leaf) if is_refined else None) or lowered
+            is_refined = self._constants and any(map(may_be_refined, leaves(lowered)))
+            return (self._lower_constants(node, leaf) if is_refined else None) or lowered
 
     @property
     def raising(self) -> Sequence[Predicate]:
         """Predicates that are all TRUE for every row on which no lowered condition raises."""
         return tuple(self._guards.raising)
 
-    def lower_with_constants(self, node: nodes.SyntaxNode, known: Known) -> Predicate | None:
+    def lower_with_constants(self, node: nodes.SyntaxNode, constants: Known) -> Predicate | None:
         """Lower a part again with known constants in place of columns.
 
         None if that does not help. The result is added to the part, which itself decides whether a row may raise.
         """
-        if self._known is not None:
+        if self._constants is not None:
             return None
         _, semantics, *_, on_rows = self._context
-        again = Conditions(self._parsed, semantics, on_rows=on_rows, known=known, written=self._written)
+        again = Conditions(self._parsed, semantics, on_rows=on_rows, constants=constants, written=self._written)
         lowered = again.lower_tree(node)
         return lowered if again._substituted else None
 
-    def _with_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
+    def _lower_constants(self, node: nodes.SyntaxNode, leaf: LeafCondition) -> Predicate | None:
         """Lower a refused condition with constants in place of columns; None if it is still refused."""
-        instead = substitute_constants(node, self._known) if self._known else None
+        instead = substitute_constants(node, self._constants) if self._constants else None
         if instead is None:
             return None
         try:
@@ -227,21 +227,23 @@ class Conditions:
         self._substituted += 1
         return lowered
 
-    def _of_dates(self, node: nodes.SyntaxNode, kept: Unsupported, leaf: LeafCondition) -> Predicate | None:
-        """Lower a condition on a formatted date to one on the date; in far years it is `kept`."""
+    def _lower_date_format(
+        self, node: nodes.SyntaxNode, unsupported: Unsupported, leaf: LeafCondition
+    ) -> Predicate | None:
+        """Lower a condition on a formatted date to one on the date; in far years it is `unsupported`."""
         dates = date_condition(node)
         if dates is None:
             return None
         raising = len(self._guards.raising)
         try:
-            known, *one_of = (leaf.lower(part) for part in (dates.known, *dates.one_of))
+            in_range, *one_of = (leaf.lower(part) for part in (dates.in_range, *dates.one_of))
         except (Refusal, UncertainTime, PredicateTypeError):
             del self._guards.raising[raising:]
             return None
-        meaning = all_of([known, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
+        meaning = all_of([in_range, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
         # Not tested on values, which is slow for many values: the days decide everything except far years.
-        far = replace(kept, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
-        return any_of([meaning, all_of([Not(known), far])])
+        far = replace(unsupported, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
+        return any_of([meaning, all_of([Not(in_range), far])])
 
     def constant(self, node: nodes.SyntaxNode) -> nodes.Literal | None:
         """Return the literal to which Spark folds an operand; None if it is not a constant."""

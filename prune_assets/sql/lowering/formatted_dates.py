@@ -36,11 +36,11 @@ _FORMATS = {
 class DateCondition(NamedTuple):
     """A condition on a formatted date, as conditions on the date.
 
-    `known`: selects the days to which the others apply; TRUE wherever one of them is TRUE. `one_of`: the condition is
-    TRUE if one of these is TRUE, and FALSE if all are FALSE; reversed if `negated`.
+    `in_range`: selects the days to which the others apply; TRUE wherever one of them is TRUE. `one_of`: the condition
+    is TRUE if one of these is TRUE, and FALSE if all are FALSE; reversed if `negated`.
     """
 
-    known: SyntaxNode
+    in_range: SyntaxNode
     one_of: tuple[SyntaxNode, ...]
     negated: bool
 
@@ -52,13 +52,13 @@ class _Days(NamedTuple):
 
 def date_condition(node: SyntaxNode) -> DateCondition | None:
     """Return a comparison, list or range of date_format() as conditions on dates; else None."""
-    call, texts, op = _operands(node)
+    call, strings, op = _operands(node)
     pattern = _pattern(call)
-    found = [days for text in texts if pattern and (days := _days(text, pattern)) is not None]
-    if not found or len(found) < len(texts):
+    day_ranges = [days for string in strings if pattern and (days := _days(string, pattern)) is not None]
+    if not day_ranges or len(day_ranges) < len(strings):
         return None
     day = _date(call, node)
-    between = tuple(_between(day, days, node) for days in _wanted(node, op, found))
+    between = tuple(_between(day, days, node) for days in _wanted(node, op, day_ranges))
     return DateCondition(_between(day, _Days(_FIRST, _LAST), node), between, op is Op.NE)
 
 
@@ -81,17 +81,17 @@ def _pattern(call: SyntaxNode) -> str | None:
     """Return Python's format of a call of date_format(); None for other formats and nodes."""
     if not isinstance(call, Call) or call.name not in DATE_FORMAT.names:
         return None
-    return _FORMATS.get(_text(call.arguments[1])) if len(call.arguments) == 2 else None
+    return _FORMATS.get(_read_string(call.arguments[1])) if len(call.arguments) == 2 else None
 
 
-def _text(node: SyntaxNode) -> str:
+def _read_string(node: SyntaxNode) -> str:
     value = node.value if isinstance(node, Literal) else None
     return str(value.value) if value is not None and value.kind is ValueKind.STRING else ""
 
 
-def _days(text: SyntaxNode, pattern: str) -> _Days | None:
-    """Return the days formatted as `text`; None if no day is."""
-    written = _text(text)
+def _days(string: SyntaxNode, pattern: str) -> _Days | None:
+    """Return the days formatted as `string`; None if no day is."""
+    written = _read_string(string)
     try:
         moment = datetime.strptime(written, pattern).replace(tzinfo=UTC)
     except ValueError:
@@ -124,5 +124,5 @@ def _date(call: SyntaxNode, node: SyntaxNode) -> SyntaxNode:
 
 
 def _between(day: SyntaxNode, days: _Days, node: SyntaxNode) -> SyntaxNode:
-    first, last = (Literal(SparkValue(ValueKind.DATE, number), span=node.span) for number in days)
+    first, last = (Literal(SparkValue(ValueKind.DATE, epoch_day), span=node.span) for epoch_day in days)
     return Between(day, first, last, span=node.span)

@@ -99,7 +99,7 @@ class LeafCondition:
             case nodes.Between():
                 return self._between(node)
             case nodes.ListTest():
-                return self._in(node)
+                return self._lower_list(node)
             case nodes.InSubquery():
                 raise Refusal("a subquery is not run while planning", "write the values as a list")
             case nodes.NullTest(operand):
@@ -158,10 +158,12 @@ class LeafCondition:
     # -- comparisons
 
     def _compare(self, left: nodes.SyntaxNode, op: Op, right: nodes.SyntaxNode) -> Predicate:
-        for one, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
-            if (known := _beyond_bigint(order, other)) is not None and self._is_whole_number(one):
-                return known
-        if any(isinstance(one, nodes.Column) and _is_null(other) for one, other in ((left, right), (right, left))):
+        for operand, order, other in ((left, op, right), (right, MIRRORED.get(op, op), left)):
+            if (folded := _fold_beyond_bigint(order, other)) is not None and self._is_whole_number(operand):
+                return folded
+        if any(
+            isinstance(operand, nodes.Column) and _is_null(other) for operand, other in ((left, right), (right, left))
+        ):
             return NULL
         return self._terms().compare(self._bind(left), op, self._bind(right))
 
@@ -181,7 +183,7 @@ class LeafCondition:
 
     def _between(self, node: nodes.Between) -> Predicate:
         value, least, most = node.operand, node.low, node.high
-        beyond = [_beyond_bigint(Op.LE, end) for end in (least, most)]
+        beyond = [_fold_beyond_bigint(Op.LE, end) for end in (least, most)]
         if beyond == [None, None] and not any(end.has(nodes.Column) for end in (least, most)):
             # If one end is refused, the other end may prune.
             with suppress(Refusal):
@@ -214,10 +216,10 @@ class LeafCondition:
 
     def _operand_text(self, node: nodes.SyntaxNode) -> str:
         """Return the source of a comparison operand, in brackets if it is a condition by its form."""
-        text = self._parsed.text(node)
-        return f"({text})" if is_condition(node) else text
+        source = self._parsed.text(node)
+        return f"({source})" if is_condition(node) else source
 
-    def _in(self, node: nodes.ListTest) -> Predicate:
+    def _lower_list(self, node: nodes.ListTest) -> Predicate:
         term = self._bind(node.operand)
         if (membership := in_plain_list(term, node)) is not None:
             return membership
@@ -291,9 +293,9 @@ def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool]
     """Return the condition and the literal of `condition = TRUE` or `= FALSE`; else None."""
     match node:
         case nodes.Comparison(left, right, Op.EQ):
-            for one, other in ((left, right), (right, left)):
-                if is_condition(one) and (truth := _truth(other)) is not None:
-                    return one, truth
+            for condition, other in ((left, right), (right, left)):
+                if is_condition(condition) and (truth := _truth(other)) is not None:
+                    return condition, truth
     return None
 
 
@@ -302,5 +304,5 @@ def _truth(node: nodes.SyntaxNode) -> bool | None:
     return bool(node.value.value) if isinstance(node, nodes.Literal) and node.value.kind is ValueKind.BOOLEAN else None
 
 
-def _beyond_bigint(op: Op, node: nodes.SyntaxNode) -> Constant | None:
+def _fold_beyond_bigint(op: Op, node: nodes.SyntaxNode) -> Constant | None:
     return beyond_bigint(op, node.value) if isinstance(node, nodes.Literal) else None

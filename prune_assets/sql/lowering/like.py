@@ -34,10 +34,10 @@ def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) 
         op, literal = _OF_LONGER.get(op, op), literal[:count]
     elif len(literal) < count:
         return Compare(column.path, op, scalar_of(literal, column.type))
-    return _as_long(column, op, literal)
+    return _compare_prefix(column, op, literal)
 
 
-def _as_long(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
+def _compare_prefix(column: LeafColumn, op: Op, literal: str | bytes) -> Predicate:
     """Compare the first characters of the column with a literal of the same length."""
     begins = StartsWith(column.path, scalar_of(literal, column.type))
     match op:

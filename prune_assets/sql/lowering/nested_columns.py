@@ -22,7 +22,7 @@ def refuse_nested(node: nodes.SyntaxNode, constant: Constant) -> None:
     operands = _operands(node)
     for column in (operand for operand in operands if isinstance(operand, nodes.Column)):
         nested = column.bound.nested
-        kind = next(filter(None, (_kind(operand, constant) for operand in operands)), None) if nested else None
+        kind = next(filter(None, (_value_kind(operand, constant) for operand in operands)), None) if nested else None
         if kind is not None:
             raise PredicateTypeError(
                 f"column {'.'.join(column.parts)} is {nested} and cannot be compared with {kind_text(kind)}; "
@@ -36,7 +36,7 @@ def _operands(node: nodes.SyntaxNode) -> list[nodes.SyntaxNode]:
     return [*node.children()] if isinstance(node, _COMPARED) else []
 
 
-def _kind(operand: nodes.SyntaxNode, constant: Constant) -> ValueKind | None:
+def _value_kind(operand: nodes.SyntaxNode, constant: Constant) -> ValueKind | None:
     """Return the kind of a constant; None for NULL, and if the operand is not surely a constant."""
     try:
         value = constant(operand)

@@ -85,7 +85,7 @@ def _is_text(node: nodes.SyntaxNode) -> bool | None:
     while kinds is _COLUMN_TYPES and (level := _operand_of(node)) is not None:
         levels.append(level)
         node, kinds = level.operand, level.types
-    is_text = _kind_of(node, kinds)
+    is_text = _is_text_node(node, kinds)
     for level in reversed(levels):
         is_text = level.is_text if is_text is level.operand_is_text else None
     return is_text
@@ -120,7 +120,7 @@ def _operand_of(node: nodes.SyntaxNode) -> _Level | None:
     return _Level(arguments[0], operand_is_text=True, is_text=is_text, types=_COLUMN_TYPES)
 
 
-def _kind_of(node: nodes.SyntaxNode, kinds: _Types) -> bool | None:
+def _is_text_node(node: nodes.SyntaxNode, kinds: _Types) -> bool | None:
     bound = _bound(node) if isinstance(node, nodes.Column) else []
     return next((is_text for is_kind, is_text in kinds.items() if bound and is_kind(bound[0].type)), None)
 
@@ -158,7 +158,7 @@ def _may_raise(part: nodes.SyntaxNode) -> bool:
 def _casts_strings(node: nodes.SyntaxNode) -> bool:
     """Return whether string columns occur next to others, where Spark may cast them and fail."""
     types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
-    return len({pa.types.is_string(kind) for kind in types if kind is not None}) > 1
+    return len({pa.types.is_string(arrow_type) for arrow_type in types if arrow_type is not None}) > 1
 
 
 def _columns(node: nodes.SyntaxNode) -> list[Path]:

@@ -93,7 +93,7 @@ def _condition_call(node: nodes.Call, parsed: ParsedPredicate) -> Predicate | No
 
 
 def _affix(
-    kind: type[StartsWith | EndsWith | Contains], operand: nodes.SyntaxNode, affix: nodes.SyntaxNode
+    leaf_class: type[StartsWith | EndsWith | Contains], operand: nodes.SyntaxNode, affix: nodes.SyntaxNode
 ) -> Predicate:
     start, value = read_start(operand), read_value(affix)
     if value.kind is ValueKind.NULL:
@@ -101,18 +101,20 @@ def _affix(
     literal = plain_text(start.column, value)
     if not literal:
         return every_value(start.column, holds=True)
-    return _of_start(kind(start.column.path, scalar_of(literal, start.column.type)), start)
+    return _restrict_to_start(leaf_class(start.column.path, scalar_of(literal, start.column.type)), start)
 
 
 def _like(operand: nodes.SyntaxNode, pattern: nodes.SyntaxNode, escape: str) -> Predicate:
-    start, text = read_string_start(operand), read_text(pattern)
-    return NULL if text is None else _of_start(like(start.column.path, text, escape), start)
+    start, pattern_string = read_string_start(operand), read_text(pattern)
+    return (
+        NULL if pattern_string is None else _restrict_to_start(like(start.column.path, pattern_string, escape), start)
+    )
 
 
 def _like_list(node: nodes.LikeList) -> Predicate:
     conditions = [_like(node.operand, pattern, DEFAULT_ESCAPE) for pattern in _limited(node.patterns)]
     if node.negated:
-        conditions = [Not(one) for one in conditions]
+        conditions = [Not(condition) for condition in conditions]
     if len(conditions) == 1:
         return conditions[0]
     return And(tuple(conditions)) if node.is_all else Or(tuple(conditions))
@@ -133,7 +135,7 @@ def _regex(
     return match_regex(start.column.path, regex, Unsupported(sql, why, is_whole=True, source=parsed.part(node)))
 
 
-def _of_start(leaf: Predicate, start: Start) -> Predicate:
+def _restrict_to_start(leaf: Predicate, start: Start) -> Predicate:
     """Rewrite a leaf on the whole column as one on its first characters. Raises Refusal."""
     if start.count is None:
         return leaf
@@ -151,7 +153,7 @@ def _compared(node: nodes.SyntaxNode) -> Predicate | None:
     match node:
         case nodes.Between() | nodes.ListTest() | nodes.InSubquery() | nodes.NullTest() | nodes.TruthTest():
             call = read_call(node.operand)
-            return None if call is None else _one_sided(node, call)
+            return None if call is None else _lower_ordered(node, call)
         case nodes.NullSafe(left, right):
             op = Op.EQ
         case nodes.Comparison(left, right, op):
@@ -170,7 +172,7 @@ def _compared(node: nodes.SyntaxNode) -> Predicate | None:
     return same if node.is_same else Not(same)
 
 
-def _one_sided(node: nodes.SyntaxNode, call: Start) -> Predicate | None:
+def _lower_ordered(node: nodes.SyntaxNode, call: Start) -> Predicate | None:
     match node:
         case nodes.Between():
             low, high = read_value(node.low), read_value(node.high)

@@ -29,14 +29,14 @@ def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
         return None
     if value.type == STRING and (strings := node.strings()) is not None:
         return is_text(value.column, sorted(strings))
-    if value.column.type in _WHOLE and (numbers := node.numbers()) is not None:
-        return _in_numbers(value.column, numbers)
+    if value.column.type in _WHOLE and (integers := node.numbers()) is not None:
+        return _lower_integers(value.column, integers)
     return None
 
 
-def _in_numbers(column: LeafColumn, numbers: list[int]) -> Predicate | None:
+def _lower_integers(column: LeafColumn, integers: list[int]) -> Predicate | None:
     values = values_of(column)
-    listed = np.unique(np.array(numbers, np.int64))
+    listed = np.unique(np.array(integers, np.int64))
     inside = listed[(listed >= values.least) & (listed <= values.greatest)]
     if len(inside) < 2:
         return None

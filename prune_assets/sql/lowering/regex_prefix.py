@@ -37,10 +37,10 @@ _Affix: TypeAlias = StartsWith | EndsWith | Contains
 
 
 class _Regex(NamedTuple):
-    """Beginning of an expression: one of `texts`, `anchored` if it must start the value, then `rest`."""
+    """Beginning of an expression: one of `literals`, `anchored` if it must start the value, then `rest`."""
 
     anchored: bool
-    texts: tuple[str, ...]
+    literals: tuple[str, ...]
     rest: str
 
 
@@ -56,9 +56,9 @@ def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
     whole = _whole(column, read)
     if whole is not None:
         return whole
-    if "" in read.texts:
+    if "" in read.literals:
         raise Refusal("this regular expression begins with no plain text", "write LIKE or startswith()")
-    needed = _any(_leaves(_kind(read), column, read.texts))
+    needed = _any(_leaves(_leaf_class(read), column, read.literals))
     return And((needed, unknown))
 
 
@@ -69,21 +69,21 @@ def _read(regex: str) -> _Regex:
         raise Refusal("flags of a regular expression are not looked into", "write the expression without flags")
     anchored = regex.startswith("^")
     body = regex[1:] if anchored else regex.removeprefix(".*")
-    source = _text_at(body)
+    source = _read_literal(body)
     rest = body[len(source) :]
-    texts: tuple[str, ...] = (_ESCAPE.sub(r"\1", source),)
+    literals: tuple[str, ...] = (_ESCAPE.sub(r"\1", source),)
     choice = _CHOICE.match(rest)
     if choice is not None:
         ends = [_ESCAPE.sub(r"\1", end) for end in _alternatives(choice.group(1))]
-        texts, rest = tuple(texts[0] + end for end in ends), rest[choice.end() :]
+        literals, rest = tuple(literals[0] + end for end in ends), rest[choice.end() :]
     if _may_have_alternatives(rest):
         raise Refusal("alternatives of a regular expression are not looked into", "write them with OR")
-    if len(texts) > MAX_CHOICES:
+    if len(literals) > MAX_CHOICES:
         raise Refusal(f"more than {MAX_CHOICES} alternatives are not looked up")
-    return _Regex(anchored, texts, rest)
+    return _Regex(anchored, literals, rest)
 
 
-def _text_at(body: str) -> str:
+def _read_literal(body: str) -> str:
     """Return the source of the text at the beginning, without an optional last character."""
     match = _TEXT.match(body)
     assert match is not None
@@ -118,23 +118,23 @@ def _may_have_alternatives(rest: str) -> bool:
 def _whole(column: Path, read: _Regex) -> Predicate | None:
     """Return a predicate equivalent to the whole expression; None if not possible."""
     if read.rest in {"", ".*"}:
-        return _any(_leaves(_kind(read), column, read.texts))
-    if read.rest != "$" or any(text.endswith("\r") for text in read.texts):
+        return _any(_leaves(_leaf_class(read), column, read.literals))
+    if read.rest != "$" or any(literal.endswith("\r") for literal in read.literals):
         return None
-    ends = tuple(dict.fromkeys(text + end for text in read.texts for end in _ENDS))
+    ends = tuple(dict.fromkeys(literal + end for literal in read.literals for end in _ENDS))
     if read.anchored:
         return In(column, array_of(ends, pa.string()))
     return _any(_leaves(EndsWith, column, ends))
 
 
-def _leaves(kind: type[_Affix], column: Path, texts: Sequence[str]) -> list[Predicate]:
+def _leaves(leaf_class: type[_Affix], column: Path, literals: Sequence[str]) -> list[Predicate]:
     """Return one leaf per text; an empty text, which every value contains, replaces all others."""
-    if "" in texts:
+    if "" in literals:
         return [StartsWith(column, scalar_of("", pa.string()))]
-    return [kind(column, scalar_of(text, pa.string())) for text in dict.fromkeys(texts)]
+    return [leaf_class(column, scalar_of(literal, pa.string())) for literal in dict.fromkeys(literals)]
 
 
-def _kind(read: _Regex) -> type[_Affix]:
+def _leaf_class(read: _Regex) -> type[_Affix]:
     return StartsWith if read.anchored else Contains
 
 

@@ -54,13 +54,18 @@ def _rewrite(operand: SyntaxNode, op: str, value: SparkValue) -> OperandRewrite 
     return OperandRewrite(f"{column_sql(name.parts)} {op} {literal}", exact) if literal else None
 
 
-def _literal_like(column: LeafColumn | None, text: str) -> str:
+def _literal_like(column: LeafColumn | None, string: str) -> str:
     """Return the literal of the column's type that Spark casts to this text, or ""."""
-    kind = None if column is None else column.type
-    if kind is not None and pa.types.is_integer(kind) and _INTEGER.fullmatch(text) and _fits(int(text), kind):
-        return text
-    is_date = kind is not None and pa.types.is_date(kind) and _ISO_DATE.fullmatch(text)
-    return f"DATE '{text}'" if is_date and date_of_string(text) is not None else ""
+    arrow_type = None if column is None else column.type
+    if (
+        arrow_type is not None
+        and pa.types.is_integer(arrow_type)
+        and _INTEGER.fullmatch(string)
+        and _fits(int(string), arrow_type)
+    ):
+        return string
+    is_date = arrow_type is not None and pa.types.is_date(arrow_type) and _ISO_DATE.fullmatch(string)
+    return f"DATE '{string}'" if is_date and date_of_string(string) is not None else ""
 
 
 def _quoted(column: LeafColumn | None, value: SparkValue) -> str:
@@ -68,5 +73,5 @@ def _quoted(column: LeafColumn | None, value: SparkValue) -> str:
     return f"'{value.value!s}'" if is_text else ""
 
 
-def _fits(number: int, kind: pa.DataType) -> bool:
-    return bool(-(1 << kind.bit_width - 1) <= number < 1 << kind.bit_width - 1)
+def _fits(integer: int, arrow_type: pa.DataType) -> bool:
+    return bool(-(1 << arrow_type.bit_width - 1) <= integer < 1 << arrow_type.bit_width - 1)

@@ -56,13 +56,13 @@ class RowTest:
     def __call__(self, *values: pa.Array) -> OutcomeArray:
         """Return the outcome for each row; `values`: one array per column, in the type of its bounds."""
         by_path = dict(zip(self.columns, values, strict=True))
-        results, known, valid = zip(*(_evaluate(chain, by_path) for chain in self.chains), strict=True)
-        outcomes = np.full(len(known[0]), Outcomes.TRUE, np.uint8)
+        results, certain, valid = zip(*(_evaluate(chain, by_path) for chain in self.chains), strict=True)
+        outcomes = np.full(len(certain[0]), Outcomes.TRUE, np.uint8)
         if self.by is not None:
             holds = _contains(self.by, *results) if isinstance(self.by, ValueRanges) else HOLDS[self.by](*results)
             outcomes[~np.asarray(holds, np.bool_)] = Outcomes.FALSE
             outcomes[~np.logical_and.reduce(valid)] = Outcomes.NULL
-        outcomes[~np.logical_and.reduce(known)] = Outcomes.UNKNOWN
+        outcomes[~np.logical_and.reduce(certain)] = Outcomes.UNKNOWN
         return outcomes
 
 
@@ -87,10 +87,10 @@ def guarded(predicate: Predicate) -> Predicate:
 
 
 class _Results(NamedTuple):
-    """Results as ordinals; `known`: False where Spark raises, or may raise; `valid`: False for NULL."""
+    """Results as ordinals; `certain`: False where Spark raises, or may raise; `valid`: False for NULL."""
 
     ordinals: Ordinals
-    known: Flags
+    certain: Flags
     valid: Flags
 
 
@@ -107,16 +107,16 @@ def _evaluate(chain: Chain, values: Mapping[Path, pa.Array]) -> _Results:
 def _applied(function: Function, arguments: _Results) -> _Results:
     """Apply a function to rows; each distinct argument is evaluated once."""
     distinct, codes = np.unique(arguments.ordinals, return_inverse=True)
-    found: list[int | None] = [None] * len(distinct)
+    values: list[int | None] = [None] * len(distinct)
     for first, last in _defined(function, distinct):
-        found[first:last] = _of_piece(function, distinct[first:last])
-    known = np.array([result is not None for result in found], np.bool_)
-    results = _array([0 if result is None else result for result in found])
+        values[first:last] = _evaluate_piece(function, distinct[first:last])
+    certain = np.array([result is not None for result in values], np.bool_)
+    results = _array([0 if result is None else result for result in values])
     within = _contains(span(function.result.least, function.result.greatest), results)
-    null = _contains(function.nulls, distinct) | (known & ~within & function.overflows_to_null)
+    null = _contains(function.nulls, distinct) | (certain & ~within & function.overflows_to_null)
     return _Results(
         np.where(within, results, 0)[codes],
-        arguments.known & (~arguments.valid | (known & within | null)[codes]),
+        arguments.certain & (~arguments.valid | (certain & within | null)[codes]),
         arguments.valid & ~null[codes],
     )
 
@@ -130,7 +130,7 @@ def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]
         yield bisect_left(ordinals, first), bisect_right(ordinals, last)
 
 
-def _of_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
+def _evaluate_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
     """Return the value at each of ascending ordinals; None if uncertain.
 
     If two ordinals have the same value, so has every ordinal between them, unless the function is periodic.
@@ -167,22 +167,26 @@ def _value(function: Function, ordinal: int) -> int | None:
 
 def _ordinals(values: pa.Array) -> Ordinals:
     """Return the ordinal of each value; any ordinal for null."""
-    kind = values.type
-    if pa.types.is_floating(kind):
-        return _of_floats(numbers_from(filled(values, 0)))
-    if pa.types.is_decimal(kind) or kind == pa.uint64():
-        type_ = type_of_column(kind)
+    arrow_type = values.type
+    if pa.types.is_floating(arrow_type):
+        return _float_ordinals(numbers_from(filled(values, 0)))
+    if pa.types.is_decimal(arrow_type) or arrow_type == pa.uint64():
+        type_ = type_of_column(arrow_type)
         assert type_ is not None
         return _array([fixed_scalar(value, type_).ordinal or 0 if value.is_valid else 0 for value in values])
-    whole = values.view(pa.int64() if kind.bit_width == 64 else pa.int32()) if pa.types.is_temporal(kind) else values
+    whole = (
+        values.view(pa.int64() if arrow_type.bit_width == 64 else pa.int32())
+        if pa.types.is_temporal(arrow_type)
+        else values
+    )
     ordinals: Ordinals = numbers_from(filled(whole.cast(pa.int64()), 0))
     return ordinals
 
 
-def _of_floats(numbers: NDArray[Any]) -> Ordinals:
+def _float_ordinals(floats: NDArray[Any]) -> Ordinals:
     """Return the ordinals of floats: their bits in order, with one zero, and NaN above infinity."""
-    bits = np.abs(numbers).view(np.dtype(f"i{numbers.itemsize}")).astype(np.int64)
-    return np.where(np.isnan(numbers), INFINITIES[8 * numbers.itemsize] + 1, np.where(numbers < 0, -bits, bits))
+    bits = np.abs(floats).view(np.dtype(f"i{floats.itemsize}")).astype(np.int64)
+    return np.where(np.isnan(floats), INFINITIES[8 * floats.itemsize] + 1, np.where(floats < 0, -bits, bits))
 
 
 def _array(ordinals: list[int]) -> Ordinals:

@@ -51,8 +51,8 @@ def _named(
     for operand, part in zip(operands, fields, strict=True):
         if part is None or part[0] is not wanted or not isinstance(operand, Comparison) or operand.op is not Op.EQ:
             continue
-        if (number := _integer_of(operand.right)) is not None:
-            by_name[part[1]] = number
+        if (field_value := _integer_of(operand.right)) is not None:
+            by_name[part[1]] = field_value
     return by_name
 
 
@@ -70,8 +70,8 @@ def _joined(
     assert isinstance(operand, (Comparison, ListTest))
     values = operand.listed() if isinstance(operand, ListTest) else [operand.right]
     dates = [_date(field, year, month, _integer_of(value)) for value in values]
-    known = [date for date in dates if date is not None]
-    if not known or len(known) < len(dates):
+    first_days = [date for date in dates if date is not None]
+    if not first_days or len(first_days) < len(dates):
         return operand
     call = operand.operand if isinstance(operand, ListTest) else operand.left
     assert isinstance(call, Call)
@@ -79,20 +79,20 @@ def _joined(
     is_day = field is DAY_OF_MONTH
     first = Call(TO_DATE.names[0], (column,)) if is_day else Call(TRUNC.names[0], (column, unit))
     if isinstance(operand, ListTest):
-        return ListTest(first, tuple(known), span=operand.span)
-    return Comparison(first, known[0], operand.op, span=operand.span)
+        return ListTest(first, tuple(first_days), span=operand.span)
+    return Comparison(first, first_days[0], operand.op, span=operand.span)
 
 
-def _date(field: DateField, year: int, month: int, number: int | None) -> Literal | None:
+def _date(field: DateField, year: int, month: int, field_value: int | None) -> Literal | None:
     """Return the first day of a field's period in a year; None if the period does not exist."""
-    if number is None or not 1 <= number <= _MOST[field]:
+    if field_value is None or not 1 <= field_value <= _MOST[field]:
         return None
     if field is DAY_OF_MONTH:
-        day = day_of(year, month, number)
-        if date_of(day).day != number:
+        day = day_of(year, month, field_value)
+        if date_of(day).day != field_value:
             return None
     else:
-        day = day_of(year, number if field is MONTH else 3 * number - 2, 1)
+        day = day_of(year, field_value if field is MONTH else 3 * field_value - 2, 1)
     return Literal(SparkValue(ValueKind.DATE, day))
 
 

@@ -73,36 +73,40 @@ def _moved(column: Path, op: Op, value: pa.Scalar | None) -> Compare | None:
 
 def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
     """Return the next value of the type (`step` 1) or the previous one (-1); None if it does not exist."""
-    kind = value.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+    arrow_type = value.type
+    if pa.types.is_string(arrow_type) or pa.types.is_binary(arrow_type):
         # The strings that are less than a string have no greatest one.
-        return scalar_of(value.as_py() + ("\0" if pa.types.is_string(kind) else b"\0"), kind) if step > 0 else None
-    domain = domain_of(kind)
+        return (
+            scalar_of(value.as_py() + ("\0" if pa.types.is_string(arrow_type) else b"\0"), arrow_type)
+            if step > 0
+            else None
+        )
+    domain = domain_of(arrow_type)
     if domain is not None:
         moved = int(value.as_py().scaleb(domain.scale, _EXACT)) if domain.scale else int(value.as_py())
         return scalar(domain, moved + step) if domain.low <= moved + step <= domain.high else None
-    if pa.types.is_date32(kind):
+    if pa.types.is_date32(arrow_type):
         moved = value.value + step
-        return scalar_of(moved, pa.int32()).cast(kind) if -(1 << 31) <= moved < 1 << 31 else None
+        return scalar_of(moved, pa.int32()).cast(arrow_type) if -(1 << 31) <= moved < 1 << 31 else None
     return None
 
 
 def _closed_of_floats(column: Path, op: Op, value: pa.Scalar) -> Compare | None:
-    number = value.type.to_pandas_dtype()(value.as_py())
+    float_value = value.type.to_pandas_dtype()(value.as_py())
     match op:
-        case Op.LT | Op.NE if math.isnan(number):  # all numbers, and nothing else
+        case Op.LT | Op.NE if math.isnan(float_value):  # all numbers, and nothing else
             return Compare(column, Op.LE, scalar_of(math.inf, value.type))
-        case Op.GT if number < math.inf:  # nothing but NaN is larger
-            return Compare(column, Op.GE, _next(value.type, number, math.inf))
-        case Op.LT if number > -math.inf:
-            return Compare(column, Op.LE, _next(value.type, number, -math.inf))
+        case Op.GT if float_value < math.inf:  # nothing but NaN is larger
+            return Compare(column, Op.GE, _next(value.type, float_value, math.inf))
+        case Op.LT if float_value > -math.inf:
+            return Compare(column, Op.LE, _next(value.type, float_value, -math.inf))
         case _:
             return None
 
 
-def _next(kind: pa.DataType, number: np.floating, towards: float) -> pa.Scalar:
+def _next(arrow_type: pa.DataType, float_value: np.floating, towards: float) -> pa.Scalar:
     with np.errstate(over="ignore", under="ignore"):
-        return scalar_of(float(np.nextafter(number, type(number)(towards))) + 0.0, kind)
+        return scalar_of(float(np.nextafter(float_value, type(float_value)(towards))) + 0.0, arrow_type)
 
 
 def _interval(limits: Sequence[Compare]) -> Interval | And | None:
@@ -110,7 +114,7 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
     highs = [limit.value for limit in limits if limit.op is Op.LE]
     if not lows or not highs:
         return None
-    low, high = max(lows, key=_place), min(highs, key=_place)
+    low, high = max(lows, key=_sort_key), min(highs, key=_sort_key)
     return None if _is_nan(high) else interval(limits[0].column, low, high)
 
 
@@ -122,12 +126,12 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
     """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
-    if _place(low) <= _place(high):
+    if _sort_key(low) <= _sort_key(high):
         return Interval(column, low, high)
     return And((IsNull(column), NULL))  # NULL for null, FALSE for all else
 
 
-def _place(value: pa.Scalar) -> tuple[bool, Any]:
+def _sort_key(value: pa.Scalar) -> tuple[bool, Any]:
     """Return the sort key of a value in the order of predicates; NaN is greatest."""
     if _is_nan(value):
         return True, 0.0
@@ -160,6 +164,6 @@ def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     return tuple(operand for operand in joined if operand is not None)
 
 
-def _can_join(kind: pa.DataType) -> bool:
+def _can_join(arrow_type: pa.DataType) -> bool:
     # For floats, NaN and the two zeros have special rules.
-    return not (pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+    return not (pa.types.is_floating(arrow_type) or pa.types.is_boolean(arrow_type))

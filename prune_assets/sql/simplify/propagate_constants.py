@@ -49,11 +49,11 @@ def propagate_constants(
     OR, which is FALSE only if all of them are FALSE; an added copy is FALSE or NULL then.
     """
     replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
-    known = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
-    for i, node in enumerate(operands() if known else ()):
+    constants = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
+    for i, node in enumerate(operands() if constants else ()):
         small = _is_small(node) and any(map(may_be_refined, leaves(lowered[i])))
-        instead = again(node, known) if small else None
-        more = None if instead is None else _or_null(instead, of_or=of_or)
+        instead = again(node, constants) if small else None
+        more = None if instead is None else _other_outcomes_to_null(instead, of_or=of_or)
         if more is not None and more not in lowered:
             replacements[i] = _answered(lowered[i]), more
     return replacements
@@ -75,7 +75,7 @@ def may_be_refined(leaf: Leaf) -> bool:
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
-def substitute_constants(node: SyntaxNode, known: Known) -> SyntaxNode | None:
+def substitute_constants(node: SyntaxNode, constants: Known) -> SyntaxNode | None:
     """Return a condition with known values in place of columns; None if no such column occurs."""
     if isinstance(node, Column) or not _is_small(node):
         return None
@@ -84,7 +84,7 @@ def substitute_constants(node: SyntaxNode, known: Known) -> SyntaxNode | None:
         if not isinstance(name, Column):
             return name if isinstance(name, KnownColumn) else None
         column = name.bound.column
-        value = None if column is None else known.get(column.path)
+        value = None if column is None else constants.get(column.path)
         return None if value is None else KnownColumn(name, value, span=name.span)
 
     replaced = rebuilt(node, value_of)
@@ -101,7 +101,7 @@ def _constants_of(operands: Iterable[Predicate]) -> Known:
     }
 
 
-def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
+def _other_outcomes_to_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     """Replace all outcomes except TRUE by NULL (`of_or`: except FALSE).
 
     None if the condition is a constant that may have this outcome.
@@ -109,8 +109,8 @@ def _or_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
     wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
     parts = list(leaves(instead))
     if all(isinstance(part, Constant) for part in parts):
-        (found,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
-        return None if found & wanted else NULL
+        (outcomes,) = fold(instead, [constant_answers(part, 1) for part in parts if isinstance(part, Constant)])
+        return None if outcomes & wanted else NULL
     if not may_be_true(inverse(instead) if of_or else instead):
         return NULL
     return And((instead, NULL)) if of_or else Or((instead, NULL))

@@ -299,7 +299,7 @@ class _Parser:
         if sign == "IS":
             self._is(first)
         elif sign == "IN":
-            self._in(first, negated=negated)
+            self._begin_list(first, negated=negated)
         elif sign == "BETWEEN":
             self._wait(_Pending("LOW", Binding.PREDICATE, first, negated=negated))
         elif sign in {"LIKE", "ILIKE"} and cursor.sign() in {"ALL", "ANY", "SOME"} and cursor.sign(1) == "(":
@@ -330,7 +330,7 @@ class _Parser:
         else:
             cursor.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM is expected after IS")
 
-    def _in(self, first: int, *, negated: bool) -> None:
+    def _begin_list(self, first: int, *, negated: bool) -> None:
         if self.cursor.sign() != "(":
             self.cursor.fail("IN takes a list in parentheses")
         if self.cursor.sign(1) in QUERY_STARTS:
@@ -435,9 +435,9 @@ class _Parser:
             self._finish(bracket.arguments[0] if single else Row(tuple(bracket.arguments)), bracket.first)
 
     def _like_list(self, bracket: _Pending) -> None:
-        kind, quantifier = bracket.sign.split()
+        operator, quantifier = bracket.sign.split()
         value, negated = self.done[-1], bracket.negated
-        if kind == "ILIKE":
+        if operator == "ILIKE":
             self._settle(ILike(value, OpaqueNode("")), negated=negated)
         else:
             node = LikeList(value, tuple(bracket.arguments), is_all=quantifier == "ALL", negated=negated)

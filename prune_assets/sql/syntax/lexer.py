@@ -111,9 +111,9 @@ def _read_list(sql: str, position: int, tokens: list[Token]) -> int:
     return values.end(1)
 
 
-def _is_encodable(text: str) -> bool:
+def _is_encodable(list_sql: str) -> bool:
     try:
-        text.encode()
+        list_sql.encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -162,8 +162,8 @@ def _token(sql: str, position: int) -> Token:
 
 
 def _longest_number(sql: str, position: int) -> re.Match[str] | None:
-    numbers = [match for pattern in (_DECIMAL, _INTEGER) if (match := pattern.match(sql, position))]
-    return max(numbers, key=lambda match: match.end(), default=None)
+    matches = [match for pattern in (_DECIMAL, _INTEGER) if (match := pattern.match(sql, position))]
+    return max(matches, key=lambda match: match.end(), default=None)
 
 
 def _make(kind: TokenKind, match: re.Match[str]) -> Token:

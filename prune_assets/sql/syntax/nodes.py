@@ -57,15 +57,15 @@ class SyntaxNode:
 
     def children(self) -> tuple[SyntaxNode, ...]:
         """Return the operands from left to right, without the values of a long list."""
-        found: list[SyntaxNode] = []
+        operands: list[SyntaxNode] = []
         names: tuple[str, ...] = self.__match_args__
         for name in names:
             part = getattr(self, name)
             if isinstance(part, SyntaxNode):
-                found.append(part)
+                operands.append(part)
             elif isinstance(part, tuple):
-                found += [one for one in part if isinstance(one, SyntaxNode)]
-        return tuple(found)
+                operands += [element for element in part if isinstance(element, SyntaxNode)]
+        return tuple(operands)
 
     def walk(self) -> Iterator[SyntaxNode]:
         """Yield the node and all nodes below it, each before its operands."""
@@ -93,7 +93,7 @@ class SyntaxNode:
             if isinstance(part, SyntaxNode):
                 parts[name] = next(left)
             elif isinstance(part, tuple):
-                parts[name] = tuple(next(left) if isinstance(one, SyntaxNode) else one for one in part)
+                parts[name] = tuple(next(left) if isinstance(element, SyntaxNode) else element for element in part)
         return replace(self, **parts)
 
 
@@ -111,7 +111,7 @@ def rebuilt(root: SyntaxNode, replacement: Callable[[SyntaxNode], SyntaxNode | N
         node, count = stack.pop()
         if count:
             before, after = node.children(), done[-count:]
-            is_same = all(one is other for one, other in zip(before, after, strict=True))
+            is_same = all(original is other for original, other in zip(before, after, strict=True))
             done[-count:] = [node if is_same else node.with_children(after)]
             continue
         other = replacement(node)

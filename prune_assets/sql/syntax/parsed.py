@@ -176,7 +176,7 @@ def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
     while i < len(tokens):
         chain: list[str] = []
         while i < len(tokens) and tokens[i].kind in _NAMES:
-            chain.append(_text(tokens[i]))
+            chain.append(_normalized_text(tokens[i]))
             dotted = i + 2 < len(tokens) and tokens[i + 1].text == "." and tokens[i + 2].kind in _NAMES
             i += 2 if dotted else 1
             if not dotted:
@@ -186,6 +186,6 @@ def _chains(tokens: Sequence[Token]) -> Iterator[tuple[str, ...]]:
         i += not chain
 
 
-def _text(token: Token) -> str:
+def _normalized_text(token: Token) -> str:
     text = token.text
     return (text[1:-1].replace("``", "`") if token.kind == TokenKind.QUOTED else text).lower()

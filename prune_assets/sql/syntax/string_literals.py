@@ -24,11 +24,11 @@ def read_strings(tokens: Sequence[Token]) -> SparkValue:
     Two tokens without a gap are one string with a doubled quote: `'it''s'` is `it's`. A string that UTF-8 cannot encode
     is a literal of unknown value.
     """
-    text, before = "", None
+    string, before = "", None
     for token in tokens:
-        text += _doubled_quote(before, token) + read_string(token.text)
+        string += _doubled_quote(before, token) + read_string(token.text)
         before = token
-    joined = _encodable(text)
+    joined = _encodable(string)
     if joined is None:
         return SparkValue(ValueKind.OTHER)
     quoted = len(tokens) == 1 and tokens[0].text.startswith('"')
@@ -54,8 +54,8 @@ def _unescape(escape: re.Match[str]) -> str:
         return f"\\{code}" if code in "%_" else _CONTROL.get(code, code)
     if code[0] not in "uU":
         return chr(int(code, 8))
-    number = int(code[1:], 16)
-    return chr(number) if number <= 0x10FFFF else "\ud800"
+    code_point = int(code[1:], 16)
+    return chr(code_point) if code_point <= 0x10FFFF else "\ud800"
 
 
 def _doubled_quote(before: Token | None, token: Token) -> str:
@@ -65,9 +65,9 @@ def _doubled_quote(before: Token | None, token: Token) -> str:
     return quote if quote in "'\"" and before.text[0] == quote else ""
 
 
-def _encodable(text: str) -> str | None:
+def _encodable(string: str) -> str | None:
     try:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        return string.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError:
         return None
 
@@ -76,13 +76,13 @@ _MOVING = re.compile(r"\s*(now|today|tomorrow|yesterday)", re.IGNORECASE)
 _TYPES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
 
 
-def is_relative_date(text: str) -> bool:
+def is_relative_date(string: str) -> bool:
     """Return whether a text means a date relative to the current time.
 
     >>> is_relative_date(" Today"), is_relative_date("2024-03-01")
     (True, False)
     """
-    return _MOVING.match(text) is not None
+    return _MOVING.match(string) is not None
 
 
 def has_relative_date(sql: str) -> bool:
@@ -92,6 +92,6 @@ def has_relative_date(sql: str) -> bool:
     (True, False)
     """
     return any(
-        word.text.upper() in _TYPES and text.kind == TokenKind.STRING and is_relative_date(read_string(text.text))
-        for word, text in pairwise(tokenize(sql))
+        word.text.upper() in _TYPES and literal.kind == TokenKind.STRING and is_relative_date(read_string(literal.text))
+        for word, literal in pairwise(tokenize(sql))
     )

@@ -73,12 +73,12 @@ def _decimal(cursor: Cursor) -> SparkType:
     if cursor.sign() != "(":
         return decimal_type(10, 0)
     cursor.take()
-    numbers = [_whole_number(cursor)]
+    arguments = [_whole_number(cursor)]
     if cursor.sign() == ",":
         cursor.take()
-        numbers.append(_whole_number(cursor))
+        arguments.append(_whole_number(cursor))
     cursor.expect(")")
-    digits, scale = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    digits, scale = arguments[0], arguments[1] if len(arguments) > 1 else 0
     if not digits or not is_decimal(digits, scale):
         cursor.fail(f"a decimal has at most {MAX_DIGITS} digits, and its scale is at most that number of digits")
     return decimal_type(digits, scale)

@@ -18,13 +18,13 @@ class YearMonthDay(NamedTuple):
     day: int
 
 
-def date_of(number: int) -> YearMonthDay:
+def date_of(epoch_day: int) -> YearMonthDay:
     """Return the date of a day, counted from 1970-01-01.
 
     >>> date_of(-719_163), date_of(3_000_000).year
     (YearMonthDay(year=0, month=12, day=31), 10183)
     """
-    cycles, day = divmod(number + _EPOCH - 1, _CYCLE_DAYS)
+    cycles, day = divmod(epoch_day + _EPOCH - 1, _CYCLE_DAYS)
     in_cycle = date.fromordinal(day + 1)
     return YearMonthDay(in_cycle.year + cycles * _CYCLE_YEARS, in_cycle.month, in_cycle.day)
 
@@ -42,13 +42,13 @@ def day_of(year: int, month: int, day: int) -> int:
     return date(inside + 1, month, min(day, last)).toordinal() - _EPOCH + cycles * _CYCLE_DAYS
 
 
-def months_later(number: int, months: int) -> int:
+def months_later(epoch_day: int, months: int) -> int:
     """Return the same day of the month some months later, or the last day of a shorter month."""
-    found = date_of(number)
-    year, month = divmod(found.year * 12 + found.month - 1 + months, 12)
-    return day_of(year, month + 1, found.day)
+    start = date_of(epoch_day)
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    return day_of(year, month + 1, start.day)
 
 
-def monday_of(number: int) -> int:
+def monday_of(epoch_day: int) -> int:
     """Return the Monday of the week that contains a day."""
-    return number - (number + 3) % 7
+    return epoch_day - (epoch_day + 3) % 7

@@ -46,26 +46,26 @@ class InvalidDate(ValueError):
     """The calendar does not have this day."""
 
 
-def read_date(text: str) -> SparkValue:
+def read_date(string: str) -> SparkValue:
     """Return DATE 'text'. Raises InvalidDate.
 
     Its value is None if the text is not written year-month-day.
     """
-    match = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(string)
     if match is None:
         return SparkValue(ValueKind.DATE)
     year, month, day = map(int, match.groups())
     if not 1 <= month <= 12 or not day >= 1 or date_of(day_of(year, month, day)).day != day:
-        raise InvalidDate(f"there is no day {text}")
+        raise InvalidDate(f"there is no day {string}")
     return SparkValue(ValueKind.DATE, day_of(year, month, day))
 
 
-def is_dashed(text: str) -> bool:
+def is_dashed(string: str) -> bool:
     """Return whether a string is written yyyy-[m]m-[d]d, even if the calendar lacks the day."""
-    return _ISO_DATE.fullmatch(text) is not None
+    return _ISO_DATE.fullmatch(string) is not None
 
 
-def is_other_format(text: str) -> bool:
+def is_other_format(string: str) -> bool:
     """Return whether a text starts like a date of another tool or language.
 
     Spark's DATE and TIMESTAMP refuse such texts.
@@ -73,10 +73,10 @@ def is_other_format(text: str) -> bool:
     >>> [is_other_format(text) for text in ("31.12.2024", "2024/12/31", "2024-12-31", "now")]
     [True, True, False, False]
     """
-    return _OTHER_FORMAT.match(text) is not None
+    return _OTHER_FORMAT.match(string) is not None
 
 
-def is_no_moment(text: str) -> bool:
+def is_no_moment(string: str) -> bool:
     """Return whether a text is certainly neither a date nor a time.
 
     Such a text has no digit, and is not a word that Spark accepts.
@@ -84,15 +84,15 @@ def is_no_moment(text: str) -> bool:
     >>> [is_no_moment(text) for text in ("", " ", "None", "2024-12-31", "today")]
     [True, True, True, False, False]
     """
-    return _NO_MOMENT.fullmatch(text) is not None
+    return _NO_MOMENT.fullmatch(string) is not None
 
 
-def date_of_string(text: str) -> int | None:
+def date_of_string(string: str) -> int | None:
     """Return the days since 1970-01-01 of a yyyy-[m]m-[d]d string, as Spark casts it; else None."""
-    if not is_dashed(text):
+    if not is_dashed(string):
         return None
     try:
-        value = read_date(text).value
+        value = read_date(string).value
     except InvalidDate:
         return None
     return value if isinstance(value, int) else None

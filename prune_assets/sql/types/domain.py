@@ -62,9 +62,9 @@ def always(column: Path, domain: Domain) -> Compare:
     return Compare(column, Op.GE, scalar(domain, domain.low))
 
 
-def is_read_wider(kind: pa.DataType) -> bool:
+def is_read_wider(arrow_type: pa.DataType) -> bool:
     """Return whether Spark reads stored values of this type even if the type cannot hold them."""
-    return bool(pa.types.is_decimal(kind) or pa.types.is_uint8(kind) or pa.types.is_uint16(kind))
+    return bool(pa.types.is_decimal(arrow_type) or pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type))
 
 
 def scalar(domain: Domain, unscaled: int) -> pa.Scalar:

@@ -17,16 +17,16 @@ _NAMED = {
 _PLAIN = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def named_float(text: str) -> float | None:
+def named_float(string: str) -> float | None:
     """Return the NaN or infinity that a text names; else None.
 
     >>> named_float("-Infinity"), named_float("1.5")
     (-inf, None)
     """
-    return _NAMED.get(text.lower())
+    return _NAMED.get(string.lower())
 
 
-def float_of_text(text: str, bits: int = 64) -> float | None:
+def float_of_text(string: str, bits: int = 64) -> float | None:
     """Return the float to which Spark casts a string; None if uncertain.
 
     Certain are plain numbers, NaN and the infinities.
@@ -34,19 +34,19 @@ def float_of_text(text: str, bits: int = 64) -> float | None:
     >>> float_of_text("1.5"), float_of_text("16777217", 32), float_of_text("1d")
     (1.5, 16777216.0, None)
     """
-    if not _PLAIN.fullmatch(text):
-        return named_float(text)
+    if not _PLAIN.fullmatch(string):
+        return named_float(string)
     if bits == 64:
-        return float(text)
+        return float(string)
     # Java rounds the text once; a conversion through double would round twice.
     with np.errstate(over="ignore", under="ignore"):
-        near = np.float32(text)
+        near = np.float32(string)
         around = (near, *(np.nextafter(near, np.float32(way)) for way in (-math.inf, math.inf)))
-    exact = Fraction(text)
-    return min((float(each) for each in around), key=lambda each: (abs(_place(each) - exact), each != near))
+    exact = Fraction(string)
+    return min((float(each) for each in around), key=lambda each: (abs(_exact_float(each) - exact), each != near))
 
 
-def _place(value: float) -> Fraction:
+def _exact_float(value: float) -> Fraction:
     """Return a FLOAT as an exact number for rounding; infinity counts as the next power of two."""
     return Fraction(math.copysign(2.0**128, value) if math.isinf(value) else value)
 

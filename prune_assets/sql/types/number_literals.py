@@ -37,16 +37,16 @@ def read_number(source: str, *, negative: bool) -> SparkValue:
 
 
 def _floating(literal: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
-    kind, digits = (pa.float32() if literal[-1] == "F" else pa.float64()), literal.rstrip("FD")
+    arrow_type, digits = (pa.float32() if literal[-1] == "F" else pa.float64()), literal.rstrip("FD")
     try:
         exact = Decimal(digits)
     except InvalidOperation as error:
         raise NumberOutOfRange(f"{literal} has an exponent beyond all numbers") from error
-    if exact > _LARGEST[kind]:
-        raise NumberOutOfRange(f"{literal} is beyond the largest {kind}")
+    if exact > _LARGEST[arrow_type]:
+        raise NumberOutOfRange(f"{literal} is beyond the largest {arrow_type}")
     # Java and Arrow round the decimal digits once. A float converted through double would be rounded twice.
-    value = scalar_of(digits, pa.string()).cast(kind).as_py()
-    return SparkValue(ValueKind.DOUBLE, -value if negative else value, bits=kind.bit_width)
+    value = scalar_of(digits, pa.string()).cast(arrow_type).as_py()
+    return SparkValue(ValueKind.DOUBLE, -value if negative else value, bits=arrow_type.bit_width)
 
 
 def _sized(digits: str, bits: int, negative: bool, source: str) -> SparkValue:  # noqa: FBT001  (private)
@@ -69,8 +69,8 @@ def _unsized(digits: str, negative: bool) -> SparkValue:  # noqa: FBT001  (priva
     return decimal(value, len(str(abs(value))), 0)
 
 
-def _decimal(text: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
-    parts = Decimal(text).as_tuple()
+def _decimal(literal: str, negative: bool) -> SparkValue:  # noqa: FBT001  (private)
+    parts = Decimal(literal).as_tuple()
     assert isinstance(parts.exponent, int)
     scale, zeros = max(0, -parts.exponent), max(0, parts.exponent)
     digits = max(len(parts.digits) + zeros, scale)

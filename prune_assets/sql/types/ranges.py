@@ -39,7 +39,7 @@ def union(*sets: ValueRanges) -> ValueRanges:
     >>> union(span(1, 2), span(3, 4), span(9, 9)).pairs
     ((1, 4), (9, 9))
     """
-    return joined(pair for one in sets for pair in one.pairs)
+    return joined(pair for value_ranges in sets for pair in value_ranges.pairs)
 
 
 def joined(pairs: Iterable[tuple[int, int]]) -> ValueRanges:

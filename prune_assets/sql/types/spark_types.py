@@ -151,7 +151,7 @@ def type_of_column(arrow: pa.DataType) -> SparkType | None:
     elif pa.types.is_float32(arrow) or pa.types.is_float64(arrow):
         type_ = SparkType(ValueKind.DOUBLE, bits=arrow.bit_width)
     else:
-        type_ = next((kind for test, kind in _OTHERS if test(arrow)), None)
+        type_ = next((spark_type for test, spark_type in _OTHERS if test(arrow)), None)
     return type_
 
 

@@ -101,13 +101,13 @@ def moved_by(instant: int, step: TimestampStep, session: Zone) -> int:
     return instant + step.micros - days * DAY
 
 
-def read_moment(text: str) -> Moment | None:
+def read_moment(string: str) -> Moment | None:
     """Return the timestamp written in a text; None if it is uncertain.
 
     >>> read_moment("1970-01-02 00:00:00.5 UTC")
     Moment(local=86400500000, zone='UTC', is_day=False, steps=())
     """
-    match = _TEXT.fullmatch(text.strip(" "))
+    match = _TEXT.fullmatch(string.strip(" "))
     if match is None or (match[8] and zone_named(match[8]) is None) or not _exists(match):
         return None
     year, month, day, hour, minute, second = _fields(match)
@@ -115,7 +115,7 @@ def read_moment(text: str) -> Moment | None:
     return Moment(seconds * SECOND + int((match[7] or "").ljust(6, "0")), match[8] or None)
 
 
-def is_no_time(text: str) -> bool:
+def is_no_time(string: str) -> bool:
     """Return whether a text is written as a timestamp that does not exist.
 
     Spark refuses such a text.
@@ -123,7 +123,7 @@ def is_no_time(text: str) -> bool:
     >>> is_no_time("2025-02-30"), is_no_time("2025-02-28 24:00:00"), is_no_time("today")
     (True, True, False)
     """
-    match = _TEXT.fullmatch(text.strip(" "))
+    match = _TEXT.fullmatch(string.strip(" "))
     return match is not None and not _exists(match)
 
 
@@ -138,7 +138,7 @@ def _exists(match: re.Match[str]) -> bool:
     return day >= 1 and date_of(day_of(year, month, day)).day == day
 
 
-def is_day_with_zone(text: str) -> bool:
+def is_day_with_zone(string: str) -> bool:
     """Return whether a text is a day and a zone without a time.
 
     Spark refuses such a text.
@@ -146,12 +146,12 @@ def is_day_with_zone(text: str) -> bool:
     >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
     (True, False)
     """
-    return _DAY_WITH_ZONE.fullmatch(text.strip(" ")) is not None
+    return _DAY_WITH_ZONE.fullmatch(string.strip(" ")) is not None
 
 
-def read_timestamp(sign: str, text: str) -> SparkValue:
+def read_timestamp(sign: str, string: str) -> SparkValue:
     """Return a TIMESTAMP, TIMESTAMP_LTZ or TIMESTAMP_NTZ literal; its value is None if uncertain."""
-    kind, moment = _KINDS[sign], read_moment(text)
+    kind, moment = _KINDS[sign], read_moment(string)
     if kind is ValueKind.TIMESTAMP_NTZ and moment is not None and moment.zone is not None:
         moment = None
     return SparkValue(kind, moment)

@@ -97,7 +97,9 @@ class Zone:
         self._check(instant)
         if isinstance(self.rules, timezone):
             return _micros(self.rules.utcoffset(None))
-        return _micros((_EPOCH_UTC + timedelta(microseconds=_in_calendar(instant))).astimezone(self.rules).utcoffset())
+        return _micros(
+            (_EPOCH_UTC + timedelta(microseconds=_shift_into_calendar(instant))).astimezone(self.rules).utcoffset()
+        )
 
     def instant(self, local: int, *, keep: int | None = None) -> int:
         """Return the instant of a local time, as java.time.ZonedDateTime.ofLocal does. Raises UncertainTime.
@@ -143,7 +145,7 @@ class Zone:
         if isinstance(self.rules, timezone):
             fixed = _micros(self.rules.utcoffset(None))
             return fixed, fixed
-        moment = (_EPOCH + timedelta(microseconds=_in_calendar(local))).replace(tzinfo=self.rules)
+        moment = (_EPOCH + timedelta(microseconds=_shift_into_calendar(local))).replace(tzinfo=self.rules)
         return _micros(moment.utcoffset()), _micros(moment.replace(fold=1).utcoffset())
 
     def _check(self, instant: int) -> None:
@@ -155,7 +157,7 @@ class Zone:
         return instant
 
 
-def _in_calendar(time: int) -> int:
+def _shift_into_calendar(time: int) -> int:
     """Return a time that Python can represent, with the same offset.
 
     Before year 1 no clock ever changed.
@@ -211,7 +213,7 @@ def zone_named(name: str) -> Zone | None:
         return Zone(name, UTC)
     offset = _OFFSET.fullmatch(name)
     if offset is not None:
-        return _with_offset(name, offset)
+        return _fixed_zone(name, offset)
     if _SHORT_NAMES.fullmatch(name) or name not in available_timezones():
         return None
     return Zone(name, ZoneInfo(name), _FROM_1981 if "/" in name else _FROM_1997)
@@ -221,13 +223,13 @@ def check_zone_name(name: str) -> None:
     """Raise WrongUse for an unknown time zone name, with a suggestion."""
     if zone_named(name) is not None:
         return
-    by_lower = {known.lower(): known for known in available_timezones() if "/" in known}
+    by_lower = {zone_name.lower(): zone_name for zone_name in available_timezones() if "/" in zone_name}
     near = get_close_matches(name.lower(), by_lower, n=1)
     hint = f"did you mean {by_lower[near[0]]}?" if near else "write one such as Europe/Paris, UTC or +01:00"
     raise WrongUse(f"time zone {name!r} is not known: {hint}")
 
 
-def _with_offset(name: str, offset: re.Match[str]) -> Zone | None:
+def _fixed_zone(name: str, offset: re.Match[str]) -> Zone | None:
     sign, hours, minutes = offset[1] or offset[4], int(offset[2] or offset[5]), int(offset[3] or 0)
     total = 60 * hours + minutes
     if minutes > 59 or total > _LARGEST_OFFSET:

@@ -22,7 +22,7 @@ VALUES = {"bounds": (">99.9 %", "100 %"), "null counts": ("33.3 %", "0 %")}
 def printed(width):
     console = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, emoji=False)
     with console.capture() as capture:
-        for part in section("Table", cells(TITLES, ROWS, numbers=("bounds", "null counts"), spare=("type",))):
+        for part in section("Table", cells(TITLES, ROWS, numeric=("bounds", "null counts"), spare=("type",))):
             console.print(part, highlight=False, soft_wrap=False)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
@@ -47,5 +47,5 @@ def test_columns_that_can_be_spared_go_first():
 def test_a_table_without_rows_has_its_titles():
     console = Console(file=StringIO(), width=80, color_system=None)
     with console.capture() as capture:
-        console.print(cells(TITLES, [], numbers=("bounds",)))
+        console.print(cells(TITLES, [], numeric=("bounds",)))
     assert capture.get().split() == " ".join(TITLES).split()
