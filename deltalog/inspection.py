@@ -149,19 +149,19 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     )
 
 
-def with_orphans(found: DeltaInspection) -> DeltaInspection:
+def with_orphans(inspection: DeltaInspection) -> DeltaInspection:
     """Add the orphans, for which all directories of the table are listed."""
-    files = orphans(found.path)
+    files = orphans(inspection.path)
     size = sum(file.size for file in files)
-    return replace(found, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
+    return replace(inspection, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
 
 
 def _health(snapshot: Snapshot) -> LogHealth:
     checkpoint = snapshot.segment.checkpoint
-    at = None if checkpoint is None else checkpoint.version
+    checkpoint_version = None if checkpoint is None else checkpoint.version
     return LogHealth(
-        checkpoint=at,
-        commits_since_checkpoint=snapshot.version - (-1 if at is None else at),
+        checkpoint=checkpoint_version,
+        commits_since_checkpoint=snapshot.version - (-1 if checkpoint_version is None else checkpoint_version),
         opened_files=len(snapshot.opened),
         opened_bytes=sum(file.size for file in snapshot.opened),
         notes=snapshot.notes,

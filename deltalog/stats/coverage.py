@@ -73,8 +73,8 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     return [coverage._replace(missing=+coverage.missing) for coverage in coverages]
 
 
-def _sum(one: Coverage, other: Coverage) -> Coverage:
-    return Coverage(one.bounds + other.bounds, one.null_counts + other.null_counts, one.missing + other.missing)
+def _sum(left: Coverage, right: Coverage) -> Coverage:
+    return Coverage(left.bounds + right.bounds, left.null_counts + right.null_counts, left.missing + right.missing)
 
 
 def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
@@ -98,11 +98,11 @@ def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
 
 
 def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> list[tuple[_Flags, str]]:
-    known = nulls != ABSENT
+    counted = nulls != ABSENT
     return [
         (records == ABSENT, "no numRecords"),
         (records <= 0, "numRecords is not positive"),
-        (known & ((nulls < 0) | (nulls > records)), "the null count does not fit numRecords"),
+        (counted & ((nulls < 0) | (nulls > records)), "the null count does not fit numRecords"),
     ]
 
 
@@ -112,7 +112,7 @@ def _against_bounds(
     """Return the possible defects of bounds, each with flags of affected files; the first match counts."""
     written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
-    stored = next((kind for _, kind in written if kind), "JSON")
+    stored = next((stored_type for _, stored_type in written if stored_type), "JSON")
     read, wide = _valid(pair.lower) & _valid(pair.upper), widened(pair, from_float=column.from_float)
     return [
         (only_nulls & ~lower & ~upper, "only nulls"),

@@ -194,13 +194,13 @@ def _columns(fields: Sequence[Field], partitions: Sequence[str], location: str) 
             f"{location}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged"
         )
     counts = Counter(field.path for field in leaves)
-    for number, field in enumerate(leaves):
+    for index, field in enumerate(leaves):
         is_partition = len(field.path) == 1 and field.path[0] in partitions
         twice = "" if counts[field.path] == 1 else "the table has this column twice"
-        yield _column(field, number, partition=field.physical[0] if is_partition else None, twice=twice)
+        yield _column(field, index, partition=field.physical[0] if is_partition else None, twice=twice)
 
 
-def _column(field: Field, number: int, *, partition: str | None, twice: str) -> TableColumn:
+def _column(field: Field, index: int, *, partition: str | None, twice: str) -> TableColumn:
     name = type_name(field.type)
     field_id, changes = field.metadata.get(COLUMN_ID), field.metadata.get(TYPE_CHANGES) or ()
     element, repeated = parquet_element(name), isinstance(field.type, ArrayType | MapType)
@@ -216,7 +216,7 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
     return TableColumn(
         leaf=LeafColumn(
             path=field.path,
-            index=number,
+            index=index,
             physical=physical,
             type=type_,
             type_length=FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
@@ -237,8 +237,8 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
 def _check_changes(changes: Any, column: Path, location: str) -> None:
     for change in changes or ():
         old, new = str(change.get("fromType")), str(change.get("toType"))
-        known = (old, new) in _WIDENED or (new.startswith("decimal") and _grows(old, new))
-        if not known:
+        is_known = (old, new) in _WIDENED or (new.startswith("decimal") and _grows(old, new))
+        if not is_known:
             raise UnsupportedTable(
                 f"{location}: column {'.'.join(column)} was changed from {old} to {new}, which is not understood; "
                 "use a newer release"

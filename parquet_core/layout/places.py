@@ -55,7 +55,9 @@ def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.i
 
     It is the share of row groups if there is only one file.
     """
-    files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
+    files, lacking = (
+        len(np.unique(index.groups.file[row_groups])) for row_groups in (index.groups.row_count > 0, positions)
+    )
     if files == 1:
         return f"{len(positions):,} of {counted(int((index.groups.row_count > 0).sum()), 'row group')}"
     return f"any of {files:,} files" if lacking == files else f"{lacking:,} of {files:,} files"
@@ -67,8 +69,8 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     if not names:
         return np.zeros(len(index.groups.files), np.int64)
     number_of: dict[tuple[str, ...], int] = {}
-    found = (_values(file.path, names) for file in index.groups.files)
-    return np.array([number_of.setdefault(values, len(number_of)) for values in found], np.int64)
+    partitions = (_values(file.path, names) for file in index.groups.files)
+    return np.array([number_of.setdefault(values, len(number_of)) for values in partitions], np.int64)
 
 
 def _values(path: str, names: set[str]) -> tuple[str, ...]:

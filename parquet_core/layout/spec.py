@@ -88,11 +88,11 @@ def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[Wro
     parquet_core.errors.LayoutError: unknown key 'sort_bye'; did you mean 'sort_by'? unknown key 'zz'; known are ...
     """
     unknown = {shown(key): get_close_matches(str(key), known, n=1) for key in keys if key not in known}
-    said = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
+    problems = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
     if others := [key for key, close in unknown.items() if not close]:
-        said.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(known)}")
-    if said:
-        raise error(" ".join(said))
+        problems.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(known)}")
+    if problems:
+        raise error(" ".join(problems))
 
 
 @dataclass(frozen=True, slots=True)

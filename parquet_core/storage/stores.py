@@ -215,9 +215,9 @@ def scheme_of(table: str) -> str | None:
     ['s3', None, None, None]
     """
     # The substring search settles local paths quickly: a table has many files.
-    if "://" not in table or (found := _SCHEME.match(table)) is None:
+    if "://" not in table or (match := _SCHEME.match(table)) is None:
         return None
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     return None if scheme == "file" else scheme
 
 
@@ -256,9 +256,9 @@ def bucket_of(uri: str) -> str:
     rest = uri.partition("://")[2]
     if not rest.startswith("arn:"):
         return rest.partition("/")[0]
-    found = _ARN_WITH_SLASH.match(rest)
-    assert found is not None
-    return found[0]
+    match = _ARN_WITH_SLASH.match(rest)
+    assert match is not None
+    return match[0]
 
 
 def root_of(uri: str) -> str:

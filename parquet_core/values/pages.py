@@ -135,31 +135,31 @@ def values_of_page(data: bytes, *, place: str) -> int | None:
     Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
     header.
     """
-    (kind, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
-    described = {_DATA: v1, _DATA_V2: v2}.get(kind)
+    (page_type, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
+    described = {_DATA: v1, _DATA_V2: v2}.get(page_type)
     count: int | None = None if described is None else described[0]
     return count
 
 
 def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
     """Return the page at a position of `data`, and its end."""
-    (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
-    if kind == _DATA:
+    (page_type, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
+    if page_type == _DATA:
         described = v1
-    elif kind == _DATA_V2:
+    elif page_type == _DATA_V2:
         described = v2 and [v2[0], v2[3]]
     else:
-        described = dictionary if kind == _DICTIONARY else [0, 0]
-    if described is None or None in {kind, plain_bytes, stored_bytes, *described}:
+        described = dictionary if page_type == _DICTIONARY else [0, 0]
+    if described is None or None in {page_type, plain_bytes, stored_bytes, *described}:
         raise _malformed(
             chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding"
         )
-    is_v2 = kind == _DATA_V2
+    is_v2 = page_type == _DATA_V2
     levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
     denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
     compressed = chunk.codec != _UNCOMPRESSED and not denied
     page = _Page(
-        kind,
+        page_type,
         plain_bytes,
         memoryview(data)[start : start + max(stored_bytes, 0)],
         described[0],
@@ -167,7 +167,7 @@ def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
         levels,
         compressed,
     )
-    if page.encoding not in _ENCODINGS.get(kind, _OF_DATA):
+    if page.encoding not in _ENCODINGS.get(page_type, _OF_DATA):
         raise _unsupported(chunk, numbered_encoding(page.encoding))
     _check(page, stored_bytes, position, chunk)
     return page, start + stored_bytes
@@ -187,18 +187,18 @@ def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], 
 
 
 def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) -> None:
-    kind, plain, stored, values, _, level_bytes, compressed = page
+    page_type, plain, stored, values, _, level_bytes, compressed = page
     if not 0 <= stored_bytes == len(stored):
         raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, of which {len(stored)} are there")
     most = values if chunk.num_values is None else chunk.num_values
-    if not 0 <= values <= most and kind != _DICTIONARY:
+    if not 0 <= values <= most and page_type != _DICTIONARY:
         raise _malformed(chunk, f"{_where(position)} claims {values} of the chunk's {chunk.num_values} values")
     levels = level_bytes or 0
     if not 0 <= levels <= plain or levels > stored_bytes:
         raise _malformed(chunk, f"{_where(position)} claims {plain} bytes uncompressed, {levels} of them levels")
     if not compressed and plain != stored_bytes:
         raise _malformed(chunk, f"{_where(position)} is not compressed, and claims {plain} bytes in {stored_bytes}")
-    if kind == _DICTIONARY and not 0 <= values <= plain:
+    if page_type == _DICTIONARY and not 0 <= values <= plain:
         raise _malformed(chunk, f"{_where(position)} claims {values} entries in {plain} bytes")
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
@@ -294,8 +294,8 @@ def most_claimed(values: memoryview, encoding: int) -> int:
 def _stream(data: memoryview, position: int) -> _Stream:
     header = []
     for _ in range(4):
-        number, position = _varint(data, position)
-        header.append(number)
+        value, position = _varint(data, position)
+        header.append(value)
     block, pieces, count, _ = header
     if not 0 < block <= _MOST_IN_BLOCK or not 0 < pieces <= block // 8:
         raise ValueError(f"blocks of {block} values in {pieces} parts")
@@ -319,11 +319,11 @@ def _after(data: memoryview, stream: _Stream) -> int:
 
 
 def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    number = 0
+    value = 0
     for shift in range(0, 70, 7):
         byte = data[position]
         position += 1
-        number |= (byte & 0x7F) << shift
+        value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return number, position
+            return value, position
     raise ValueError("a number of more than ten bytes")
