@@ -177,7 +177,7 @@ def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[Co
     for column in columns:
         covered = by_path.get(column.leaf.path, Coverage(0, 0, Counter()))
         reason = why.of(column, covered.missing)
-        yield ColumnCoverage(column.leaf.name, column.kind, covered.bounds, covered.null_counts, reason)
+        yield ColumnCoverage(column.leaf.name, column.delta_type, covered.bounds, covered.null_counts, reason)
 
 
 class _Why:
@@ -198,7 +198,7 @@ class _Why:
             return column.refused or "partition column: the log has its values"
         reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
         if not column.bounded:
-            reasons.insert(0, column.leaf.unsupported or f"type {column.kind} has null counts alone")
+            reasons.insert(0, column.leaf.unsupported or f"type {column.delta_type} has null counts alone")
         return "; ".join(reasons) or ("" if self._files else "the table has no files")
 
     def _counted(self, reason: str, files: int) -> str:

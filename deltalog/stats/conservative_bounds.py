@@ -47,24 +47,24 @@ def nothing(count: int, arrow_type: pa.DataType) -> Pair:
     return same(pa.nulls(count, arrow_type))
 
 
-def number_of(text: object) -> Decimal | float | None:
+def number_of(value: object) -> Decimal | float | None:
     """Parse a number as Decimal, infinities and NaN as float; None for other values.
 
     >>> [number_of(text) for text in ("1.50", " 7 ", "1.0E2", "NaN", "abc", "1_0", True)]
     [Decimal('1.50'), Decimal('7'), Decimal('1.0E+2'), nan, None, None, None]
     """
-    if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
-    if isinstance(text, float) and not math.isfinite(text):
-        return text
-    if not isinstance(text, str):
-        return Decimal(repr(text)) if isinstance(text, float) else Decimal(text)
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return Decimal(text)
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    if not isinstance(value, str):
+        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    value = value.strip()
+    if _NUMBER.fullmatch(value):
+        return Decimal(value)
     named = {"nan": math.nan, "infinity": math.inf, "inf": math.inf}
-    sign = -1.0 if text.startswith("-") else 1.0
-    special = named.get(text.lower().lstrip("+-"))
+    sign = -1.0 if value.startswith("-") else 1.0
+    special = named.get(value.lower().lstrip("+-"))
     return None if special is None else sign * special
 
 
@@ -125,13 +125,13 @@ def _float(value: Any) -> float | None:
         return None
 
 
-def float_of(text: str, arrow_type: pa.DataType) -> pa.Scalar | None:
+def float_of(string: str, arrow_type: pa.DataType) -> pa.Scalar | None:
     """Return the nearest float to a text, as Java parses it; None for non-numeric text.
 
     >>> [float_of(text, pa.float32()).as_py() for text in ("0.1", "-0", "16777217", "inf", "1e400")]
     [0.10000000149011612, -0.0, 16777216.0, inf, inf]
     """
-    number = number_of(text)
+    number = number_of(string)
     if number is None:
         return None
     wide = float(number)
@@ -156,8 +156,8 @@ def integer_texts(strings: pa.Array, arrow_type: pa.DataType) -> Pair:
     return integers([_whole(string) for string in strings.to_pylist()], arrow_type)
 
 
-def _whole(text: str | None) -> Decimal | None:
-    number = number_of(text)
+def _whole(string: str | None) -> Decimal | None:
+    number = number_of(string)
     return number if isinstance(number, Decimal) and number == number.to_integral_value() else None
 
 
@@ -171,10 +171,10 @@ def days(strings: pa.Array) -> Pair:
     return same(pa.array([_day(string) for string in strings.to_pylist()], pa.date32()))
 
 
-def _day(text: str | None) -> Any:
+def _day(string: str | None) -> Any:
     import datetime as dt
 
-    match = None if text is None else _LOOSE_DAY.fullmatch(text.strip())
+    match = None if string is None else _LOOSE_DAY.fullmatch(string.strip())
     try:
         return None if match is None else dt.date(*map(int, match.groups()))
     except ValueError:

@@ -119,7 +119,7 @@ def _against_bounds(
         (~lower & ~upper, Gap.BOUNDS),
         (~lower, "no minimum: the maximum alone is used"),
         (~upper, "no maximum: the minimum alone is used"),
-        (~read, f"a bound is no {column.kind} (stored as {stored})"),
+        (~read, f"a bound is no {column.delta_type} (stored as {stored})"),
         *_lost(column, wide),
         (only_nulls, "bounds, although the null count says that every value is null"),
         (np.ones(len(lower), np.bool_), "the minimum is larger than the maximum"),
@@ -129,9 +129,9 @@ def _against_bounds(
 def _lost(column: TableColumn, wide: Pair) -> list[tuple[_Flags, str]]:
     """Return why bounds that were read do not enclose the values: flags of files, and reason."""
     lower, upper = _valid(wide.lower), _valid(wide.upper)
-    if column.kind in {"float", "double"}:
+    if column.delta_type in {"float", "double"}:
         return [(~lower & ~upper, "the bounds are NaN"), (~upper, "the maximum is NaN: the minimum alone is used")]
-    if column.kind == "string":
+    if column.delta_type == "string":
         return [(~upper, "an old writer cut the maximum: the minimum alone is used")]
     if pa.types.is_temporal(wide.lower.type):
         start = str(common_calendar_start(wide.lower.type).cast(pa.date32()))

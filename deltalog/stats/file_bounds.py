@@ -59,8 +59,8 @@ def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
         return _times(values, target)
     if stored.equals(target):
         return same(values)
-    of_text = column.kind == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
-    of_days = column.kind == "timestamp_ntz" and pa.types.is_date32(stored)
+    of_text = column.delta_type == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
+    of_days = column.delta_type == "timestamp_ntz" and pa.types.is_date32(stored)
     if of_text or of_days or _widens(stored, target):
         try:
             return same(values.cast(target))
@@ -170,7 +170,7 @@ def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
 
-    keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
+    keys = tuple("\x00".join([*column.physical, "", column.delta_type, str(column.from_float)]) for column in columns)
     return StatisticsQuery(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
 
 
@@ -224,7 +224,7 @@ def _pair(column: TableColumn, values: pa.Array) -> Pair:
 
 
 def _of_texts(column: TableColumn, strings: pa.Array) -> Pair:
-    match column.kind:
+    match column.delta_type:
         case "date":
             return days(strings)
         case "timestamp":
@@ -236,7 +236,7 @@ def _of_texts(column: TableColumn, strings: pa.Array) -> Pair:
 
 def _values(column: TableColumn, values: list[Any]) -> Pair:
     arrow_type = bounds_type(column.leaf)
-    if column.kind in {"string", "date", "timestamp", "timestamp_ntz"}:
+    if column.delta_type in {"string", "date", "timestamp", "timestamp_ntz"}:
         return _of_texts(column, pa.array([value if isinstance(value, str) else None for value in values], pa.string()))
     if pa.types.is_integer(arrow_type):
         return integers(values, arrow_type)

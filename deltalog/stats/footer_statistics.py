@@ -166,7 +166,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
     counts = _null_counts(index.groups.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.bounded:
-        cut = column.kind in _MAY_BE_CUT
+        cut = column.delta_type in _MAY_BE_CUT
         empty = _has_no_value(bounds)
         low = _folded(index.groups.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)
         high = _folded(index.groups.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
@@ -174,8 +174,8 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
             high = _with_nan(high, _nan_counts(index.groups.file, bounds, count))
     return ColumnTexts(
         column.physical,
-        bound_texts(column.kind, low, upper=False, prefix=prefix),
-        bound_texts(column.kind, high, upper=True, prefix=prefix),
+        bound_texts(column.delta_type, low, upper=False, prefix=prefix),
+        bound_texts(column.delta_type, high, upper=True, prefix=prefix),
         [None if nulls == _UNKNOWN else nulls for nulls in counts.tolist()],
     )
 

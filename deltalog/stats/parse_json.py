@@ -141,13 +141,13 @@ def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
 
 def _kind(column: TableColumn) -> pa.DataType | None:
     """Return the JSON type of a column's bounds; None if the type has no bounds."""
-    if column.kind in _TEXTS:
+    if column.delta_type in _TEXTS:
         return pa.string()
-    if column.kind == "boolean":
+    if column.delta_type == "boolean":
         return pa.bool_()
-    if column.kind in _INTEGERS:
+    if column.delta_type in _INTEGERS:
         return pa.int64()
-    if column.kind in _FLOATS:
+    if column.delta_type in _FLOATS:
         return pa.float64()
     if column.leaf.type is not None and pa.types.is_decimal(column.leaf.type):
         # Arrow does not check overflow when it rescales decimals: values with this precision can be rescaled by the

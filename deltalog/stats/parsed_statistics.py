@@ -100,8 +100,8 @@ def _texts_of_column(column: TableColumn, statistics: ReadStatistics) -> ColumnT
     if _kind(column) is not None:
         low, high = statistics.bounds(column)
         sides = [
-            bound_texts(column.kind, low, upper=False, prefix=_MOST_CHARACTERS),
-            bound_texts(column.kind, high, upper=True, prefix=_MOST_CHARACTERS),
+            bound_texts(column.delta_type, low, upper=False, prefix=_MOST_CHARACTERS),
+            bound_texts(column.delta_type, high, upper=True, prefix=_MOST_CHARACTERS),
         ]
     nulls = _counts(statistics, ("nullCount", *column.physical)).to_pylist()
     return ColumnTexts(column.physical, sides[0], sides[1], nulls)
@@ -116,7 +116,7 @@ def _kind(column: TableColumn) -> pa.DataType | None:
     leaf = column.leaf
     if leaf.type is None or leaf.max_repetition_level or column.refused or not column.bounded:
         return None
-    return pa.string() if column.kind == "string" else bounds_type(leaf)
+    return pa.string() if column.delta_type == "string" else bounds_type(leaf)
 
 
 def _nested(arrow_type: pa.DataType, leaf: Any, path: Path) -> pa.Array:

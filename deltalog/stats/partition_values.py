@@ -114,7 +114,7 @@ def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
     The last two entries are the missing entry and null.
     """
     arrow_type = bounds_type(column.leaf)
-    text_like = column.kind in {"string", "binary"}
+    text_like = column.delta_type in {"string", "binary"}
     blank = flags_from(pc.is_in(value_strings, value_set=array_of(["", NULL_DIRECTORY], value_strings.type)))
     lower, upper = _read(column, value_strings, arrow_type)
     bounded = np.concatenate([~blank if not text_like else np.ones(len(value_strings), np.bool_), [False, False]])
@@ -150,7 +150,7 @@ def partition_value(column: TableColumn, value_string: str | None) -> pa.Scalar 
         return pa.scalar(None, pa.null())
     if nulls is None:
         return None
-    if column.kind == "binary":
+    if column.delta_type == "binary":
         return pa.scalar(value_string.encode(), arrow_type)
     if pa.types.is_floating(arrow_type):
         return float_of(value_string, arrow_type)
@@ -188,7 +188,7 @@ def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, 
 
 
 def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
-    match column.kind:
+    match column.delta_type:
         case "string":
             return same(value_strings.cast(pa.binary()))
         case "binary":
@@ -218,7 +218,7 @@ def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType)
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
     """Return the struct type of a table's partition columns; None if one type is never certain."""
-    if any(column.leaf.type is None or column.kind == "binary" for column in columns):
+    if any(column.leaf.type is None or column.delta_type == "binary" for column in columns):
         return None
     return pa.struct([(column.partition, column.leaf.type) for column in columns])
 
@@ -246,9 +246,9 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
 def _typed(column: TableColumn, value_strings: pa.Array) -> pa.Array | None:
     """Return distinct texts as typed values; None if one is ambiguous."""
     blank = flags_from(pc.equal(value_strings, ""))
-    if flags_from(pc.equal(value_strings, NULL_DIRECTORY)).any() or (column.kind == "string" and blank.any()):
+    if flags_from(pc.equal(value_strings, NULL_DIRECTORY)).any() or (column.delta_type == "string" and blank.any()):
         return None
-    if column.kind == "string":
+    if column.delta_type == "string":
         return value_strings
     low, high = _read(column, value_strings, column.leaf.type)
     certain = flags_from(pc.equal(low, high))

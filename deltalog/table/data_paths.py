@@ -56,7 +56,7 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
 
 
 def _part(column: TableColumn, value: str | None) -> str:
-    if value and column.kind == "timestamp":
+    if value and column.delta_type == "timestamp":
         # Instants are written as UTC without a zone.
         value = value.replace("T", " ").removesuffix("Z")
     return f"{escape(column.partition or column.leaf.path[0])}={escape(value) if value else NULL_DIRECTORY}"

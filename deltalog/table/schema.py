@@ -65,13 +65,13 @@ class TableColumn:
 
     `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune. `physical`: the
     path in statistics. `partition`: the key in `partitionValues`; None for a column stored in files. `field_id`: the id
-    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `kind`: Delta's name of the
-    type. `refused`: the reason why the log cannot be used for it, else "".
+    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `delta_type`: Delta's name of
+    the type. `refused`: the reason why the log cannot be used for it, else "".
     """
 
     leaf: LeafColumn
     physical: Path
-    kind: str
+    delta_type: str
     partition: str | None = None
     field_id: int | None = None
     from_float: bool = False
@@ -80,7 +80,7 @@ class TableColumn:
     @property
     def bounded(self) -> bool:
         """True if bounds in statistics can be used; null counts may be usable even if not."""
-        return self.kind not in _WITHOUT_BOUNDS and not self.leaf.unsupported
+        return self.delta_type not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 
 class Field(NamedTuple):
@@ -226,7 +226,7 @@ def _column(field: Field, index: int, *, partition: str | None, twice: str) -> T
             unsupported=twice or refused or field.collation or unsupported,
         ),
         physical=field.physical,
-        kind=name,
+        delta_type=name,
         partition=partition,
         field_id=field_id if isinstance(field_id, int) else None,
         from_float=any(change.get("fromType") == "float" for change in changes),

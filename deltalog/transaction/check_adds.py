@@ -127,10 +127,11 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                     f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is null to "
                     "some readers and a text to others; write null"
                 )
-            if not _of_kind(column.kind, meaning, value):
+            if not _of_kind(column.delta_type, meaning, value):
                 raise RefusedCommit(
                     f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is no "
-                    f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
+                    f"{column.delta_type} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a "
+                    "date"
                 )
 
 

@@ -231,7 +231,7 @@ def read_logged(
         **placed._asdict(),
         opened=logged.opened,
         deleted=logged.deleted,
-        names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical, field_ids=logged.numbers),
+        names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical, numbers=logged.numbers),
     )
     return metadata_index(of_table, source, stored)
 

@@ -80,7 +80,7 @@ def _of_float(value: float | None) -> Value:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def parse_value(column: LeafColumn, text: str) -> pa.Array:
+def parse_value(column: LeafColumn, literal: str) -> pa.Array:
     """Parse text as one value of the column's type.
 
     Raises WrongUse for text that is not such a value. Dates are yyyy-mm-dd, timestamps ISO 8601 (UTC if the column is
@@ -92,38 +92,38 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     [-7]
     """
     try:
-        value = _parse(column, text)
+        value = _parse(column, literal)
     except (ValueError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, WrongUse):
             raise
         value = None
     if value is None:
-        raise WrongUse(f"{text!r} is not a value of column {column.name}: write {_form(column)}")
+        raise WrongUse(f"{literal!r} is not a value of column {column.name}: write {_form(column)}")
     return value
 
 
-def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
+def _parse(column: LeafColumn, literal: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
     arrow_type = column.type
     if arrow_type is None or pa.types.is_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
-        return _read_bytes(column, text)
+        return _read_bytes(column, literal)
     if pa.types.is_string(arrow_type):
-        return pa.array([text], arrow_type)
+        return pa.array([literal], arrow_type)
     if pa.types.is_integer(arrow_type):
-        return pa.array([int(text)], arrow_type) if _INTEGER.fullmatch(text) else None
+        return pa.array([int(literal)], arrow_type) if _INTEGER.fullmatch(literal) else None
     if pa.types.is_decimal(arrow_type):
-        return pa.array([Decimal(text)], arrow_type) if _DECIMAL.fullmatch(text) else None
+        return pa.array([Decimal(literal)], arrow_type) if _DECIMAL.fullmatch(literal) else None
     if pa.types.is_floating(arrow_type):
-        return _read_float(text, arrow_type)
+        return _read_float(literal, arrow_type)
     if pa.types.is_date(arrow_type):
-        return pa.array([dt.date.fromisoformat(text)], arrow_type) if _DATE.fullmatch(text) else None
+        return pa.array([dt.date.fromisoformat(literal)], arrow_type) if _DATE.fullmatch(literal) else None
     if pa.types.is_timestamp(arrow_type):
-        zone = "Z" if arrow_type.tz and not _ZONE.search(text) else ""
-        return pc.cast(pa.array([text + zone]), arrow_type)
-    return _of_time(text, arrow_type) if pa.types.is_time(arrow_type) else None
+        zone = "Z" if arrow_type.tz and not _ZONE.search(literal) else ""
+        return pc.cast(pa.array([literal + zone]), arrow_type)
+    return _of_time(literal, arrow_type) if pa.types.is_time(arrow_type) else None
 
 
-def _of_time(text: str, arrow_type: pa.DataType) -> pa.Array | None:
-    match = _TIME.fullmatch(text)
+def _of_time(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
+    match = _TIME.fullmatch(literal)
     if match is None:
         return None
     nanoseconds = int(match[1]) * 3600 * 10**9 + int(match[2]) * 60 * 10**9 + int(match[3]) * 10**9
@@ -132,20 +132,20 @@ def _of_time(text: str, arrow_type: pa.DataType) -> pa.Array | None:
     return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(arrow_type)
 
 
-def _read_float(text: str, arrow_type: pa.DataType) -> pa.Array | None:
+def _read_float(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
     with np.errstate(over="ignore"):
-        value = np.array([float(text)]).astype(arrow_type.to_pandas_dtype())
-    too_large = np.isinf(value[0]) and "inf" not in text.lower()
+        value = np.array([float(literal)]).astype(arrow_type.to_pandas_dtype())
+    too_large = np.isinf(value[0]) and "inf" not in literal.lower()
     return None if too_large else pa.array(value, arrow_type)
 
 
-def _read_bytes(column: LeafColumn, text: str) -> pa.Array | None:
-    if _HEX.fullmatch(text):
-        data = bytes.fromhex(text[2:])
-    elif column.type_length == _UUID_BYTES and _UUID.fullmatch(text):
-        data = bytes.fromhex(text.replace("-", ""))
+def _read_bytes(column: LeafColumn, literal: str) -> pa.Array | None:
+    if _HEX.fullmatch(literal):
+        data = bytes.fromhex(literal[2:])
+    elif column.type_length == _UUID_BYTES and _UUID.fullmatch(literal):
+        data = bytes.fromhex(literal.replace("-", ""))
     else:
-        data = text.encode()
+        data = literal.encode()
     fixed = column.physical is Physical.FIXED_LEN_BYTE_ARRAY and len(data) == column.type_length
     fits = column.physical is Physical.BYTE_ARRAY or fixed
     return pa.array([data], pa.binary()) if fits else None

@@ -204,14 +204,14 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator
             yield _leaf(batch.to_struct_array(), f"{file.path}: column {name}")
 
 
-def _leaf(array: pa.Array, place: str) -> pa.Array:
+def _leaf(array: pa.Array, location: str) -> pa.Array:
     """Return the values of the only leaf below structs and lists.
 
     Arrow reads the keys or the values of a map as a list. Raises UnsupportedFeature for several leaves.
     """
     while pa.types.is_nested(array.type):
         if array.type.num_fields > 1:
-            raise UnsupportedFeature(f"{place}: a dot in another name makes it this one; rename one of them")
+            raise UnsupportedFeature(f"{location}: a dot in another name makes it this one; rename one of them")
         array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
     return array
 

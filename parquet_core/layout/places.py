@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-def file_name(index: MetadataIndex, number: int) -> str:
+def file_name(index: MetadataIndex, file_number: int) -> str:
     """Return the name of a file, including the directories of its partition."""
-    file = index.groups.files[number]
+    file = index.groups.files[file_number]
     return (
         "/".join(file.path.split("/")[-1 - len(index.groups.partitions) :])
         if index.groups.partitions
@@ -32,10 +32,10 @@ def file_name(index: MetadataIndex, number: int) -> str:
     )
 
 
-def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
+def files_place(index: MetadataIndex, file_numbers: Sequence[int] | NDArray[np.int64]) -> str:
     """Return the name of the first file, and how many follow."""
-    location = file_name(index, int(numbers[0]))
-    return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
+    location = file_name(index, int(file_numbers[0]))
+    return location if len(file_numbers) == 1 else f"{location} (and {counted(len(file_numbers) - 1, 'more file')})"
 
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:

@@ -45,7 +45,7 @@ def names_in_files(
     named: Sequence[Provenance],
     expected: Mapping[Path, Path],
     *,
-    field_ids: Mapping[Path, int] | None = None,
+    numbers: Mapping[Path, int] | None = None,
 ) -> NamesInFiles:
     """Compare footers as stored with the same footers under the names of the table.
 
@@ -57,7 +57,7 @@ def names_in_files(
             if leaf.path != to.path:
                 paths_of.setdefault(to.path, {to.path: None})[leaf.path] = None
     differing = {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]}
-    return NamesInFiles(kinds, differing, field_ids)
+    return NamesInFiles(kinds, differing, numbers)
 
 
 def named_in_any_case(footer_kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:

@@ -87,7 +87,7 @@ def check_variables(location: str, store: Store) -> None:
     for name in (*store.endpoints, *(store.identity_urls if asks else ())):
         if name in environment and not _is_url(environment[name]):
             raise WrongUse(f"{location}: {name}={environment[name]} is not a URL; write {_as_url(environment[name])}")
-    for name in store.texts:
+    for name in store.header_variables:
         if not environment.get(name, "").isprintable():
             raise WrongUse(f"{location}: {name} has a line break or another control character; set it without")
     for name in store.identity_files if asks else ():

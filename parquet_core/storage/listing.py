@@ -124,9 +124,9 @@ def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
 
 def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> PartitionListing:
     """Give each staging directory the partition values of its target directory."""
-    places = listing.partitioning.numbers
+    places = listing.partitioning.index_of
     index_of = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
-    return listing._replace(partitioning=listing.partitioning._replace(numbers=index_of), is_unfinished=True)
+    return listing._replace(partitioning=listing.partitioning._replace(index_of=index_of), is_unfinished=True)
 
 
 def _nothing(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:

@@ -228,15 +228,15 @@ def read_files(
 class WantedRanges(NamedTuple):
     """Ranges in order of file and start.
 
-    File i has the ranges `first[i]` to `first[i + 1]`. Each range is written to offset `at` of the buffer with index
-    `target`.
+    File i has the ranges `first[i]` to `first[i + 1]`. Each range is written to `offset` of the buffer with
+    index `target`.
     """
 
     first: Numbers
     start: Numbers
     length: Numbers
     target: Numbers
-    at: Numbers
+    offset: Numbers
 
 
 def is_compiled() -> bool:

@@ -50,13 +50,14 @@ def unescape(name: str) -> str:
 class Partitioning(NamedTuple):
     """Partition columns and value strings of the directories of a table.
 
-    `names`: the partition columns, once for each spelling in directory names. `texts`: the value strings of each
-    directory, including directories with only empty files. `numbers`: index into `texts` by directory path.
+    `names`: the partition columns, once for each spelling in directory names. `value_strings`: the value strings of
+    each directory, including directories with only empty files. `index_of`: index into `value_strings` by directory
+    path.
     """
 
     names: tuple[tuple[str, ...], ...] = ()
-    texts: tuple[tuple[str, ...], ...] = ()
-    numbers: Mapping[str, int] = MappingProxyType({})
+    value_strings: tuple[tuple[str, ...], ...] = ()
+    index_of: Mapping[str, int] = MappingProxyType({})
 
 
 class PartitionListing(NamedTuple):

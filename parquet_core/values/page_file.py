@@ -41,7 +41,7 @@ class ChunkPages(NamedTuple):
     The dictionary page, if any, comes before the data pages. `leaf`: number of the column among the leaves of the file.
     `data`: the pages in their first `length` bytes; more bytes may follow. `dictionary_bytes`: size of the dictionary
     page, where the data pages begin. `num_values`: number of values with nulls; None if only the page headers have it.
-    `page_values`: number of values of each data page; empty if unknown. `place`: location for messages.
+    `page_values`: number of values of each data page; empty if unknown. `location`: for messages.
     """
 
     leaf: int
@@ -51,7 +51,7 @@ class ChunkPages(NamedTuple):
     dictionary_bytes: int
     num_values: int | None
     page_values: Sequence[int]
-    place: str
+    location: str
 
 
 def schema_of(footer_kind: Provenance, leaves: Sequence[int]) -> bytes:
@@ -76,15 +76,15 @@ def decode_pages(footer_kind: Provenance, schema: bytes, chunks: Sequence[ChunkP
         facts = _facts(chunk, leaf, always_compressed=is_always_compressed(footer_kind.created_by))
         widest = max(widest, facts.widest)
         if leaf.max_repetition_level and facts.num_values * max(facts.widest, 16) > most:
-            raise _too_large(chunk.place, most)
+            raise _too_large(chunk.location, most)
         described.append(_chunk(leaf, chunk, facts.num_values, offset))
         parts.append(chunk.data)
         offset += len(chunk.data)
     footer = _footer(schema, described, rows, footer_kind.created_by)
     whole = b"".join([*parts, footer, len(footer).to_bytes(4, "little"), MAGIC])
-    table = _decoded(whole, rows, widest, most, chunks[0].place)
+    table = _decoded(whole, rows, widest, most, chunks[0].location)
     return _with_right_int96(
-        table, footer_kind, chunks, lambda: _decoded(whole, rows, widest, most, chunks[0].place, int96_unit="ns")
+        table, footer_kind, chunks, lambda: _decoded(whole, rows, widest, most, chunks[0].location, int96_unit="ns")
     )
 
 
@@ -110,11 +110,11 @@ def empty_table(footer_kind: Provenance, schema: bytes, leaves: Sequence[int]) -
 
 
 def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> ChunkContent:
-    check_codec(chunk.codec, chunk.place)
+    check_codec(chunk.codec, chunk.location)
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
     claims = ChunkClaims(
-        chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed
+        chunk.num_values, chunk.codec, chunk.location, is_text, levels, chunk.page_values, always_compressed
     )
     facts = check_pages(chunk.data, chunk.length, claims)
     if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:

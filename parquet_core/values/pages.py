@@ -56,14 +56,14 @@ class ChunkClaims(NamedTuple):
     """Claims of the footer about a column chunk.
 
     `num_values`: number of values with nulls; None if only the page headers have it. `codec`: a key of `CODECS`.
-    `place`: location for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
+    `location`: for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
     values of a page. `page_values`: number of values of each data page according to the offset index; empty without
     one. `always_compressed`: True if data pages of version 2 are compressed even if their header denies it.
     """
 
     num_values: int | None
     codec: int
-    place: str
+    location: str
     is_text: bool
     levels: int
     page_values: Sequence[int] = ()
@@ -79,7 +79,7 @@ def is_always_compressed(created_by: str | None) -> bool:
 
 
 class _Page(NamedTuple):
-    kind: int
+    page_type: int
     plain_bytes: int
     stored: memoryview
     num_values: int
@@ -108,8 +108,8 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     seen = position = widest = data_pages = highest = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
-        highest = max(highest, page.kind)
-        if page.kind in {_DATA, _DATA_V2}:
+        highest = max(highest, page.page_type)
+        if page.page_type in {_DATA, _DATA_V2}:
             if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
                 claimed = chunk.page_values[data_pages]
                 raise _malformed(chunk, f"a page holds {page.num_values} rows, not the {claimed} of the offset index")
@@ -119,7 +119,7 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
                 _check_delta(page, chunk)
             if page.encoding == _BYTE_ARRAY:
                 widest = max(widest, page.plain_bytes)
-        elif page.kind == _DICTIONARY and chunk.is_text:
+        elif page.page_type == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
     # Pages of unknown (future) types are skipped, unless they contain values.
     if highest > _DATA_V2 and seen != chunk.num_values:
@@ -129,13 +129,13 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     return ChunkContent(widest, seen)
 
 
-def values_of_page(data: bytes, *, place: str) -> int | None:
+def values_of_page(data: bytes, *, location: str) -> int | None:
     """Return the number of values of the first page of `data`.
 
     Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
     header.
     """
-    (page_type, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
+    (page_type, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=location)
     described = {_DATA: v1, _DATA_V2: v2}.get(page_type)
     count: int | None = None if described is None else described[0]
     return count
@@ -177,7 +177,9 @@ def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], 
     for most in (_HEADER_GUESS, _MOST_HEADER_BYTES):
         encoded = data[position : position + most]
         try:
-            slots, length = decode(encoded, _PAGE_HEADER, place=f"{chunk.place}: page at byte {position} of the chunk")
+            slots, length = decode(
+                encoded, _PAGE_HEADER, place=f"{chunk.location}: page at byte {position} of the chunk"
+            )
         except MalformedFile:
             if len(encoded) < most or most == _MOST_HEADER_BYTES:
                 raise
@@ -203,7 +205,7 @@ def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) ->
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
         fix = Fix("write it again with pages of 1 MiB")
-        raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read", fix)
+        raise UnsupportedFeature(f"{chunk.location}: {message}, more than is read", fix)
 
 
 def _where(position: int) -> str:
@@ -252,19 +254,19 @@ def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
         raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
 
 
-def check_codec(codec: int, place: str) -> None:
+def check_codec(codec: int, location: str) -> None:
     """Raise UnsupportedFeature for a codec that is not in `CODECS`."""
     if codec not in CODECS:
-        raise UnsupportedFeature(f"{place}: compression codec {codec} is not read by this version", LEAVE_OUT)
+        raise UnsupportedFeature(f"{location}: compression codec {codec} is not read by this version", LEAVE_OUT)
 
 
 def _unsupported(chunk: ChunkClaims, what: str) -> UnsupportedFeature:
-    message = f"{chunk.place}: {what} is not supported by this version"
+    message = f"{chunk.location}: {what} is not supported by this version"
     return UnsupportedFeature(message, Fix("leave the column out, or write the file again without it"))
 
 
 def _malformed(chunk: ChunkClaims, message: str) -> MalformedFile:
-    return MalformedFile(f"{chunk.place}: {message}", WRITE_AGAIN)
+    return MalformedFile(f"{chunk.location}: {message}", WRITE_AGAIN)
 
 
 class _Stream(NamedTuple):

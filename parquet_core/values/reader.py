@@ -186,7 +186,7 @@ class ValueReader:
         in_lists = column.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
             reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
-            raise UnsupportedFeature(f"{chunk.claims.place}: {reason}", LEAVE_OUT)
+            raise UnsupportedFeature(f"{chunk.claims.location}: {reason}", LEAVE_OUT)
         return widest
 
 

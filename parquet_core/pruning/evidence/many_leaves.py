@@ -90,7 +90,7 @@ def _compare_all(
         nan_is_true = holds_for_nan(leaf)
         for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
             true_ruled_out, false_ruled_out = _ruled_out(op, placed, placed.literals[part][:, None])
-            true, false = presence.number & ~true_ruled_out, presence.number & ~false_ruled_out
+            true, false = presence.value & ~true_ruled_out, presence.value & ~false_ruled_out
             if nan_is_true:
                 true |= presence.nan
             else:

@@ -51,12 +51,12 @@ _NUMPY: dict[Op, Any] = {
 class Presence(NamedTuple):
     """Flags of containers that may hold nulls, NaN and other values.
 
-    `number`: values of any type that are neither null nor NaN.
+    `value`: values of any type that are neither null nor NaN.
     """
 
     null: Flags
     nan: Flags
-    number: Flags
+    value: Flags
 
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
@@ -64,18 +64,18 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence
 
     `bounds`: bounds of the leaf's column. `presence`: the result of `presence_of(bounds)`; computed if None.
     """
-    null, nan, number = presence = presence_of(bounds) if presence is None else presence
+    null, nan, value = presence = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):
-        return outcomes_of(true=null, false=nan | number, null=np.zeros(len(bounds), np.bool_))
+        return outcomes_of(true=null, false=nan | value, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, IsNaN):
-        return outcomes_of(true=nan, false=number | null, null=np.zeros(len(bounds), np.bool_))
+        return outcomes_of(true=nan, false=value | null, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, OnValues):
         return outcomes_of_known_values(leaf, bounds, presence)
     if isinstance(leaf, Pattern):
         true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
-        return outcomes_of(true=number & ~true_ruled_out, false=number & ~false_ruled_out, null=null)
+        return outcomes_of(true=value & ~true_ruled_out, false=value & ~false_ruled_out, null=null)
     true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
-    true, false = number & ~true_ruled_out, number & ~false_ruled_out
+    true, false = value & ~true_ruled_out, value & ~false_ruled_out
     if holds_for_nan(leaf):
         true |= nan
     else:
@@ -240,10 +240,10 @@ def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence)
     Adds the outcomes for null and NaN if the container may hold them. Other containers with values are UNKNOWN.
     """
     is_single, other = _only_values(bounds)
-    tested = presence.number & is_single
-    if not np.any((tested | ~presence.number) & (bounds.row_count > 0)):
+    tested = presence.value & is_single
+    if not np.any((tested | ~presence.value) & (bounds.row_count > 0)):
         return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
-    answers: OutcomeArray = np.where(presence.number, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
+    answers: OutcomeArray = np.where(presence.value, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
     if tested.any():
         # -0.0 and 0.0 compare as equal, but a function may return different results for them.
         tested_rows = from_numpy(np.flatnonzero(tested))

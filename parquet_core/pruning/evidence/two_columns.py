@@ -35,12 +35,12 @@ def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArra
     other.
     """
     ours, theirs = presence_of(left), presence_of(right)
-    both_valued = ours.number & theirs.number
+    both_valued = ours.value & theirs.value
     low, high, other_low, other_high = _ends(left, right)
-    smaller = (both_valued & ~_certain(pc.greater_equal, low, other_high)) | (ours.number & theirs.nan)
+    smaller = (both_valued & ~_certain(pc.greater_equal, low, other_high)) | (ours.value & theirs.nan)
     apart = _certain(pc.greater, low, other_high) | _certain(pc.less, high, other_low)
     equal = (both_valued & ~apart) | (ours.nan & theirs.nan)
-    larger = (both_valued & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.number)
+    larger = (both_valued & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.value)
     true, false = np.zeros(len(left), np.bool_), np.zeros(len(left), np.bool_)
     for possible, holding in ((smaller, HOLD_FOR_SMALLER), (equal, HOLD_FOR_EQUAL), (larger, HOLD_FOR_LARGER)):
         side = true if op in holding else false
