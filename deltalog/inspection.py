@@ -149,19 +149,19 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
     )
 
 
-def with_orphans(found: DeltaInspection) -> DeltaInspection:
+def with_orphans(inspection: DeltaInspection) -> DeltaInspection:
     """Add the orphans, for which all directories of the table are listed."""
-    files = orphans(found.path)
+    files = orphans(inspection.path)
     size = sum(file.size for file in files)
-    return replace(found, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
+    return replace(inspection, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))
 
 
 def _health(snapshot: Snapshot) -> LogHealth:
     checkpoint = snapshot.segment.checkpoint
-    at = None if checkpoint is None else checkpoint.version
+    checkpoint_version = None if checkpoint is None else checkpoint.version
     return LogHealth(
-        checkpoint=at,
-        commits_since_checkpoint=snapshot.version - (-1 if at is None else at),
+        checkpoint=checkpoint_version,
+        commits_since_checkpoint=snapshot.version - (-1 if checkpoint_version is None else checkpoint_version),
         opened_files=len(snapshot.opened),
         opened_bytes=sum(file.size for file in snapshot.opened),
         notes=snapshot.notes,
@@ -177,7 +177,7 @@ def _coverage(snapshot: Snapshot, columns: Sequence[TableColumn]) -> Iterator[Co
     for column in columns:
         covered = by_path.get(column.leaf.path, Coverage(0, 0, Counter()))
         reason = why.of(column, covered.missing)
-        yield ColumnCoverage(column.leaf.name, column.kind, covered.bounds, covered.null_counts, reason)
+        yield ColumnCoverage(column.leaf.name, column.delta_type, covered.bounds, covered.null_counts, reason)
 
 
 class _Why:
@@ -198,7 +198,7 @@ class _Why:
             return column.refused or "partition column: the log has its values"
         reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
         if not column.bounded:
-            reasons.insert(0, column.leaf.unsupported or f"type {column.kind} has null counts alone")
+            reasons.insert(0, column.leaf.unsupported or f"type {column.delta_type} has null counts alone")
         return "; ".join(reasons) or ("" if self._files else "the table has no files")
 
     def _counted(self, reason: str, files: int) -> str:

@@ -74,7 +74,7 @@ def check_arguments(
     Missing or extra arguments are left to the call, whose TypeError names them, if the other arguments fit.
     """
     signature, hints = _signature(function)
-    places = sum(one.kind is not one.KEYWORD_ONLY for one in signature.parameters.values())
+    places = sum(parameter.kind is not parameter.KEYWORD_ONLY for parameter in signature.parameters.values())
     try:
         given = signature.bind_partial(*args[:places], **kwargs).arguments
     except TypeError:
@@ -82,29 +82,35 @@ def check_arguments(
     for name, value in given.items():
         hint = hints.get(name, object)
         if not matches(value, hint) or _is_other_number(value, hint):
-            known = makers()
-            made = {**known, "dict": known[key]} if (key := f"{function.__name__}.{name}") in known else known
-            problem = _belongs_elsewhere(name, value, hints, known) or _problem(name, value, hint, made)
+            known_makers = makers()
+            made = (
+                {**known_makers, "dict": known_makers[key]}
+                if (key := f"{function.__name__}.{name}") in known_makers
+                else known_makers
+            )
+            problem = _belongs_elsewhere(name, value, hints, known_makers) or _problem(name, value, hint, made)
             raise WrongUse(f"{function.__name__}: {problem}")
 
 
 def _belongs_elsewhere(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
     """Return a message that names the parameter for an object; "" if no other parameter takes its class."""
-    classes = {one.__name__ for one in type(value).__mro__} & makers.keys()
-    other = next((one for one, hint in hints.items() if one != name and classes & {*_nouns(hint)}), None)
+    classes = {ancestor.__name__ for ancestor in type(value).__mro__} & makers.keys()
+    other = next(
+        (parameter for parameter, hint in hints.items() if parameter != name and classes & {*_nouns(hint)}), None
+    )
     return "" if other is None else f"{name} is {_with_article(_class_of(value))}; pass it as {other}="
 
 
 def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> str:
     nouns = [*dict.fromkeys(_nouns(hint))]
-    text = shown(value)[:_LONGEST] if isinstance(value, str | bytes | Number | os.PathLike) else ""
+    literal = shown(value)[:_LONGEST] if isinstance(value, str | bytes | Number | os.PathLike) else ""
     given = "is None" if value is None else f"is {_with_article(_class_of(value))}"
     expected = _either([noun if noun == "None" else _with_article(noun) for noun in nouns])
     if isinstance(value, str) and any(noun.startswith("list of") for noun in nouns):
-        steps = [f"{name}=[{text}]"]
+        steps = [f"{name}=[{literal}]"]
     else:
         steps = [makers[noun] for noun in nouns if noun in makers]
-    return f"{name}{text and f'={text}'} {given}; give {expected}{': ' if steps else ''}{', or '.join(steps)}"
+    return f"{name}{literal and f'={literal}'} {given}; give {expected}{': ' if steps else ''}{', or '.join(steps)}"
 
 
 def _class_of(value: object) -> str:
@@ -257,7 +263,7 @@ class _ByName(type):
     """A class whose instances are the instances of any class with its name."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        return any(one.__name__ == cls.__name__ for one in type(value).__mro__)
+        return any(ancestor.__name__ == cls.__name__ for ancestor in type(value).__mro__)
 
 
 @cache

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 
 def from_numpy(
-    values: NDArray[Any], kind: pa.DataType | None = None, *, valid: NDArray[np.bool_] | None = None
+    values: NDArray[Any], arrow_type: pa.DataType | None = None, *, valid: NDArray[np.bool_] | None = None
 ) -> pa.Array:
     """Return an Arrow array of numbers or bools; null where `valid` is False.
 
-    `kind`: Arrow type of the same width as the numbers; None for the type of `values`.
+    `arrow_type`: Arrow type of the same width as the numbers; None for the type of `values`.
 
     >>> from_numpy(np.array([1, 2]), valid=np.array([True, False])).to_pylist()
     [1, None]
     """
-    kind = pa.from_numpy_dtype(values.dtype) if kind is None else kind
+    arrow_type = pa.from_numpy_dtype(values.dtype) if arrow_type is None else arrow_type
     validity = None if valid is None or valid.all() else _bits(valid)
     data = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(kind, len(values), [validity, data])
+    return pa.Array.from_buffers(arrow_type, len(values), [validity, data])
 
 
-def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def array_of(values: Sequence[Any], arrow_type: pa.DataType) -> pa.Array:
     """Return an Arrow array of Python values; None becomes null.
 
     Numbers, bools, strings and bytes are converted here, other values by pyarrow. Dates may be given as days since
@@ -46,25 +46,25 @@ def array_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     ([1, None], ['a', ''])
     """
     valid = np.array([value is not None for value in values], np.bool_)
-    if pa.types.is_binary(kind) or pa.types.is_string(kind):
-        return _texts(values, kind, valid)
-    if pa.types.is_decimal128(kind):
-        return _decimals(values, kind, valid)
-    number = pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind)
-    plain_dates = pa.types.is_date32(kind) and all(value is None or isinstance(value, int) for value in values)
-    if not (number or plain_dates or pa.types.is_boolean(kind)):
-        return pa.array(values, kind)
-    form = np.dtype(np.int32) if plain_dates else np.dtype(kind.to_pandas_dtype())
-    return from_numpy(np.array([0 if value is None else value for value in values], form), kind, valid=valid)
+    if pa.types.is_binary(arrow_type) or pa.types.is_string(arrow_type):
+        return _texts(values, arrow_type, valid)
+    if pa.types.is_decimal128(arrow_type):
+        return _decimals(values, arrow_type, valid)
+    is_number = pa.types.is_integer(arrow_type) or pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type)
+    plain_dates = pa.types.is_date32(arrow_type) and all(value is None or isinstance(value, int) for value in values)
+    if not (is_number or plain_dates or pa.types.is_boolean(arrow_type)):
+        return pa.array(values, arrow_type)
+    form = np.dtype(np.int32) if plain_dates else np.dtype(arrow_type.to_pandas_dtype())
+    return from_numpy(np.array([0 if value is None else value for value in values], form), arrow_type, valid=valid)
 
 
-def scalar_of(value: Any, kind: pa.DataType) -> pa.Scalar:
+def scalar_of(value: Any, arrow_type: pa.DataType) -> pa.Scalar:
     """Return an Arrow scalar of one Python value, converted as in `array_of`.
 
     >>> scalar_of(7, pa.int64())
     <pyarrow.Int64Scalar: 7>
     """
-    return array_of([value], kind)[0]
+    return array_of([value], arrow_type)[0]
 
 
 def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - what takes the place of nulls
@@ -87,7 +87,7 @@ def array_of_scalars(scalars: Sequence[pa.Scalar]) -> pa.Array:
     return pa.concat_arrays([pa.repeat(value, 1) for value in scalars])
 
 
-def _texts(values: Sequence[Any], kind: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
+def _texts(values: Sequence[Any], arrow_type: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
     encoded = [b"" if value is None else value.encode() if isinstance(value, str) else value for value in values]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(value) for value in encoded], out=offsets[1:])
@@ -95,22 +95,24 @@ def _texts(values: Sequence[Any], kind: pa.DataType, valid: NDArray[np.bool_]) -
         raise pa.ArrowInvalid(f"{offsets[-1]} bytes are too many for one array")
     validity = None if valid.all() else _bits(valid)
     buffers = [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(kind, len(encoded), buffers)
+    return pa.Array.from_buffers(arrow_type, len(encoded), buffers)
 
 
-def _decimals(values: Sequence[Any], kind: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
-    unscaled = [0 if value is None else _unscaled(value, kind) for value in values]
-    words = b"".join(number.to_bytes(16, "little", signed=True) for number in unscaled)
-    return pa.Array.from_buffers(kind, len(unscaled), [None if valid.all() else _bits(valid), pa.py_buffer(words)])
+def _decimals(values: Sequence[Any], arrow_type: pa.DataType, valid: NDArray[np.bool_]) -> pa.Array:
+    unscaled = [0 if value is None else _unscaled(value, arrow_type) for value in values]
+    words = b"".join(integer.to_bytes(16, "little", signed=True) for integer in unscaled)
+    return pa.Array.from_buffers(
+        arrow_type, len(unscaled), [None if valid.all() else _bits(valid), pa.py_buffer(words)]
+    )
 
 
-def _unscaled(value: Decimal | int, kind: pa.DataType) -> int:
+def _unscaled(value: Decimal | int, arrow_type: pa.DataType) -> int:
     sign, digits, exponent = Decimal(value).as_tuple()
-    shift = int(exponent) + kind.scale
+    shift = int(exponent) + arrow_type.scale
     magnitude = int("".join(map(str, digits)))
     whole, rest = divmod(magnitude * int(10 ** max(shift, 0)), int(10 ** max(-shift, 0)))
-    if rest or whole >= 10**kind.precision:
-        raise pa.ArrowInvalid(f"{value} does not fit into {kind}")
+    if rest or whole >= 10**arrow_type.precision:
+        raise pa.ArrowInvalid(f"{value} does not fit into {arrow_type}")
     return -whole if sign else whole
 
 
@@ -154,8 +156,8 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
     [2, 3]
     """
     width = array.type.bit_width // 8
-    kind = array.type
-    code = "f" if pa.types.is_floating(kind) else "u" if pa.types.is_unsigned_integer(kind) else "i"
+    arrow_type = array.type
+    code = "f" if pa.types.is_floating(arrow_type) else "u" if pa.types.is_unsigned_integer(arrow_type) else "i"
     data = array.buffers()[1]
     return (
         np.frombuffer(data, f"<{code}{width}", len(array), array.offset * width)
@@ -172,11 +174,11 @@ def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
     >>> ordered_numbers(pa.array([True, False])).tolist()
     [1, 0]
     """
-    kind = array.type
-    if pa.types.is_boolean(kind):
+    arrow_type = array.type
+    if pa.types.is_boolean(arrow_type):
         return flags_from(array).view(np.uint8)
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
-    return numbers_from(array) if is_number and kind.bit_width <= 64 else None
+    is_number = pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_temporal(arrow_type)
+    return numbers_from(array) if is_number and arrow_type.bit_width <= 64 else None
 
 
 def _unpacked(bits: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:

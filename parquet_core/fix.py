@@ -77,12 +77,12 @@ class Fix:
         step = "" if self.step is None else words.get(self.step, self.step.value)
         return f"{self.before}{step.format(place=self.place, layout=layout)}{self.with_setting({}).after}"
 
-    def with_setting(self, texts: Mapping[Setting, str]) -> Fix:
+    def with_setting(self, setting_texts: Mapping[Setting, str]) -> Fix:
         """Return the remedy with its setting replaced by the text of a table format."""
         if self.setting is None:
             return self
-        text = texts.get(self.setting, self.setting.value).format(value=self.value)
-        return replace(self, after=f"{self.after}{text}", setting=None)
+        setting_text = setting_texts.get(self.setting, self.setting.value).format(value=self.value)
+        return replace(self, after=f"{self.after}{setting_text}", setting=None)
 
     def __str__(self) -> str:
         return self.text(WORDS)

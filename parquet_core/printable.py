@@ -49,10 +49,10 @@ def redacted(text: str) -> str:
     return _OPTION.sub(rf"\g<name>={HIDDEN}", text) if "=" in text else text
 
 
-def _without_user(found: re.Match[str]) -> str:
-    if found["scheme"].lower() in _CONTAINERS and ":" not in found["user"]:
-        return found[0]
-    return f"{found['scheme']}:{found['slashes']}{HIDDEN}@"
+def _without_user(match: re.Match[str]) -> str:
+    if match["scheme"].lower() in _CONTAINERS and ":" not in match["user"]:
+        return match[0]
+    return f"{match['scheme']}:{match['slashes']}{HIDDEN}@"
 
 
 def printable(text: str, *, keep: str = "") -> str:

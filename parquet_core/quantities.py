@@ -50,9 +50,9 @@ def share_of(value: object) -> float:
     """
     share = -1.0
     if isinstance(value, str):
-        found = re.fullmatch(r"([0-9]*\.?[0-9]+|[0-9]+\.)(?:e-?[0-9]+)? *(%?)", value.strip(), re.IGNORECASE | re.ASCII)
-        if found is not None:
-            share = float(value.strip().rstrip("% ")) / (100 if found[2] else 1)
+        match = re.fullmatch(r"([0-9]*\.?[0-9]+|[0-9]+\.)(?:e-?[0-9]+)? *(%?)", value.strip(), re.IGNORECASE | re.ASCII)
+        if match is not None:
+            share = float(value.strip().rstrip("% ")) / (100 if match[2] else 1)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         share = float(value)
     if not 0 <= share <= 1:
@@ -83,11 +83,11 @@ def bytes_of(text: str) -> int:
     >>> bytes_of("200GiB") == 200 << 30, bytes_of("1.5 mib"), bytes_of("4096")
     (True, 1572864, 4096)
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-z]*)", text.strip(), re.IGNORECASE | re.ASCII)
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([a-z]*)", text.strip(), re.IGNORECASE | re.ASCII)
     units = {unit.casefold(): 1024**power for power, unit in enumerate(_UNITS)} | {"": 1}
-    if found is None or found[2].casefold() not in units:
+    if match is None or match[2].casefold() not in units:
         raise ValueError(f"{text!r} is no size; write a number with one of {', '.join(_UNITS[:5])}, e.g. 200GiB")
-    count: int = round(float(found[1]) * units[found[2].casefold()])
+    count: int = round(float(match[1]) * units[match[2].casefold()])
     return count
 
 

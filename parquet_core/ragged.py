@@ -43,9 +43,9 @@ def distinct(ascending: Numbers) -> Numbers:
 
 def any_in(flags: NDArray[np.bool_], owner: Numbers, rows: int) -> NDArray[np.bool_]:
     """Return flags of the rows that own a flagged element."""
-    found = np.zeros(rows, np.bool_)
-    found[owner[flags]] = True
-    return found
+    owns = np.zeros(rows, np.bool_)
+    owns[owner[flags]] = True
+    return owns
 
 
 def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:

@@ -29,5 +29,5 @@ def ranks(*arrays: pa.Array) -> list[NDArray[np.int64]]:
     if pa.types.is_boolean(together.type):
         together = together.cast(pa.uint8())
     # Nulls are last by default. The argument that requests it differs between versions of pyarrow.
-    numbers = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
-    return np.split(numbers, np.cumsum([len(array) for array in arrays])[:-1])
+    joint_ranks = numbers_from(pc.rank(together, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    return np.split(joint_ranks, np.cumsum([len(array) for array in arrays])[:-1])

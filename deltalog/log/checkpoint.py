@@ -60,8 +60,8 @@ def load_checkpoint(
     if checkpoint.kind == WITH_UUID:
         _check_manifest(lines, checkpoint)
     sidecars = _sidecars(lines, location, allow)
-    found = [CheckpointFile(file, traffic) for file in sidecars]
-    return LoadedCheckpoint(lines, files + found, [*checkpoint.files, *sidecars])
+    sidecar_files = [CheckpointFile(file, traffic) for file in sidecars]
+    return LoadedCheckpoint(lines, files + sidecar_files, [*checkpoint.files, *sidecars])
 
 
 def _check_manifest(lines: Sequence[Line], checkpoint: Checkpoint) -> None:

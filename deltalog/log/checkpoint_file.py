@@ -171,17 +171,21 @@ def _few_values(footer: Footer) -> list[str]:
 
 
 def _line(name: str, row: dict[str, Any]) -> Line:
-    slot, kind = _OTHER_ACTIONS[name]
+    slot, action_type = _OTHER_ACTIONS[name]
     if isinstance(row.get("configuration"), list):
         row["configuration"] = dict(row["configuration"])
     given = {key: value for key, value in row.items() if value is not None}
-    return Line(**{slot: msgspec.convert(given, kind, strict=False)})
+    return Line(**{slot: msgspec.convert(given, action_type, strict=False)})
 
 
 def _first_field(schema: pa.Schema, name: str) -> str:
     """Return the first field of an action that is not nested. Raises ValueError if there is no such field."""
-    kind = schema.field(name).type
-    plain = [child.name for child in kind if not pa.types.is_nested(child.type)] if pa.types.is_struct(kind) else []
+    arrow_type = schema.field(name).type
+    plain = (
+        [child.name for child in arrow_type if not pa.types.is_nested(child.type)]
+        if pa.types.is_struct(arrow_type)
+        else []
+    )
     if schema.names.count(name) > 1 or not plain:
         raise ValueError(f"the column {name} is not an action")
     return str(plain[0])
@@ -283,26 +287,28 @@ def _forms(
     opened: ValueReader, fields: set[str], columns: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[str], _Take]]:
     """Yield columns to read, in order, each with its function to extract statistics."""
-    kind = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
-    structs = _has(kind, ("numRecords",))
-    known = [path for path in columns if _has(kind, ("minValues", *path)) or _has(kind, ("nullCount", *path))]
-    missing = [path[-1] for path in columns if path not in known]
+    struct_type = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
+    structs = _has(struct_type, ("numRecords",))
+    stored = [
+        path for path in columns if _has(struct_type, ("minValues", *path)) or _has(struct_type, ("nullCount", *path))
+    ]
+    missing = [path[-1] for path in columns if path not in stored]
     if structs and missing and "stats" in fields:
         yield ["add.stats"], partial(_text_batch, naming=missing)
     if structs:
         parts = ("minValues", "maxValues", "nullCount")
-        names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in known]
+        names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in stored]
         int96 = {leaf.path for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
         yield ["add.stats_parsed.numRecords", *names], partial(_parsed_batch, int96=int96)
     if "stats" in fields:
         yield ["add.stats"], _text_batch
 
 
-def _has(kind: pa.DataType, path: tuple[str, ...]) -> bool:
+def _has(arrow_type: pa.DataType, path: tuple[str, ...]) -> bool:
     for name in path:
-        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+        if not pa.types.is_struct(arrow_type) or arrow_type.get_field_index(name) < 0:
             return False
-        kind = kind.field(kind.get_field_index(name)).type
+        arrow_type = arrow_type.field(arrow_type.get_field_index(name)).type
     return True
 
 
@@ -330,8 +336,8 @@ def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set
     return StatisticsBatch(positions[there], None, parsed.filter(from_numpy(there)))
 
 
-def _as_instants(kind: pa.DataType, path: tuple[str, ...], int96: set[str]) -> pa.DataType:
+def _as_instants(arrow_type: pa.DataType, path: tuple[str, ...], int96: set[str]) -> pa.DataType:
     """Return the type with UTC for INT96 columns: Arrow decodes their UTC instants without a zone."""
-    if pa.types.is_struct(kind):
-        return pa.struct([(inner.name, _as_instants(inner.type, (*path, inner.name), int96)) for inner in kind])
-    return _INSTANT if ".".join(path) in int96 else kind
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([(inner.name, _as_instants(inner.type, (*path, inner.name), int96)) for inner in arrow_type])
+    return _INSTANT if ".".join(path) in int96 else arrow_type

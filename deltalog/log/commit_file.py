@@ -41,11 +41,11 @@ def read_commits(
     # A writer that creates the commit by a hard link then removes the temporary name, which changes only the ctime:
     # ignore it.
     commits = [file._replace(changed_ns=0) for file in files]
-    for is_large, some in groupby(commits, lambda file: file.size > _BLOCK_BYTES):
+    for is_large, group in groupby(commits, lambda file: file.size > _BLOCK_BYTES):
         if is_large:
-            yield from (chain.from_iterable(_in_blocks(file, decoder, traffic)) for file in some)
+            yield from (chain.from_iterable(_in_blocks(file, decoder, traffic)) for file in group)
             continue
-        small = list(some)
+        small = list(group)
         for file, data in zip(small, read_whole(small, purpose="log", traffic=traffic), strict=True):
             yield _decoded(data, decoder, file)
 
@@ -116,4 +116,4 @@ def _one_by_one(
 
 def _texts(data: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
     """Yield the non-blank lines with their line numbers in the file."""
-    return ((number, text) for number, text in enumerate(data.split(b"\n"), first_line) if text.strip(_BLANK))
+    return ((line_number, line) for line_number, line in enumerate(data.split(b"\n"), first_line) if line.strip(_BLANK))

@@ -50,14 +50,14 @@ def decode_z85(text: str) -> bytes:
         raise ValueError(f"{len(text)} characters are not a multiple of 5")
     out = bytearray()
     for start in range(0, len(text), 5):
-        number = 0
+        word = 0
         for sign in text[start : start + 5]:
             if sign not in _DIGIT:
                 raise ValueError(f"{sign!r} is not a character of Z85")
-            number = number * 85 + _DIGIT[sign]
-        if number >> 32:
+            word = word * 85 + _DIGIT[sign]
+        if word >> 32:
             raise ValueError("five signs that are more than four bytes")
-        out += number.to_bytes(4, "big")
+        out += word.to_bytes(4, "big")
     return bytes(out)
 
 

@@ -131,7 +131,7 @@ def _checkpoints(
     for (version, count), found_parts in parts.items():
         # The parts found are counted, because a name may claim a billion parts.
         if len(found_parts) == count and min(found_parts) == 1 and max(found_parts) == count:
-            files = tuple(found_parts[number] for number in sorted(found_parts))
+            files = tuple(found_parts[part] for part in sorted(found_parts))
             whole[version].append(Checkpoint(version, files, 1))
         else:
             partial.append(version)
@@ -160,25 +160,30 @@ def segment_of(listing: LogListing, version: int | None, *, without: frozenset[C
     checkpoint = next(
         (
             candidate
-            for at in sorted(listing.checkpoints, reverse=True)
-            if at <= target
-            for candidate in listing.checkpoints[at]
+            for checkpoint_version in sorted(listing.checkpoints, reverse=True)
+            if checkpoint_version <= target
+            for candidate in listing.checkpoints[checkpoint_version]
             if candidate not in without
         ),
         None,
     )
     first = 0 if checkpoint is None else checkpoint.version + 1
     _check_contiguous(listing, first, target, checkpoint)
-    return Segment(target, checkpoint, tuple(listing.commits[at] for at in range(first, target + 1)))
+    return Segment(
+        target, checkpoint, tuple(listing.commits[commit_version] for commit_version in range(first, target + 1))
+    )
 
 
 def _check_contiguous(listing: LogListing, first: int, target: int, checkpoint: Checkpoint | None) -> None:
-    there = sorted(at for at in listing.commits if first <= at <= target)
+    there = sorted(commit_version for commit_version in listing.commits if first <= commit_version <= target)
     if len(there) == target - first + 1:
         return
-    missing = next((at for at, found in enumerate(there, first) if at != found), first + len(there))
+    missing = next(
+        (commit_version for commit_version, present in enumerate(there, first) if commit_version != present),
+        first + len(there),
+    )
     after = "there is no checkpoint" if checkpoint is None else f"the checkpoint is of version {checkpoint.version}"
-    partial = [at for at in listing.partial if at <= target]
+    partial = [commit_version for commit_version in listing.partial if commit_version <= target]
     parts = f"; the checkpoint of version {partial[-1]} lacks parts" if partial else ""
     raise BrokenLog(
         f"{listing.location}: version {target} cannot be rebuilt: commit {missing} is missing and {after}{parts}; "

@@ -49,15 +49,15 @@ def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64],
         return prints
     # View the 8 bytes at every offset as one number, without a copy.
     words: Fingerprints = np.ndarray((data.size - 7,), "<u8", data, 0, (1,))
-    for at in (*(starts + step for step in _FROM_START), *(stops - step for step in _FROM_END)):
-        prints = (prints ^ words[at]) * _STEP
+    for offsets in (*(starts + step for step in _FROM_START), *(stops - step for step in _FROM_END)):
+        prints = (prints ^ words[offsets]) * _STEP
         prints ^= prints >> np.uint64(29)
     return prints
 
 
 def may_repeat(paths: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
     """Flag the paths whose fingerprints repeat in all arrays together; None if all differ."""
-    numbers = np.concatenate([fingerprints(array) for array in paths]) if paths else np.zeros(0, np.uint64)
-    order = np.sort(numbers)
+    prints = np.concatenate([fingerprints(array) for array in paths]) if paths else np.zeros(0, np.uint64)
+    order = np.sort(prints)
     twice = order[1:][order[1:] == order[:-1]]
-    return np.isin(numbers, twice) if len(twice) else None
+    return np.isin(prints, twice) if len(twice) else None

@@ -68,23 +68,23 @@ def _decoded(paths: pa.Array) -> pa.Array:
     paths = pa.concat_arrays([paths])  # no slice
     offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1).astype(np.int64)
     data = np.frombuffer(paths.buffers()[2], np.uint8)[: offsets[-1]].copy()
-    at = np.flatnonzero(data == ord("%"))
-    last = offsets[np.searchsorted(offsets, at, side="right")]
-    at = at[at + 2 < last]
-    high, low = _HEX[data[at + 1]], _HEX[data[at + 2]]
+    escapes = np.flatnonzero(data == ord("%"))
+    last = offsets[np.searchsorted(offsets, escapes, side="right")]
+    escapes = escapes[escapes + 2 < last]
+    high, low = _HEX[data[escapes + 1]], _HEX[data[escapes + 2]]
     good = (high < 16) & (low < 16)
-    at = at[good]
-    data[at] = high[good] * 16 + low[good]
+    escapes = escapes[good]
+    data[escapes] = high[good] * 16 + low[good]
     keep = np.ones(len(data), np.bool_)
-    keep[at + 1] = keep[at + 2] = False
+    keep[escapes + 1] = keep[escapes + 2] = False
     before = np.concatenate([[0], np.cumsum(keep)])
-    texts = pa.Array.from_buffers(
+    decoded = pa.Array.from_buffers(
         pa.binary(),
         len(paths),
         [None, pa.py_buffer(before[offsets].astype(np.int32)), pa.py_buffer(data[keep])],
     )
     try:
-        return texts.cast(pa.string())
+        return decoded.cast(pa.string())
     except pa.ArrowInvalid:
         # Java replaces invalid UTF-8 by the replacement character, and so does unquote.
         return pa.array([unquote(path) for path in paths.to_pylist()], pa.string())
@@ -117,23 +117,23 @@ def encoded_path(path: str) -> str:
     return quote(path, safe=_NOT_ENCODED)
 
 
-def text_array(texts: Sequence[str | None]) -> pa.Array:
+def text_array(strings: Sequence[str | None]) -> pa.Array:
     """Return texts as an array of large strings; None becomes null.
 
     >>> text_array(["a", None, "\u00e9"]).to_pylist()
     ['a', None, '\u00e9']
     """
     lengths, data = list[int](), bytearray()
-    for first in range(0, len(texts), _ENCODED_AT_ONCE):
-        some = ["" if text is None else text for text in texts[first : first + _ENCODED_AT_ONCE]]
-        joined = "".join(some)
-        lengths += map(len, some if joined.isascii() else [text.encode() for text in some])
+    for first in range(0, len(strings), _ENCODED_AT_ONCE):
+        batch = ["" if string is None else string for string in strings[first : first + _ENCODED_AT_ONCE]]
+        joined = "".join(batch)
+        lengths += map(len, batch if joined.isascii() else [string.encode() for string in batch])
         data += joined.encode()
     stops = np.cumsum(lengths, dtype=np.int64)
-    valid = np.array([text is not None for text in texts], np.bool_)
+    valid = np.array([string is not None for string in strings], np.bool_)
     validity = None if valid.all() else from_numpy(valid).buffers()[1]
     offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), stops]))
-    return pa.Array.from_buffers(pa.large_string(), len(texts), [validity, offsets, pa.py_buffer(data)])
+    return pa.Array.from_buffers(pa.large_string(), len(strings), [validity, offsets, pa.py_buffer(data)])
 
 
 def path_array(paths: Sequence[str]) -> pa.Array:

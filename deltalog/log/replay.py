@@ -164,19 +164,19 @@ def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
 
 
 def _unspoken(block: FileBlock, tail: Tail, spoken: pa.Array) -> FileBlock:
-    at = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=spoken)))
-    gone = [key in tail.added or key in tail.removed for key in _keys(block, at)]
+    rows = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=spoken)))
+    gone = [key in tail.added or key in tail.removed for key in _keys(block, rows)]
     if not any(gone):
         return block
-    kept = np.ones(len(block), np.bool_)
-    kept[at[gone]] = False
-    return filter_block(block, kept)
+    remaining = np.ones(len(block), np.bool_)
+    remaining[rows[gone]] = False
+    return filter_block(block, remaining)
 
 
-def _keys(block: FileBlock, at: NDArray[np.int64]) -> list[Key]:
-    some = from_numpy(at)
-    vectors = [None] * len(at) if block.vectors is None else identities(block.vectors.take(some)).to_pylist()
-    return list(zip(block.path.take(some).to_pylist(), vectors, strict=True))
+def _keys(block: FileBlock, rows: NDArray[np.int64]) -> list[Key]:
+    row_array = from_numpy(rows)
+    vectors = [None] * len(rows) if block.vectors is None else identities(block.vectors.take(row_array)).to_pylist()
+    return list(zip(block.path.take(row_array).to_pylist(), vectors, strict=True))
 
 
 def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
@@ -187,25 +187,25 @@ def _without_repeats(blocks: list[FileBlock]) -> tuple[list[FileBlock], int]:
     seen: set[Key] = set()
     left = []
     for block, doubt in zip(blocks, np.split(doubtful, np.cumsum([*map(len, blocks)])[:-1]), strict=True):
-        kept, at = ~doubt, np.flatnonzero(doubt)
-        for i, key in zip(at.tolist(), _keys(block, at), strict=True):
-            kept[i] = key not in seen
+        remaining, rows = ~doubt, np.flatnonzero(doubt)
+        for i, key in zip(rows.tolist(), _keys(block, rows), strict=True):
+            remaining[i] = key not in seen
             seen.add(key)
-        left.append(block if kept.all() else filter_block(block, kept))
+        left.append(block if remaining.all() else filter_block(block, remaining))
     return left, sum(map(len, blocks)) - sum(map(len, left))
 
 
-def filter_block(block: FileBlock, kept: NDArray[np.bool_]) -> FileBlock:
+def filter_block(block: FileBlock, remaining: NDArray[np.bool_]) -> FileBlock:
     """Return a block with only the flagged files."""
-    flags = from_numpy(kept)
+    flags = from_numpy(remaining)
     return replace(
         block,
         path=block.path.filter(flags),
         written=None if block.written is None else block.written.filter(flags),
-        size=block.size[kept],
-        modified=block.modified[kept],
-        partition={name: Texts(texts.codes[kept], texts.values) for name, texts in block.partition.items()},
+        size=block.size[remaining],
+        modified=block.modified[remaining],
+        partition={name: Texts(coded.codes[remaining], coded.values) for name, coded in block.partition.items()},
         vectors=None if block.vectors is None else block.vectors.filter(flags),
-        statistics=block.statistics.take(np.flatnonzero(kept)),
-        position=None if block.position is None else block.position[kept],
+        statistics=block.statistics.take(np.flatnonzero(remaining)),
+        position=None if block.position is None else block.position[remaining],
     )

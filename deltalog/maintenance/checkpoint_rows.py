@@ -98,7 +98,7 @@ OTHER_TYPES = {
 }
 
 
-def array_of_rows(rows: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def array_of_rows(rows: Sequence[Any], arrow_type: pa.DataType) -> pa.Array:
     """Return rows as an array of a nested type; structs and maps are given as dictionaries.
 
     None is null. A field that a dictionary lacks is null; a field that the type lacks is ignored.
@@ -106,37 +106,37 @@ def array_of_rows(rows: Sequence[Any], kind: pa.DataType) -> pa.Array:
     >>> array_of_rows([{"a": 1, "m": {"x": None}}, None], pa.struct([("a", pa.int64()), ("m", MAP)])).to_pylist()
     [{'a': 1, 'm': [('x', None)]}, None]
     """
-    if pa.types.is_struct(kind):
-        children = [_children(rows, field.name, field.type) for field in kind]
+    if pa.types.is_struct(arrow_type):
+        children = [_children(rows, field.name, field.type) for field in arrow_type]
         there = np.array([row is not None for row in rows], np.bool_)
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=from_numpy(~there))
-    if pa.types.is_map(kind):
+        return pa.StructArray.from_arrays(children, fields=list(arrow_type), mask=from_numpy(~there))
+    if pa.types.is_map(arrow_type):
         entries = [pair for row in rows if row is not None for pair in row.items()]
         pairs = pa.StructArray.from_arrays(
             [
-                array_of([key for key, _ in entries], kind.key_type),
-                array_of([value for _, value in entries], kind.item_type),
+                array_of([key for key, _ in entries], arrow_type.key_type),
+                array_of([value for _, value in entries], arrow_type.item_type),
             ],
-            fields=[kind.key_field, kind.item_field],
+            fields=[arrow_type.key_field, arrow_type.item_field],
         )
-        return _of_parts(rows, kind, pairs)
-    if pa.types.is_list(kind):
+        return _of_parts(rows, arrow_type, pairs)
+    if pa.types.is_list(arrow_type):
         return _of_parts(
-            rows, kind, array_of_rows([value for row in rows or () for value in row or ()], kind.value_type)
+            rows, arrow_type, array_of_rows([value for row in rows or () for value in row or ()], arrow_type.value_type)
         )
-    return array_of(rows, kind)
+    return array_of(rows, arrow_type)
 
 
-def _children(rows: Sequence[Any], name: str, kind: pa.DataType) -> pa.Array:
-    return array_of_rows([None if row is None else row.get(name) for row in rows], kind)
+def _children(rows: Sequence[Any], name: str, arrow_type: pa.DataType) -> pa.Array:
+    return array_of_rows([None if row is None else row.get(name) for row in rows], arrow_type)
 
 
-def _of_parts(rows: Sequence[Any], kind: pa.DataType, parts: pa.Array) -> pa.Array:
+def _of_parts(rows: Sequence[Any], arrow_type: pa.DataType, parts: pa.Array) -> pa.Array:
     offsets: NDArray[np.int32] = np.zeros(len(rows) + 1, np.int32)
     np.cumsum([0 if row is None else len(row) for row in rows], out=offsets[1:])
     there = np.array([row is not None for row in rows], np.bool_)
     validity = None if there.all() else from_numpy(there).buffers()[1]
-    return pa.Array.from_buffers(kind, len(rows), [validity, pa.py_buffer(offsets)], children=[parts])
+    return pa.Array.from_buffers(arrow_type, len(rows), [validity, pa.py_buffer(offsets)], children=[parts])
 
 
 class AddForm(NamedTuple):
@@ -166,7 +166,7 @@ class AddForm(NamedTuple):
 
 def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
     """Convert `add` actions of a checkpoint to a form. Raises ValueError without path or size."""
-    children = {name: _cast(stored, name, kind) for name, kind in _ADD if name != "dataChange"}
+    children = {name: _cast(stored, name, arrow_type) for name, arrow_type in _ADD if name != "dataChange"}
     if children["size"].null_count or children["path"].null_count:
         raise ValueError("a file of the table has no path or no size")
     return _adds(form, children, _child(stored, "stats"), _child(stored, "stats_parsed"))
@@ -174,7 +174,7 @@ def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
 
 def adds_from_actions(form: AddForm, adds: Sequence[FullAdd]) -> pa.StructArray:
     """Convert `add` actions of commits to a form."""
-    fields = [(name, kind) for name, kind in _ADD if name != "dataChange"]
+    fields = [(name, arrow_type) for name, arrow_type in _ADD if name != "dataChange"]
     rows = array_of_rows([msgspec.to_builtins(add) for add in adds], pa.struct(fields))
     children = {name: pc.struct_field(rows, name) for name, _ in fields}
     stats = array_of_rows([add.stats if isinstance(add.stats, str) else None for add in adds], pa.string())
@@ -272,24 +272,24 @@ def others_array(name: str, rows: Sequence[dict[str, Any]]) -> pa.StructArray:
 
 
 def _child(stored: pa.StructArray, name: str) -> pa.Array | None:
-    number = stored.type.get_field_index(name)
-    return None if number < 0 else pc.struct_field(stored, number)
+    index = stored.type.get_field_index(name)
+    return None if index < 0 else pc.struct_field(stored, index)
 
 
-def _cast(stored: pa.StructArray, name: str, kind: pa.DataType) -> pa.Array:
+def _cast(stored: pa.StructArray, name: str, arrow_type: pa.DataType) -> pa.Array:
     child = _child(stored, name)
     if child is None:
-        return pa.nulls(len(stored), kind)
-    if child.type == kind:
+        return pa.nulls(len(stored), arrow_type)
+    if child.type == arrow_type:
         return child
-    if pa.types.is_struct(kind):
-        children = [_cast(child, field.name, field.type) for field in kind]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=child.is_null())
-    return child.cast(kind)
+    if pa.types.is_struct(arrow_type):
+        children = [_cast(child, field.name, field.type) for field in arrow_type]
+        return pa.StructArray.from_arrays(children, fields=list(arrow_type), mask=child.is_null())
+    return child.cast(arrow_type)
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+def _is_text(arrow_type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type))
 
 
 def _without_null_maps(values: pa.MapArray) -> pa.MapArray:

@@ -31,7 +31,7 @@ class CheckpointWriter:
     def __init__(self, path: str, columns: Mapping[str, pa.DataType], properties: Mapping[str, str]) -> None:
         self.actions = self.adds = 0
         self._path = path
-        self._schema = pa.schema([pa.field(name, kind) for name, kind in columns.items()])
+        self._schema = pa.schema([pa.field(name, arrow_type) for name, arrow_type in columns.items()])
         self._waiting: deque[pa.RecordBatch] = deque()
         self._rows = 0
         leaves = list(_leaf_paths(self._schema))
@@ -49,9 +49,9 @@ class CheckpointWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
+        if error_type is None:
             self._flush()
         self.close()
 
@@ -84,9 +84,9 @@ class CheckpointWriter:
 
     def check(self) -> None:
         """Raise StorageFailure if the closed file lacks rows or has more."""
-        found = pq.read_metadata(self._path).num_rows
-        if found != self.actions:
-            raise StorageFailure(f"{self._path}: {found} rows instead of {self.actions}; check the disk")
+        rows = pq.read_metadata(self._path).num_rows
+        if rows != self.actions:
+            raise StorageFailure(f"{self._path}: {rows} rows instead of {self.actions}; check the disk")
 
 
 def _leaf_paths(schema: pa.Schema) -> Any:
@@ -94,14 +94,14 @@ def _leaf_paths(schema: pa.Schema) -> Any:
         yield from _below(field.name, field.type)
 
 
-def _below(path: str, kind: pa.DataType) -> Any:
-    if pa.types.is_struct(kind):
-        for field in kind:
+def _below(path: str, arrow_type: pa.DataType) -> Any:
+    if pa.types.is_struct(arrow_type):
+        for field in arrow_type:
             yield from _below(f"{path}.{field.name}", field.type)
-    elif pa.types.is_map(kind):
+    elif pa.types.is_map(arrow_type):
         yield f"{path}.key_value.key"
         yield f"{path}.key_value.value"
-    elif pa.types.is_list(kind):
+    elif pa.types.is_list(arrow_type):
         yield f"{path}.list.element"
     else:
         yield path

@@ -97,25 +97,29 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
     commit = _last_commit_before(state, midnight)
     if commit is None:
         return CleanedLog(None, (), (), "no commit has expired")
-    kept = _checkpoint_at(state.listing, commit)
-    if kept is None:
+    oldest_version = _checkpoint_at(state.listing, commit)
+    if oldest_version is None:
         return CleanedLog(None, (), (), f"no checkpoint of version {commit} or before it can be read; write one")
     guarded = protected_before(state.protocol, state.properties)
     if guarded > min([*state.listing.commits, *state.listing.checkpoints]):
         return CleanedLog(None, (), (), f"the table requires all versions before {guarded} to be kept")
-    expired = [*_expired(state.listing, kept), *_left_behind(state.listing, now), *_sidecars(state.listing, kept, now)]
+    expired = [
+        *_expired(state.listing, oldest_version),
+        *_left_behind(state.listing, now),
+        *_sidecars(state.listing, oldest_version, now),
+    ]
     if dry_run:
-        return CleanedLog(kept, tuple(expired), ())
-    _point_at(state, kept)
+        return CleanedLog(oldest_version, tuple(expired), ())
+    _point_at(state, oldest_version)
     done = delete_files(expired)
-    return CleanedLog(kept, done.deleted, done.failed)
+    return CleanedLog(oldest_version, done.deleted, done.failed)
 
 
-def _point_at(state: LogState, kept: int) -> None:
+def _point_at(state: LogState, oldest_version: int) -> None:
     """Update the hint if its checkpoint will be deleted: some readers list from there on."""
     named = read_hint(state.listing, traffic=Traffic()).version
-    checkpoint, _ = checkpoint_of(state.listing, kept)
-    if named is not None and named < kept and checkpoint is not None:
+    checkpoint, _ = checkpoint_of(state.listing, oldest_version)
+    if named is not None and named < oldest_version and checkpoint is not None:
         write_hint(state.table, state.listing.location, hint_of(checkpoint))
 
 
@@ -148,7 +152,9 @@ def _in_commit_time(file: DataFile) -> int | None:
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
     """Return the newest version with a readable checkpoint, up to a commit."""
-    for version in sorted((at for at in listing.checkpoints if at <= commit), reverse=True):
+    for version in sorted(
+        (checkpoint_version for checkpoint_version in listing.checkpoints if checkpoint_version <= commit), reverse=True
+    ):
         for checkpoint in listing.checkpoints[version]:
             try:
                 for file in load_checkpoint(checkpoint, location=listing.location, traffic=Traffic()).files:
@@ -159,7 +165,7 @@ def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
     return None
 
 
-def _expired(listing: LogListing, kept: int) -> list[DataFile]:
+def _expired(listing: LogListing, oldest_version: int) -> list[DataFile]:
     """Return the files of versions before the kept checkpoint, oldest first."""
     expired = []
     for file in list_directory(listing.location, _OF_A_VERSION):
@@ -167,7 +173,7 @@ def _expired(listing: LogListing, kept: int) -> list[DataFile]:
         assert match is not None
         first = int(match[1])
         # A compaction that begins before the kept checkpoint is unusable, even if it ends after it.
-        if first < kept or (match[2] is not None and first <= kept):
+        if first < oldest_version or (match[2] is not None and first <= oldest_version):
             expired.append((first, file))
     return [file for _, file in sorted(expired, key=lambda item: (item[0], item[1].path))]
 
@@ -182,14 +188,16 @@ def _is_a_day_old(file: DataFile, now: int) -> bool:
     return 0 < file.modified_ns // 1_000_000 < (now // DAY_MS - 1) * DAY_MS
 
 
-def _sidecars(listing: LogListing, kept: int, now: int) -> list[DataFile]:
+def _sidecars(listing: LogListing, oldest_version: int, now: int) -> list[DataFile]:
     """Return the sidecars that no kept checkpoint uses; empty if a kept checkpoint is unreadable."""
     files = [file for file in list_directory(f"{listing.location}/{_SIDECARS}", _ANY) if _is_a_day_old(file, now)]
     files = [file for file in files if not _STAGED.fullmatch(name_of(file))]
     if not files:
         return []
     used: set[str] = set()
-    for version in (at for at in listing.checkpoints if at >= kept):
+    for version in (
+        checkpoint_version for checkpoint_version in listing.checkpoints if checkpoint_version >= oldest_version
+    ):
         for checkpoint in listing.checkpoints[version]:
             try:
                 opened = load_checkpoint(checkpoint, location=listing.location, traffic=Traffic()).opened

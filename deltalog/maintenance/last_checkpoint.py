@@ -56,7 +56,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
             continue
         # A Parquet manifest is among `loaded.files`; the rows of a JSON manifest are its lines.
         rows += len(loaded.lines) if checkpoint.files[0].path.endswith(".json") else 0
-        found = WrittenCheckpoint(
+        written = WrittenCheckpoint(
             version=version,
             files=tuple(file.path for file in checkpoint.files),
             actions=rows,
@@ -65,7 +65,7 @@ def checkpoint_of(listing: LogListing, version: int) -> tuple[WrittenCheckpoint 
             written=False,
             parts=len(checkpoint.files) if checkpoint.kind == _IN_PARTS else None,
         )
-        return found, damaged
+        return written, damaged
     return None, damaged
 
 

@@ -84,8 +84,8 @@ class LogState(TableVersion):
                     adds_left, count = _column(batch, "add"), 0
                     if adds_left is not None:
                         count = len(adds_left)
-                        some = None if doubtful is None else doubtful[first : first + count]
-                        adds_left = adds_left.filter(from_numpy(self._holding(adds_left, some, seen)))
+                        repeats = None if doubtful is None else doubtful[first : first + count]
+                        adds_left = adds_left.filter(from_numpy(self._holding(adds_left, repeats, seen)))
                     first += count
                     gone = _column(batch, "remove")
                     if gone is not None:
@@ -94,17 +94,17 @@ class LogState(TableVersion):
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
         """Flag the actions that no newer action replaces; the first of repeated files counts."""
-        kept = np.ones(len(actions), np.bool_)
+        valid = np.ones(len(actions), np.bool_)
         if not self._spoken_of and doubtful is None:
-            return kept
+            return valid
         paths = canonical_paths(_paths(actions))
         spoken = flags_from(pc.is_in(paths, value_set=path_array(list(self._spoken_of))))
-        at = np.flatnonzero(spoken if doubtful is None else spoken | doubtful)
-        for i, key in zip(at.tolist(), _keys(actions, paths, at), strict=True):
-            kept[i] = key[1] not in self._spoken_of.get(key[0], ()) and key not in seen
+        rows = np.flatnonzero(spoken if doubtful is None else spoken | doubtful)
+        for i, key in zip(rows.tolist(), _keys(actions, paths, rows), strict=True):
+            valid[i] = key[1] not in self._spoken_of.get(key[0], ()) and key not in seen
             if doubtful is not None and doubtful[i]:
                 seen.add(key)
-        return kept
+        return valid
 
     def _named_twice(self) -> Flags | None:
         """Flag files that the checkpoint may list twice, in its order; None if there is no repeat."""
@@ -147,12 +147,12 @@ def _paths(actions: pa.StructArray) -> pa.Array:
     return paths
 
 
-def _keys(actions: pa.StructArray, paths: pa.Array, at: NDArray[np.int64]) -> list[Key]:
-    some = from_numpy(at)
-    vectors: list[str | None] = [None] * len(at)
+def _keys(actions: pa.StructArray, paths: pa.Array, rows: NDArray[np.int64]) -> list[Key]:
+    row_array = from_numpy(rows)
+    vectors: list[str | None] = [None] * len(rows)
     if actions.type.get_field_index("deletionVector") >= 0:
-        vectors = identities(pc.struct_field(actions, "deletionVector").take(some)).to_pylist()
-    return list(zip(paths.take(some).to_pylist(), vectors, strict=True))
+        vectors = identities(pc.struct_field(actions, "deletionVector").take(row_array)).to_pylist()
+    return list(zip(paths.take(row_array).to_pylist(), vectors, strict=True))
 
 
 def open_state(table: str, version: int | None = None) -> LogState:

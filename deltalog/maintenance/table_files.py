@@ -52,8 +52,8 @@ def table_files(table: str, *, changes: bool = False) -> dict[str, DataFile]:
 
     Raises StorageFailure if a directory cannot be listed.
     """
-    found = _remote(table) if is_remote(table) else dict(_local(table))
-    return {path: file for path, file in found.items() if _counts(path, changes=changes)}
+    files = _remote(table) if is_remote(table) else dict(_local(table))
+    return {path: file for path, file in files.items() if _counts(path, changes=changes)}
 
 
 def _counts(path: str, *, changes: bool) -> bool:
@@ -93,9 +93,9 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
 
 def _remote(table: str) -> dict[str, DataFile]:
     base = f"{table.rstrip('/')}/"
-    found = {file.path[len(base) :]: file for file in remote_of(table).walk(table) if file.path.startswith(base)}
-    inner = {path.partition(f"/{LOG}/")[0] + "/" for path in found if f"/{LOG}/" in path}
-    return {path: file for path, file in found.items() if not any(path.startswith(directory) for directory in inner)}
+    files = {file.path[len(base) :]: file for file in remote_of(table).walk(table) if file.path.startswith(base)}
+    inner = {path.partition(f"/{LOG}/")[0] + "/" for path in files if f"/{LOG}/" in path}
+    return {path: file for path, file in files.items() if not any(path.startswith(directory) for directory in inner)}
 
 
 class NamedFiles:
@@ -110,8 +110,8 @@ class NamedFiles:
         for spelling in {path, canonical_path(path)}:
             if is_absolute(spelling):
                 parts = [part for part in spelling.split("/") if part]
-                for at in range(len(parts)):
-                    _latest(self._endings, "/".join(parts[at:]), removed)
+                for first in range(len(parts)):
+                    _latest(self._endings, "/".join(parts[first:]), removed)
             else:
                 _latest(self._paths, posixpath.normpath(spelling), removed)
 
@@ -166,10 +166,10 @@ def _take(named: NamedFiles, path: str, vector: dict[str, object] | None, remove
     named.add(path, removed)
     if vector is None:
         return
-    kind, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
-    if kind == "p":
+    storage_type, path_or_inline = str(vector.get("storageType")), str(vector.get("pathOrInlineDv"))
+    if storage_type == "p":
         named.add(path_or_inline, removed)
-    elif kind == "u":
+    elif storage_type == "u":
         try:
             own = vector_path(DeletionVector("u", path_or_inline, 0, 0), _HERE).removeprefix(f"{_HERE}/")
             named.add(own, removed)

@@ -62,12 +62,12 @@ class Vacuumed:
     @property
     def waiting_bytes(self) -> int:
         """Bytes of the files within the retention period."""
-        return sum(one.file.size for one in self.waiting)
+        return sum(waiting_file.file.size for waiting_file in self.waiting)
 
     @property
     def young(self) -> int:
         """Number of files within the retention period that no commit names."""
-        return sum(not one.removed for one in self.waiting)
+        return sum(not waiting_file.removed for waiting_file in self.waiting)
 
 
 def vacuum(
@@ -106,15 +106,23 @@ def vacuum(
     files = table_files(location, changes=True)
     state = open_state(location)
     check_maintainable(state.protocol, location=state.listing.location)
-    kept = _retention(state.properties, retention, allow_shorter=allow_shorter, location=location)
+    retention_ms = _retention(state.properties, retention, allow_shorter=allow_shorter, location=location)
     present = time.time_ns() // 1_000_000 if now is None else now
-    idle = list(_idle(files, named_files(state), kept))
-    old = [one.file for one in idle if one.removable_from is not None and one.removable_from <= present]
-    waiting = tuple(one for one in idle if one.removable_from is None or one.removable_from > present)
+    idle = list(_idle(files, named_files(state), retention_ms))
+    old = [
+        waiting_file.file
+        for waiting_file in idle
+        if waiting_file.removable_from is not None and waiting_file.removable_from <= present
+    ]
+    waiting = tuple(
+        waiting_file
+        for waiting_file in idle
+        if waiting_file.removable_from is None or waiting_file.removable_from > present
+    )
     if dry_run:
-        return Vacuumed(state.version, kept, tuple(old), (), waiting, dry_run=True)
+        return Vacuumed(state.version, retention_ms, tuple(old), (), waiting, dry_run=True)
     done = delete_files(old)
-    return Vacuumed(state.version, kept, done.deleted, done.failed, waiting, dry_run=False)
+    return Vacuumed(state.version, retention_ms, done.deleted, done.failed, waiting, dry_run=False)
 
 
 def _idle(files: dict[str, DataFile], named: NamedFiles, retention: int) -> Iterator[WaitingFile]:
@@ -135,17 +143,17 @@ def _retention(
     wanted = duration_of(properties, TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT)
     if requested is None:
         return wanted
-    kept = int(requested.total_seconds() * 1_000)
-    if kept < 0:
+    retention_ms = int(requested.total_seconds() * 1_000)
+    if retention_ms < 0:
         raise WrongUse(f"{location}: the retention is {requested}; give one that is not negative")
-    if kept < wanted and not allow_shorter:
+    if retention_ms < wanted and not allow_shorter:
         raise WrongUse(
             f"{location}: a retention of {requested} is shorter than the "
             f"{properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT)!r} of the table; it would remove files "
             f"that running readers and writers need. Give a longer one, set {TOMBSTONE_RETENTION}, or pass "
             "allow_shorter=True (--allow-shorter) when no other program uses the table"
         )
-    return kept
+    return retention_ms
 
 
 def _place(table: str | os.PathLike[str]) -> str:

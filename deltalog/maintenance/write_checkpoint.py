@@ -166,8 +166,8 @@ def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
 
 def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of all non-file actions, by kind."""
-    kept = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
-    oldest = None if kept is None else now - kept
+    retention = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
+    oldest = None if retention is None else now - retention
     transactions = [
         txn
         for txn in state.transactions.values()
@@ -194,8 +194,8 @@ def _added(state: LogState, form: AddForm, *, stored: Sequence[str]) -> Iterator
 
 def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
     """Yield the unexpired tombstones; all tombstones if the retention is unknown."""
-    kept = milliseconds(state.properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT))
-    oldest = -1 if kept is None else now - kept
+    retention = milliseconds(state.properties.get(TOMBSTONE_RETENTION, TOMBSTONE_RETENTION_DEFAULT))
+    oldest = -1 if retention is None else now - retention
     for actions in state.stored_actions(adds=(), removes=STORED_REMOVE):
         if actions.removes is not None and len(actions.removes):
             rows = removes_from_store(actions.removes)
@@ -207,7 +207,7 @@ def _removed(state: LogState, now: int) -> Iterator[pa.StructArray]:
 
 
 def _cut(actions: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (actions[at : at + BATCH_ROWS] for at in range(0, len(actions), BATCH_ROWS))
+    return (actions[first : first + BATCH_ROWS] for first in range(0, len(actions), BATCH_ROWS))
 
 
 def _file_actions(state: LogState, form: AddForm, now: int) -> Iterator[tuple[str, pa.StructArray]]:
@@ -268,9 +268,9 @@ class _Sidecars:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
+        if error_type is None:
             self.close()
         elif self._open is not None:
             with self._open[0]:

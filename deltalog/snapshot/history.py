@@ -40,11 +40,11 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
     1 WRITE
     0 CREATE TABLE
 
-    `limit`: maximum number of commits. Commits removed by log cleanup are missing.
+    `limit`: maximum version of commits. Commits removed by log cleanup are missing.
     """
     listing = snapshot.listing
-    versions = sorted((at for at in listing.commits if at <= snapshot.version), reverse=True)[:limit]
-    infos = _infos([listing.commits[at] for at in versions], snapshot.traffic)
+    versions = sorted((version for version in listing.commits if version <= snapshot.version), reverse=True)[:limit]
+    infos = _infos([listing.commits[version] for version in versions], snapshot.traffic)
     times = _file_times(listing)
     return [
         CommitInfo(version, _time_of(version, info, times, _enabled(snapshot)), info)
@@ -82,14 +82,16 @@ def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
     table, times = latest.table, _readable_times(latest)
     if not times:
         raise NoSuchVersion(f"{table}: its log has no commit left, so no version has a time; give a version instead")
-    earlier = [version for version, at in times if at <= wanted]
+    earlier = [version for version, commit_time in times if commit_time <= wanted]
     if not earlier:
-        first, at = times[0]
-        raise NoSuchVersion(f"{table}: no version at {_shown(wanted)}; the first is {first}, made at {_shown(at)}")
-    last, at = times[-1]
-    if wanted > at:
+        first, commit_time = times[0]
         raise NoSuchVersion(
-            f"{table}: nothing is known of {_shown(wanted)}; the last version is {last}, made at {_shown(at)}"
+            f"{table}: no version at {_shown(wanted)}; the first is {first}, made at {_shown(commit_time)}"
+        )
+    last, commit_time = times[-1]
+    if wanted > commit_time:
+        raise NoSuchVersion(
+            f"{table}: nothing is known of {_shown(wanted)}; the last version is {last}, made at {_shown(commit_time)}"
         )
     return max(earlier)
 
@@ -136,8 +138,8 @@ def _file_times(listing: LogListing) -> dict[int, int]:
     times: dict[int, int] = {}
     before: int | None = None
     for version in sorted(listing.commits):
-        at = listing.commits[version].modified_ns // 1_000_000
-        before = at if before is None or at > before else before + 1
+        file_time = listing.commits[version].modified_ns // 1_000_000
+        before = file_time if before is None or file_time > before else before + 1
         times[version] = before
     return times
 

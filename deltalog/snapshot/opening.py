@@ -158,7 +158,10 @@ def _read(table: str, listing: LogListing, version: int | None, started: float, 
     hint = read_hint(listing, traffic=traffic)
     notes = [hint.complaint] if hint.complaint else []
     notes += [f"{name_of(file)} is empty; it was passed over" for file in listing.empty]
-    notes += [f"the checkpoint of version {at} lacks parts; it was passed over" for at in listing.partial]
+    notes += [
+        f"the checkpoint of version {checkpoint_version} lacks parts; it was passed over"
+        for checkpoint_version in listing.partial
+    ]
     return _Attempt(table, listing, traffic, notes, started, allow).run(version)
 
 
@@ -188,7 +191,7 @@ class _Attempt:
         state = replayed_state(tail, f"{self.listing.location}, version {segment.version}")
         groups = [(file, group) for file in files for group in file.row_groups()]
         rows = sum(file.footer().num_rows for file in files)
-        live = live_blocks(tail, in_parallel(lambda at: at[0].files(at[1]), groups, files=rows))
+        live = live_blocks(tail, in_parallel(lambda group: group[0].files(group[1]), groups, files=rows))
         notes = [*self.notes]
         if live.twice:
             notes.append(f"the checkpoint lists {live.twice} files twice; each was taken once")
@@ -213,7 +216,7 @@ class _Attempt:
         return read_tail(segment.tail, LINES, self.traffic)
 
     def _checkpoint(self, checkpoint: Checkpoint, tail: Tail) -> list[CheckpointFile]:
-        found = load_checkpoint(checkpoint, location=self.listing.location, traffic=self.traffic, allow=self.allow)
-        self.opened += found.opened
-        tail.take(found.lines)
-        return found.files
+        loaded = load_checkpoint(checkpoint, location=self.listing.location, traffic=self.traffic, allow=self.allow)
+        self.opened += loaded.opened
+        tail.take(loaded.lines)
+        return loaded.files

@@ -41,7 +41,9 @@ def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started
 
     Possible if the log still has the snapshot's files unchanged, and every commit since.
     """
-    if not _continues(snapshot, listing) or not all(at in listing.commits for at in _since(snapshot, version)):
+    if not _continues(snapshot, listing) or not all(
+        commit_version in listing.commits for commit_version in _since(snapshot, version)
+    ):
         return None
     if version == snapshot.version:
         return replace(snapshot, listing=listing, seconds=time.perf_counter() - started)
@@ -62,12 +64,13 @@ def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
     return last_version(listing) >= snapshot.version and all(
-        file == listing.commits.get(at) for at, file in enumerate(tail, snapshot.version - len(tail) + 1)
+        file == listing.commits.get(commit_version)
+        for commit_version, file in enumerate(tail, snapshot.version - len(tail) + 1)
     )
 
 
 def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float) -> Snapshot | None:
-    files = [listing.commits[at] for at in _since(snapshot, version)]
+    files = [listing.commits[commit_version] for commit_version in _since(snapshot, version)]
     traffic = Traffic(snapshot.traffic.requests, {**snapshot.traffic.bytes})
     tail = read_tail(files, LINES, traffic)
     blocks = apply_commits(tail, snapshot.blocks, snapshot._tail)  # noqa: SLF001 - what it keeps for this

@@ -54,15 +54,15 @@ class Snapshot(TableVersion):
         """Total size of the live files in bytes, from the log."""
         return sum(int(block.size.sum()) for block in self.blocks)
 
-    def paths(self, kept: NDArray[np.bool_] | None = None) -> list[str]:
+    def paths(self, wanted: NDArray[np.bool_] | None = None) -> list[str]:
         """Return the canonical paths of all files, or of the flagged ones."""
-        return [path for array in self._each_path(kept) for path in array.to_pylist()]
+        return [path for array in self._each_path(wanted) for path in array.to_pylist()]
 
-    def _each_path(self, kept: NDArray[np.bool_] | None) -> list[pa.Array]:
-        if kept is None:
+    def _each_path(self, wanted: NDArray[np.bool_] | None) -> list[pa.Array]:
+        if wanted is None:
             return [block.path for block in self.blocks]
         ends = np.cumsum([len(block) for block in self.blocks])[:-1]
-        parts = np.split(kept, ends) if self.blocks else []
+        parts = np.split(wanted, ends) if self.blocks else []
         return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
 
     def settle(self) -> None:

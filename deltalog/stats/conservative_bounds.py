@@ -42,40 +42,40 @@ def same(values: pa.Array) -> Pair:
     return Pair(values, values)
 
 
-def nothing(count: int, kind: pa.DataType) -> Pair:
+def nothing(count: int, arrow_type: pa.DataType) -> Pair:
     """Return a pair of null bounds, for unknown values."""
-    return same(pa.nulls(count, kind))
+    return same(pa.nulls(count, arrow_type))
 
 
-def number_of(text: object) -> Decimal | float | None:
+def number_of(value: object) -> Decimal | float | None:
     """Parse a number as Decimal, infinities and NaN as float; None for other values.
 
     >>> [number_of(text) for text in ("1.50", " 7 ", "1.0E2", "NaN", "abc", "1_0", True)]
     [Decimal('1.50'), Decimal('7'), Decimal('1.0E+2'), nan, None, None, None]
     """
-    if isinstance(text, bool) or not isinstance(text, str | int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
-    if isinstance(text, float) and not math.isfinite(text):
-        return text
-    if not isinstance(text, str):
-        return Decimal(repr(text)) if isinstance(text, float) else Decimal(text)
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return Decimal(text)
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    if not isinstance(value, str):
+        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    value = value.strip()
+    if _NUMBER.fullmatch(value):
+        return Decimal(value)
     named = {"nan": math.nan, "infinity": math.inf, "inf": math.inf}
-    sign = -1.0 if text.startswith("-") else 1.0
-    special = named.get(text.lower().lstrip("+-"))
+    sign = -1.0 if value.startswith("-") else 1.0
+    special = named.get(value.lower().lstrip("+-"))
     return None if special is None else sign * special
 
 
-def integers(values: Sequence[Any], kind: pa.DataType) -> Pair:
+def integers(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
     """Enclose numbers by integers of a type; null for values out of its range."""
     try:
-        return same(pa.array(values, pa.int64()).cast(kind))
+        return same(pa.array(values, pa.int64()).cast(arrow_type))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        half = 1 << kind.bit_width - 1
+        half = 1 << arrow_type.bit_width - 1
         pairs = [_rounded(number_of(value), 0, half - 1, -half) for value in values]
-        return Pair(*(pa.array([pair[side] for pair in pairs], kind) for side in (0, 1)))
+        return Pair(*(pa.array([pair[side] for pair in pairs], arrow_type) for side in (0, 1)))
 
 
 def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) -> tuple[int | None, int | None]:
@@ -92,27 +92,29 @@ def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) 
     return (low, high) if least <= low and high <= most else (None, None)
 
 
-def decimals(values: Sequence[Any], kind: pa.DataType) -> Pair:
+def decimals(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
     """Enclose numbers by decimals of a type; null for values out of its range."""
     try:
-        return same(pa.array(values, kind))
+        return same(pa.array(values, arrow_type))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        most = 10**kind.precision - 1
-        pairs = [_rounded(number_of(value), kind.scale, most, -most) for value in values]
-        return Pair(*(pa.array([_scaled(pair[side], kind.scale) for pair in pairs], kind) for side in (0, 1)))
+        most = 10**arrow_type.precision - 1
+        pairs = [_rounded(number_of(value), arrow_type.scale, most, -most) for value in values]
+        return Pair(
+            *(pa.array([_scaled(pair[side], arrow_type.scale) for pair in pairs], arrow_type) for side in (0, 1))
+        )
 
 
 def _scaled(unscaled: int | None, scale: int) -> Decimal | None:
     return None if unscaled is None else Decimal((unscaled < 0, tuple(map(int, str(abs(unscaled)))), -scale))
 
 
-def floats(values: Sequence[Any], kind: pa.DataType) -> Pair:
+def floats(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
     """Enclose numbers by floats of a type; NaN stays NaN."""
     try:
         wide = pa.array(values, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         wide = pa.array([_float(value) for value in values], pa.float64())
-    return same(wide) if pa.types.is_float64(kind) else enclosing_floats(wide)
+    return same(wide) if pa.types.is_float64(arrow_type) else enclosing_floats(wide)
 
 
 def _float(value: Any) -> float | None:
@@ -123,115 +125,119 @@ def _float(value: Any) -> float | None:
         return None
 
 
-def float_of(text: str, kind: pa.DataType) -> pa.Scalar | None:
+def float_of(string: str, arrow_type: pa.DataType) -> pa.Scalar | None:
     """Return the nearest float to a text, as Java parses it; None for non-numeric text.
 
     >>> [float_of(text, pa.float32()).as_py() for text in ("0.1", "-0", "16777217", "inf", "1e400")]
     [0.10000000149011612, -0.0, 16777216.0, inf, inf]
     """
-    number = number_of(text)
+    number = number_of(string)
     if number is None:
         return None
     wide = float(number)
     with np.errstate(over="ignore"):
         near = np.float32(wide)
-    if pa.types.is_float64(kind) or not isinstance(number, Decimal) or not np.isfinite(near):
-        return pa.scalar(wide, kind)
+    if pa.types.is_float64(arrow_type) or not isinstance(number, Decimal) or not np.isfinite(near):
+        return pa.scalar(wide, arrow_type)
     # Round from the text: the double may be halfway between two floats although the text is not.
     around = [near, np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))]
     finite = [value for value in around if np.isfinite(value)]
     nearest = min(finite, key=lambda value: (abs(Decimal(float(value)) - number), int(value.view(np.int32)) & 1))
-    return pa.scalar(math.copysign(float(nearest), wide), kind)
+    return pa.scalar(math.copysign(float(nearest), wide), arrow_type)
 
 
-def integer_texts(texts: pa.Array, kind: pa.DataType) -> Pair:
+def integer_texts(strings: pa.Array, arrow_type: pa.DataType) -> Pair:
     """Parse integers as Spark writes and casts them."""
-    if _all(pc.match_substring_regex(texts, _INTEGERS)):
+    if _all(pc.match_substring_regex(strings, _INTEGERS)):
         try:
-            return same(texts.cast(pa.int64()).cast(kind))
+            return same(strings.cast(pa.int64()).cast(arrow_type))
         except pa.ArrowInvalid:
             pass
-    return integers([_whole(text) for text in texts.to_pylist()], kind)
+    return integers([_whole(string) for string in strings.to_pylist()], arrow_type)
 
 
-def _whole(text: str | None) -> Decimal | None:
-    number = number_of(text)
+def _whole(string: str | None) -> Decimal | None:
+    number = number_of(string)
     return number if isinstance(number, Decimal) and number == number.to_integral_value() else None
 
 
-def days(texts: pa.Array) -> Pair:
+def days(strings: pa.Array) -> Pair:
     """Parse dates `y-m-d`; null after the year 9999 and for invalid texts."""
-    if _all(pc.match_substring_regex(texts, _DAY)):
+    if _all(pc.match_substring_regex(strings, _DAY)):
         try:
-            return same(texts.cast(pa.date32()))
+            return same(strings.cast(pa.date32()))
         except pa.ArrowInvalid:
             pass
-    return same(pa.array([_day(text) for text in texts.to_pylist()], pa.date32()))
+    return same(pa.array([_day(string) for string in strings.to_pylist()], pa.date32()))
 
 
-def _day(text: str | None) -> Any:
+def _day(string: str | None) -> Any:
     import datetime as dt
 
-    match = None if text is None else _LOOSE_DAY.fullmatch(text.strip())
+    match = None if string is None else _LOOSE_DAY.fullmatch(string.strip())
     try:
         return None if match is None else dt.date(*map(int, match.groups()))
     except ValueError:
         return None
 
 
-def instants(texts: pa.Array) -> Pair:
+def instants(strings: pa.Array) -> Pair:
     """Parse timestamps to bounds in UTC microseconds; without a zone, 15 hours wider on each side.
 
     An offset that is not a multiple of 15 minutes was truncated: the seconds of local mean time are not written. Its
     bounds are one minute wider on each side.
     """
-    zoned = flags_from(pc.match_substring_regex(texts, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
-    plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
-    micros, known = _cast(texts, zoned, lambda some: some.cast(pa.timestamp("us", "UTC")))
-    local, known_local = _cast(texts, plain, lambda some: some.cast(MICROS))
-    slack = np.zeros(len(texts), np.int64)
+    zoned = flags_from(pc.match_substring_regex(strings, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
+    plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)
+    micros, zoned_parsed = _cast(strings, zoned, lambda chosen: chosen.cast(pa.timestamp("us", "UTC")))
+    local, local_parsed = _cast(strings, plain, lambda chosen: chosen.cast(MICROS))
+    slack = np.zeros(len(strings), np.int64)
     if zoned.any():
-        slack[flags_from(pc.match_substring_regex(texts, _ODD_ZONE))] = _MINUTE
+        slack[flags_from(pc.match_substring_regex(strings, _ODD_ZONE))] = _MINUTE
     slack[plain] = UNKNOWN_ZONE
-    return _spread(np.where(plain, local, micros), known | known_local, slack, pa.timestamp("us", "UTC"))
+    return _spread(np.where(plain, local, micros), zoned_parsed | local_parsed, slack, pa.timestamp("us", "UTC"))
 
 
-def local_times(texts: pa.Array) -> Pair:
+def local_times(strings: pa.Array) -> Pair:
     """Parse times without a zone, dates as midnight; null for times with a zone."""
-    plain = flags_from(pc.match_substring_regex(texts, _CLOCK + "$")) | _days_only(texts)
-    micros, known = _cast(texts, plain, lambda some: some.cast(MICROS))
-    return _spread(micros, known, np.zeros(len(texts), np.int64), MICROS)
+    plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)
+    micros, parsed = _cast(strings, plain, lambda chosen: chosen.cast(MICROS))
+    return _spread(micros, parsed, np.zeros(len(strings), np.int64), MICROS)
 
 
-def _days_only(texts: pa.Array) -> NDArray[np.bool_]:
-    return flags_from(pc.match_substring_regex(texts, _DAY))
+def _days_only(strings: pa.Array) -> NDArray[np.bool_]:
+    return flags_from(pc.match_substring_regex(strings, _DAY))
 
 
 def _cast(
-    texts: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
+    strings: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Parse the chosen texts at once, or one by one if invalid."""
-    micros, known = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
-    at = np.flatnonzero(chosen)
-    if len(at) == 0:
-        return micros, known
-    some = texts.take(from_numpy(at)).cast(pa.string())
+    micros, parsed = np.zeros(len(strings), np.int64), np.zeros(len(strings), np.bool_)
+    positions = np.flatnonzero(chosen)
+    if len(positions) == 0:
+        return micros, parsed
+    chosen_strings = strings.take(from_numpy(positions)).cast(pa.string())
     try:
-        micros[at] = numbers_from(read(some))
-        known[at] = True
+        micros[positions] = numbers_from(read(chosen_strings))
+        parsed[positions] = True
     except pa.ArrowInvalid:
-        for i, text in zip(at.tolist(), some, strict=True):
+        for i, string in zip(positions.tolist(), chosen_strings, strict=True):
             try:
-                micros[i] = numbers_from(read(pa.array([text.as_py()], pa.string())))[0]
-                known[i] = True
+                micros[i] = numbers_from(read(pa.array([string.as_py()], pa.string())))[0]
+                parsed[i] = True
             except pa.ArrowInvalid:
                 continue
-    return micros, known
+    return micros, parsed
 
 
-def _spread(micros: NDArray[np.int64], known: NDArray[np.bool_], slack: NDArray[np.int64], kind: pa.DataType) -> Pair:
+def _spread(
+    micros: NDArray[np.int64], parsed: NDArray[np.bool_], slack: NDArray[np.int64], arrow_type: pa.DataType
+) -> Pair:
     # Years of four digits cannot overflow 64-bit microseconds.
-    return Pair(from_numpy(micros - slack, kind, valid=known), from_numpy(micros + slack, kind, valid=known))
+    return Pair(
+        from_numpy(micros - slack, arrow_type, valid=parsed), from_numpy(micros + slack, arrow_type, valid=parsed)
+    )
 
 
 def _all(flags: pa.Array) -> bool:

@@ -73,8 +73,8 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     return [coverage._replace(missing=+coverage.missing) for coverage in coverages]
 
 
-def _sum(one: Coverage, other: Coverage) -> Coverage:
-    return Coverage(one.bounds + other.bounds, one.null_counts + other.null_counts, one.missing + other.missing)
+def _sum(left: Coverage, right: Coverage) -> Coverage:
+    return Coverage(left.bounds + right.bounds, left.null_counts + right.null_counts, left.missing + right.missing)
 
 
 def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
@@ -98,11 +98,11 @@ def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
 
 
 def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> list[tuple[_Flags, str]]:
-    known = nulls != ABSENT
+    counted = nulls != ABSENT
     return [
         (records == ABSENT, "no numRecords"),
         (records <= 0, "numRecords is not positive"),
-        (known & ((nulls < 0) | (nulls > records)), "the null count does not fit numRecords"),
+        (counted & ((nulls < 0) | (nulls > records)), "the null count does not fit numRecords"),
     ]
 
 
@@ -112,14 +112,14 @@ def _against_bounds(
     """Return the possible defects of bounds, each with flags of affected files; the first match counts."""
     written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
-    stored = next((kind for _, kind in written if kind), "JSON")
+    stored = next((stored_type for _, stored_type in written if stored_type), "JSON")
     read, wide = _valid(pair.lower) & _valid(pair.upper), widened(pair, from_float=column.from_float)
     return [
         (only_nulls & ~lower & ~upper, "only nulls"),
         (~lower & ~upper, Gap.BOUNDS),
         (~lower, "no minimum: the maximum alone is used"),
         (~upper, "no maximum: the minimum alone is used"),
-        (~read, f"a bound is no {column.kind} (stored as {stored})"),
+        (~read, f"a bound is no {column.delta_type} (stored as {stored})"),
         *_lost(column, wide),
         (only_nulls, "bounds, although the null count says that every value is null"),
         (np.ones(len(lower), np.bool_), "the minimum is larger than the maximum"),
@@ -129,9 +129,9 @@ def _against_bounds(
 def _lost(column: TableColumn, wide: Pair) -> list[tuple[_Flags, str]]:
     """Return why bounds that were read do not enclose the values: flags of files, and reason."""
     lower, upper = _valid(wide.lower), _valid(wide.upper)
-    if column.kind in {"float", "double"}:
+    if column.delta_type in {"float", "double"}:
         return [(~lower & ~upper, "the bounds are NaN"), (~upper, "the maximum is NaN: the minimum alone is used")]
-    if column.kind == "string":
+    if column.delta_type == "string":
         return [(~upper, "an old writer cut the maximum: the minimum alone is used")]
     if pa.types.is_temporal(wide.lower.type):
         start = str(common_calendar_start(wide.lower.type).cast(pa.date32()))

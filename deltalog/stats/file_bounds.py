@@ -54,44 +54,44 @@ ABSENT = int(np.iinfo(np.int64).min)
 
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
     """Convert typed values to a column's bounds type, widened if inexact; null for types that do not widen."""
-    stored, kind = values.type, bounds_type(column.leaf)
-    if pa.types.is_timestamp(stored) and pa.types.is_timestamp(kind):
-        return _times(values, kind)
-    if stored.equals(kind):
+    stored, target = values.type, bounds_type(column.leaf)
+    if pa.types.is_timestamp(stored) and pa.types.is_timestamp(target):
+        return _times(values, target)
+    if stored.equals(target):
         return same(values)
-    of_text = column.kind == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
-    of_days = column.kind == "timestamp_ntz" and pa.types.is_date32(stored)
-    if of_text or of_days or _widens(stored, kind):
+    of_text = column.delta_type == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
+    of_days = column.delta_type == "timestamp_ntz" and pa.types.is_date32(stored)
+    if of_text or of_days or _widens(stored, target):
         try:
-            return same(values.cast(kind))
+            return same(values.cast(target))
         except pa.ArrowException:
-            return nothing(len(values), kind)
-    return nothing(len(values), kind)
+            return nothing(len(values), target)
+    return nothing(len(values), target)
 
 
-def _widens(stored: pa.DataType, kind: pa.DataType) -> bool:
+def _widens(stored: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_signed_integer(stored):
-        if pa.types.is_signed_integer(kind):
-            return bool(stored.bit_width <= kind.bit_width)
-        return bool(pa.types.is_decimal(kind) or (pa.types.is_float64(kind) and stored.bit_width <= 32))
+        if pa.types.is_signed_integer(target):
+            return bool(stored.bit_width <= target.bit_width)
+        return bool(pa.types.is_decimal(target) or (pa.types.is_float64(target) and stored.bit_width <= 32))
     if pa.types.is_float32(stored):
-        return bool(pa.types.is_float64(kind))
-    return bool(pa.types.is_decimal128(stored) and pa.types.is_decimal128(kind))
+        return bool(pa.types.is_float64(target))
+    return bool(pa.types.is_decimal128(stored) and pa.types.is_decimal128(target))
 
 
-def _times(values: pa.Array, kind: pa.DataType) -> Pair:
+def _times(values: pa.Array, target: pa.DataType) -> Pair:
     stored = values.type
     # The zone of timestamps without a zone is unknown.
-    if (stored.tz is None) != (kind.tz is None):
-        return nothing(len(values), kind)
-    numbers, valid = numbers_from(values), flags_from(values.is_valid())
+    if (stored.tz is None) != (target.tz is None):
+        return nothing(len(values), target)
+    stored_times, valid = numbers_from(values), flags_from(values.is_valid())
     if stored.unit == "ns":
-        micros = numbers // 1000
-        return Pair(from_numpy(micros, kind, valid=valid), from_numpy(micros + 1, kind, valid=valid))
+        micros = stored_times // 1000
+        return Pair(from_numpy(micros, target, valid=valid), from_numpy(micros + 1, target, valid=valid))
     factor = {"us": 1, "ms": 1000, "s": 1_000_000}[stored.unit]
     most = np.iinfo(np.int64).max // factor
-    valid = valid & (np.abs(numbers.astype(np.float64)) < most)
-    return same(from_numpy(np.where(valid, numbers, 0) * factor, kind, valid=valid))
+    valid = valid & (np.abs(stored_times.astype(np.float64)) < most)
+    return same(from_numpy(np.where(valid, stored_times, 0) * factor, target, valid=valid))
 
 
 class ReadStatistics(NamedTuple):
@@ -170,7 +170,7 @@ def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
 
-    keys = tuple("\x00".join([*column.physical, "", column.kind, str(column.from_float)]) for column in columns)
+    keys = tuple("\x00".join([*column.physical, "", column.delta_type, str(column.from_float)]) for column in columns)
     return StatisticsQuery(keys, tuple(column.physical for column in columns), statistics_reader(columns), silent)
 
 
@@ -211,43 +211,43 @@ def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> li
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
     """Convert parsed JSON values to bounds, widened if inexact. Raises ArrowInvalid if the column cannot hold one."""
-    kind = bounds_type(column.leaf)
+    arrow_type = bounds_type(column.leaf)
     if pa.types.is_string(values.type):
         return _of_texts(column, values)
-    if pa.types.is_floating(kind):
-        return same(values) if pa.types.is_float64(kind) else enclosing_floats(values)
+    if pa.types.is_floating(arrow_type):
+        return same(values) if pa.types.is_float64(arrow_type) else enclosing_floats(values)
     return (
-        same(values.cast(kind))
-        if pa.types.is_integer(kind) or pa.types.is_decimal(kind)
-        else nothing(len(values), kind)
+        same(values.cast(arrow_type))
+        if pa.types.is_integer(arrow_type) or pa.types.is_decimal(arrow_type)
+        else nothing(len(values), arrow_type)
     )
 
 
-def _of_texts(column: TableColumn, texts: pa.Array) -> Pair:
-    match column.kind:
+def _of_texts(column: TableColumn, strings: pa.Array) -> Pair:
+    match column.delta_type:
         case "date":
-            return days(texts)
+            return days(strings)
         case "timestamp":
-            return instants(texts)
+            return instants(strings)
         case "timestamp_ntz":
-            return local_times(texts)
-    return same(texts.cast(pa.binary()))
+            return local_times(strings)
+    return same(strings.cast(pa.binary()))
 
 
 def _values(column: TableColumn, values: list[Any]) -> Pair:
-    kind = bounds_type(column.leaf)
-    if column.kind in {"string", "date", "timestamp", "timestamp_ntz"}:
+    arrow_type = bounds_type(column.leaf)
+    if column.delta_type in {"string", "date", "timestamp", "timestamp_ntz"}:
         return _of_texts(column, pa.array([value if isinstance(value, str) else None for value in values], pa.string()))
-    if pa.types.is_integer(kind):
-        return integers(values, kind)
-    if pa.types.is_floating(kind):
-        return floats([_finite(value) if type(value) is Decimal else value for value in values], kind)
-    return decimals(values, kind) if pa.types.is_decimal(kind) else nothing(len(values), kind)
+    if pa.types.is_integer(arrow_type):
+        return integers(values, arrow_type)
+    if pa.types.is_floating(arrow_type):
+        return floats([_finite(value) if type(value) is Decimal else value for value in values], arrow_type)
+    return decimals(values, arrow_type) if pa.types.is_decimal(arrow_type) else nothing(len(values), arrow_type)
 
 
-def _finite(number: Decimal) -> float | None:
-    found = float(number)
-    return found if math.isfinite(found) else None
+def _finite(value: Decimal) -> float | None:
+    nearest = float(value)
+    return nearest if math.isfinite(nearest) else None
 
 
 def _counts(values: list[Any]) -> NDArray[np.int64]:

@@ -91,17 +91,17 @@ def adds_of(
     data_files = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
     counted = Traffic() if traffic is None else traffic
-    texts = _statistics(table, schema, data_files, columns, prefix=prefix_length(properties), traffic=counted)
+    statistics = _statistics(table, schema, data_files, columns, prefix=prefix_length(properties), traffic=counted)
     return [
         FullAdd(
             path=encoded_path(file.path),
-            size=at.size,
+            size=data_file.size,
             partition_values=of_partition,
-            modification_time=at.modified_ns // 1_000_000,
-            stats=text,
+            modification_time=data_file.modified_ns // 1_000_000,
+            stats=stats_json,
             data_change=data_change,
         )
-        for file, at, of_partition, text in zip(files, data_files, values, texts, strict=True)
+        for file, data_file, of_partition, stats_json in zip(files, data_files, values, statistics, strict=True)
     ]
 
 
@@ -120,7 +120,7 @@ def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | Non
         raise WrongUse(
             f"{file.path}: partition values of {given}; the table is partitioned by {wanted}; give just those"
         )
-    return {keys[name] or name: text for name, text in file.partition_values.items()}
+    return {keys[name] or name: value for name, value in file.partition_values.items()}
 
 
 def _statistics(
@@ -136,7 +136,7 @@ def _statistics(
         return iter(())
     logged = LoggedFiles(
         files=FileList(
-            path=lambda number: files[number].path,
+            path=lambda index: files[index].path,
             sizes=np.array([file.size for file in files], np.int64),
             found=dict(enumerate(files)),
         ),
@@ -151,8 +151,8 @@ def _statistics(
     check_file_schemas(index, schema)
     records = np.zeros(len(files), np.int64)
     np.add.at(records, index.groups.file, index.groups.row_count)
-    found = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
-    return (statistics_text(rows, found, i, tight=True) for i, rows in enumerate(records.tolist()))
+    column_texts = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
+    return (statistics_text(rows, column_texts, i, tight=True) for i, rows in enumerate(records.tolist()))
 
 
 def _has_statistics(column: TableColumn) -> bool:
@@ -166,7 +166,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
     counts = _null_counts(index.groups.file, bounds, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.bounded:
-        cut = column.kind in _MAY_BE_CUT
+        cut = column.delta_type in _MAY_BE_CUT
         empty = _has_no_value(bounds)
         low = _folded(index.groups.file, bounds.lower, bounds.min_exact, empty, count, cut=cut, upper=False)
         high = _folded(index.groups.file, bounds.upper, bounds.max_exact, empty, count, cut=cut, upper=True)
@@ -174,8 +174,8 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
             high = _with_nan(high, _nan_counts(index.groups.file, bounds, count))
     return ColumnTexts(
         column.physical,
-        bound_texts(column.kind, low, upper=False, prefix=prefix),
-        bound_texts(column.kind, high, upper=True, prefix=prefix),
+        bound_texts(column.delta_type, low, upper=False, prefix=prefix),
+        bound_texts(column.delta_type, high, upper=True, prefix=prefix),
         [None if nulls == _UNKNOWN else nulls for nulls in counts.tolist()],
     )
 
@@ -192,16 +192,16 @@ def _null_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
 
 def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
     # Row groups that hold only nulls have no NaN.
-    known = pc.if_else(from_numpy(_has_no_value(bounds)), pa.scalar(0, pa.int64()), bounds.nan_count)
-    return _summed(file, known, count)
+    counts = pc.if_else(from_numpy(_has_no_value(bounds)), pa.scalar(0, pa.int64()), bounds.nan_count)
+    return _summed(file, counts, count)
 
 
 def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
     """Sum counts of row groups per file; unknown (-1) if the count of one row group is unknown."""
-    total, known = np.zeros(count, np.int64), np.ones(count, np.bool_)
+    total, complete = np.zeros(count, np.int64), np.ones(count, np.bool_)
     np.add.at(total, file, numbers_from(filled(counts, 0)))
-    known[file[~flags_from(counts.is_valid())]] = False
-    return np.where(known, total, _UNKNOWN)
+    complete[file[~flags_from(counts.is_valid())]] = False
+    return np.where(complete, total, _UNKNOWN)
 
 
 def _folded(
@@ -211,13 +211,13 @@ def _folded(
 
     Null if a row group that holds a value has no bound.
     """
-    known = flags_from(side.is_valid())
+    bounded = flags_from(side.is_valid())
     if not cut:
-        known &= flags_from(filled(exact, value=True))
+        bounded &= flags_from(filled(exact, value=True))
     whole = np.ones(count, np.bool_)
-    whole[file[~known & ~empty]] = False
-    at = np.flatnonzero(known & whole[file])
-    groups = pa.table({"file": from_numpy(file[at]), "side": side.take(from_numpy(at))})
+    whole[file[~bounded & ~empty]] = False
+    counted = np.flatnonzero(bounded & whole[file])
+    groups = pa.table({"file": from_numpy(file[counted]), "side": side.take(from_numpy(counted))})
     folded = groups.group_by("file").aggregate([("side", "max" if upper else "min")])
     position = np.full(count, -1, np.int64)
     position[numbers_from(folded["file"].combine_chunks())] = np.arange(len(folded))

@@ -35,19 +35,19 @@ _FLOATS = {"float", "double"}
 _TOO_FINE = pa.null()
 
 
-def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArray | None:
+def parse_texts(columns: Sequence[TableColumn], json_strings: pa.Array) -> pa.StructArray | None:
     """Parse JSON texts to a struct of the columns' statistics.
 
-    `texts`: large binary, none null. Numbers of decimal columns are exact. None if a text is not a plain object, has a
-    duplicate key, or has a value of another type than its column. None also for fewer than 64 texts, which are decoded
-    faster one by one, and for more than 1 GiB.
+    `json_strings`: large binary, none null. Numbers of decimal columns are exact. None if a text is not a plain object,
+    has a duplicate key, or has a value of another type than its column. None also for fewer than 64 texts, which are
+    decoded faster one by one, and for more than 1 GiB.
     """
     form = _form(columns)
-    if form is None or len(texts) < _LEAST or _bytes(texts) > _MOST_BYTES:
+    if form is None or len(json_strings) < _LEAST or _bytes(json_strings) > _MOST_BYTES:
         return None
     import pyarrow.json
 
-    whole = _as_one(texts)
+    whole = _as_one(json_strings)
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(whole),
@@ -57,22 +57,22 @@ def parse_texts(columns: Sequence[TableColumn], texts: pa.Array) -> pa.StructArr
                 unexpected_field_behavior="ignore",
             ),
         )
-        return _rows(table, len(texts))
+        return _rows(table, len(json_strings))
     except (pa.ArrowException, UnicodeDecodeError):
         return None
 
 
-def decode_texts(columns: Sequence[TableColumn], texts: pa.Array | None) -> list[dict[str, Any]]:
+def decode_texts(columns: Sequence[TableColumn], json_strings: pa.Array | None) -> list[dict[str, Any]]:
     """Decode each text to an object, empty if invalid; fractions are exact if a column is decimal."""
-    assert texts is not None
+    assert json_strings is not None
     exact = any(column.leaf.type is not None and pa.types.is_decimal(column.leaf.type) for column in columns)
     decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal if exact else None)
-    return [_decoded(decoder, text) for text in texts.to_pylist()]
+    return [_decoded(decoder, json_string) for json_string in json_strings.to_pylist()]
 
 
-def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], text: str | bytes | None) -> dict[str, Any]:
+def _decoded(decoder: msgspec.json.Decoder[dict[str, Any]], json_string: str | bytes | None) -> dict[str, Any]:
     try:
-        return {} if text is None else decoder.decode(text)
+        return {} if json_string is None else decoder.decode(json_string)
     except (msgspec.DecodeError, RecursionError, ValueError, ArithmeticError):
         return {}
 
@@ -89,17 +89,17 @@ def _rows(table: pa.Table, count: int) -> pa.StructArray | None:
     if len(table) != 1:
         return None
     numbered = table.column("rows").combine_chunks().values
-    numbers, rows = (pc.struct_field(numbered, i) for i in (0, 1))
+    ordinals, rows = (pc.struct_field(numbered, i) for i in (0, 1))
     # A text that is not one object may have merged with its neighbour or split into several rows.
-    if rows.null_count or numbers.null_count or not np.array_equal(numbers_from(numbers), np.arange(count)):
+    if rows.null_count or ordinals.null_count or not np.array_equal(numbers_from(ordinals), np.arange(count)):
         return None
     # Validation finds invalid UTF-8 and decimals with too many digits.
     rows.validate(full=True)
     return rows if _finite(rows) else None
 
 
-def _bytes(texts: pa.Array) -> int:
-    return int(pc.sum(pc.binary_length(texts)).as_py()) + _AROUND * len(texts)
+def _bytes(json_strings: pa.Array) -> int:
+    return int(pc.sum(pc.binary_length(json_strings)).as_py()) + _AROUND * len(json_strings)
 
 
 def _finite(array: pa.Array) -> bool:
@@ -111,14 +111,14 @@ def _finite(array: pa.Array) -> bool:
     return bool(np.isfinite(numbers_from(array)[flags_from(array.is_valid())]).all())
 
 
-def _as_one(texts: pa.Array) -> pa.Buffer:
+def _as_one(json_strings: pa.Array) -> pa.Buffer:
     """Join all texts into one JSON list of numbered objects.
 
     Outside a list, Arrow would take bare values as rows, or stop.
     """
-    numbers = from_numpy(np.arange(len(texts))).cast(pa.string()).cast(pa.binary())
-    heads = pc.binary_join_element_wise(b'{"n":', numbers, b',"s":', b"")
-    rows = pc.binary_join_element_wise(heads, texts.cast(pa.binary()), b"}", b"")
+    ordinals = from_numpy(np.arange(len(json_strings))).cast(pa.string()).cast(pa.binary())
+    heads = pc.binary_join_element_wise(b'{"n":', ordinals, b',"s":', b"")
+    rows = pc.binary_join_element_wise(heads, json_strings.cast(pa.binary()), b"}", b"")
     joined = pc.binary_join(pa.ListArray.from_arrays(from_numpy(np.array([0, len(rows)], np.int32)), rows), b",\n")
     return pa.py_buffer(b"".join([b'{"rows":[', joined.buffers()[2], b"]}"]))
 
@@ -128,26 +128,26 @@ def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
 
     Also None if a decimal type cannot be parsed exactly.
     """
-    kinds = [(column.physical, _kind(column)) for column in columns]
-    places = Counter(path[:length] for path, _ in kinds for length in range(1, len(path) + 1))
-    if any(kind is _TOO_FINE or places[path] > 1 for path, kind in kinds):
+    arrow_types = [(column.physical, _kind(column)) for column in columns]
+    places = Counter(path[:length] for path, _ in arrow_types for length in range(1, len(path) + 1))
+    if any(arrow_type is _TOO_FINE or places[path] > 1 for path, arrow_type in arrow_types):
         return None
-    bounds = [(path, kind) for path, kind in kinds if kind is not None]
+    bounds = [(path, arrow_type) for path, arrow_type in arrow_types if arrow_type is not None]
     parts = [("numRecords", pa.int64())]
     parts += [(name, struct_of(bounds)) for name in ("minValues", "maxValues") if bounds]
-    parts += [("nullCount", struct_of([(path, pa.int64()) for path, _ in kinds]))] if kinds else []
+    parts += [("nullCount", struct_of([(path, pa.int64()) for path, _ in arrow_types]))] if arrow_types else []
     return pa.struct(parts)
 
 
 def _kind(column: TableColumn) -> pa.DataType | None:
     """Return the JSON type of a column's bounds; None if the type has no bounds."""
-    if column.kind in _TEXTS:
+    if column.delta_type in _TEXTS:
         return pa.string()
-    if column.kind == "boolean":
+    if column.delta_type == "boolean":
         return pa.bool_()
-    if column.kind in _INTEGERS:
+    if column.delta_type in _INTEGERS:
         return pa.int64()
-    if column.kind in _FLOATS:
+    if column.delta_type in _FLOATS:
         return pa.float64()
     if column.leaf.type is not None and pa.types.is_decimal(column.leaf.type):
         # Arrow does not check overflow when it rescales decimals: values with this precision can be rescaled by the
@@ -168,5 +168,5 @@ def struct_of(leaves: Sequence[tuple[Path, pa.DataType]]) -> pa.StructType:
 
 
 def _below(name: str, leaves: Sequence[tuple[Path, pa.DataType]]) -> pa.DataType:
-    inside = [(path[1:], kind) for path, kind in leaves if path[0] == name]
+    inside = [(path[1:], arrow_type) for path, arrow_type in leaves if path[0] == name]
     return struct_of(inside) if inside[0][0] else inside[0][1]

@@ -32,7 +32,7 @@ class _Leaf(NamedTuple):
     """A column of the struct and the type of its bounds; None if it has no bounds."""
 
     column: TableColumn
-    kind: pa.DataType | None
+    arrow_type: pa.DataType | None
 
 
 class ParsedStatistics:
@@ -40,15 +40,15 @@ class ParsedStatistics:
 
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._leaves = [_Leaf(column, _kind(column)) for column in columns]
-        bounds = [(leaf.column.physical, leaf.kind) for leaf in self._leaves if leaf.kind is not None]
+        bounds = [(leaf.column.physical, leaf.arrow_type) for leaf in self._leaves if leaf.arrow_type is not None]
         nulls = [(leaf.column.physical, pa.int64()) for leaf in self._leaves]
         self._parts = [(name, struct_of(bounds)) for name in _BOUNDS] if bounds else []
         self._parts += [("nullCount", struct_of(nulls))] if nulls else []
         self.type = pa.struct([("numRecords", pa.int64()), *self._parts, ("tightBounds", pa.bool_())])
 
-    def of_texts(self, texts: pa.Array) -> pa.StructArray:
+    def of_texts(self, json_strings: pa.Array) -> pa.StructArray:
         """Convert JSON; null if invalid or without numRecords."""
-        rows = decode_texts([leaf.column for leaf in self._leaves], texts)
+        rows = decode_texts([leaf.column for leaf in self._leaves], json_strings)
         tight = values_at(rows, ("tightBounds",))
         flags = pa.array([flag if isinstance(flag, bool) else None for flag in tight], pa.bool_())
         return self._of(statistics_from_objects(rows), flags)
@@ -65,14 +65,16 @@ class ParsedStatistics:
         leaves: dict[tuple[str, Path], pa.Array] = {}
         for leaf in self._leaves:
             path = leaf.column.physical
-            if leaf.kind is not None:
+            if leaf.arrow_type is not None:
                 for part, side in zip(_BOUNDS, statistics.bounds(leaf.column), strict=True):
                     leaves[part, path] = _stored(side, leaf)
             leaves["nullCount", path] = _counts(statistics, ("nullCount", *path))
         return self._joined(_counts(statistics, ("numRecords",)), leaves, tight)
 
     def _joined(self, records: pa.Array, leaves: dict[tuple[str, Path], pa.Array], tight: pa.Array) -> pa.StructArray:
-        parts = [_nested(kind, lambda path, part=part: leaves[part, path], ()) for part, kind in self._parts]
+        parts = [
+            _nested(arrow_type, lambda path, part=part: leaves[part, path], ()) for part, arrow_type in self._parts
+        ]
         return pa.StructArray.from_arrays([records, *parts, tight], fields=list(self.type), mask=pc.is_null(records))
 
 
@@ -86,11 +88,11 @@ def texts_of(columns: Sequence[TableColumn], parsed: pa.StructArray) -> pa.Array
     by_column = [_texts_of_column(column, statistics) for column in columns if column.partition is None]
     tight = child(parsed, ("tightBounds",))
     flags = tight.to_pylist() if pa.types.is_boolean(tight.type) else [None] * len(parsed)
-    texts = [
+    json_strings = [
         None if count is None else statistics_text(count, by_column, i, tight=flags[i])
         for i, count in enumerate(records)
     ]
-    return pa.array(texts, pa.string())
+    return pa.array(json_strings, pa.string())
 
 
 def _texts_of_column(column: TableColumn, statistics: ReadStatistics) -> ColumnTexts:
@@ -98,8 +100,8 @@ def _texts_of_column(column: TableColumn, statistics: ReadStatistics) -> ColumnT
     if _kind(column) is not None:
         low, high = statistics.bounds(column)
         sides = [
-            bound_texts(column.kind, low, upper=False, prefix=_MOST_CHARACTERS),
-            bound_texts(column.kind, high, upper=True, prefix=_MOST_CHARACTERS),
+            bound_texts(column.delta_type, low, upper=False, prefix=_MOST_CHARACTERS),
+            bound_texts(column.delta_type, high, upper=True, prefix=_MOST_CHARACTERS),
         ]
     nulls = _counts(statistics, ("nullCount", *column.physical)).to_pylist()
     return ColumnTexts(column.physical, sides[0], sides[1], nulls)
@@ -114,25 +116,25 @@ def _kind(column: TableColumn) -> pa.DataType | None:
     leaf = column.leaf
     if leaf.type is None or leaf.max_repetition_level or column.refused or not column.bounded:
         return None
-    return pa.string() if column.kind == "string" else bounds_type(leaf)
+    return pa.string() if column.delta_type == "string" else bounds_type(leaf)
 
 
-def _nested(kind: pa.DataType, leaf: Any, path: Path) -> pa.Array:
-    if not pa.types.is_struct(kind):
+def _nested(arrow_type: pa.DataType, leaf: Any, path: Path) -> pa.Array:
+    if not pa.types.is_struct(arrow_type):
         return leaf(path)
-    children = [_nested(field.type, leaf, (*path, field.name)) for field in kind]
-    return pa.StructArray.from_arrays(children, fields=list(kind))
+    children = [_nested(field.type, leaf, (*path, field.name)) for field in arrow_type]
+    return pa.StructArray.from_arrays(children, fields=list(arrow_type))
 
 
 def _stored(values: pa.Array, leaf: _Leaf) -> pa.Array:
     """Cast bounds to the struct's type; invalid UTF-8 becomes null."""
-    if leaf.kind is None or values.type == leaf.kind:
+    if leaf.arrow_type is None or values.type == leaf.arrow_type:
         return values
     try:
-        return values.cast(leaf.kind)
+        return values.cast(leaf.arrow_type)
     except pa.ArrowInvalid:
-        kept = [_is_text(value) for value in values.to_pylist()]
-        return pc.if_else(from_numpy(np.array(kept)), values, pa.scalar(None, values.type)).cast(leaf.kind)
+        is_utf8 = [_is_text(value) for value in values.to_pylist()]
+        return pc.if_else(from_numpy(np.array(is_utf8)), values, pa.scalar(None, values.type)).cast(leaf.arrow_type)
 
 
 def _is_text(value: bytes | None) -> bool:

@@ -57,17 +57,22 @@ def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
     return {column.partition: column for column in schema.columns if column.partition is not None}
 
 
-def meanings(column: TableColumn, texts: Sequence[str]) -> list[Meaning]:
+def meanings(column: TableColumn, value_strings: Sequence[str]) -> list[Meaning]:
     """Return the meanings of texts of a partition column."""
-    if not texts:
+    if not value_strings:
         return []
-    bounds = partition_bounds(column, path_array(texts))
+    bounds = partition_bounds(column, path_array(value_strings))
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
-    nulls, known = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
+    nulls, has_null_count = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
         # If it is unknown whether a value is null, `nulls` holds a placeholder.
-        Meaning(null=not known[i] or bool(nulls[i]), value=not known[i] or not nulls[i], low=low[i], high=high[i])
-        for i in range(len(texts))
+        Meaning(
+            null=not has_null_count[i] or bool(nulls[i]),
+            value=not has_null_count[i] or not nulls[i],
+            low=low[i],
+            high=high[i],
+        )
+        for i in range(len(value_strings))
     ]
 
 
@@ -77,8 +82,8 @@ def _comparable(values: pa.Array) -> list[Any]:
     elif pa.types.is_date32(values.type):
         values = values.cast(pa.int32())
     # Python compares the two zeros as equal, as Spark does.
-    found: list[Any] = values.to_pylist()
-    return found
+    comparable: list[Any] = values.to_pylist()
+    return comparable
 
 
 def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | None]], block: FileBlock) -> Placed:
@@ -111,11 +116,13 @@ def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray
     """Yield the text and meaning of each value of each combination."""
     by_column: list[_Combo] = []
     for name, column in columns.items():
-        texts = block.partition[name].values.to_pylist() if name in block.partition else []
+        value_strings = block.partition[name].values.to_pylist() if name in block.partition else []
         # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
-        by_column.append([*zip(texts, meanings(column, texts), strict=True), (None, _ANYTHING), (None, _NULL)])
+        by_column.append(
+            [*zip(value_strings, meanings(column, value_strings), strict=True), (None, _ANYTHING), (None, _NULL)]
+        )
     for combo in combos.tolist():
-        yield [known[code] for known, code in zip(by_column, combo, strict=True)]
+        yield [entries[code] for entries, code in zip(by_column, combo, strict=True)]
 
 
 class _Wanted:
@@ -124,15 +131,20 @@ class _Wanted:
     def __init__(self, columns: Mapping[str, TableColumn], partitions: Sequence[Mapping[str, str | None]]) -> None:
         meant: dict[tuple[str, str], Meaning] = {}
         for name, column in columns.items():
-            texts = sorted({text for values in partitions if (text := values.get(name)) is not None})
-            meant |= {(name, text): meaning for text, meaning in zip(texts, meanings(column, texts), strict=True)}
+            value_strings = sorted(
+                {value_string for values in partitions if (value_string := values.get(name)) is not None}
+            )
+            meant |= {
+                (name, value_string): meaning
+                for value_string, meaning in zip(value_strings, meanings(column, value_strings), strict=True)
+            }
         self._all: list[_Combo] = []
         for values in partitions:
             combo: _Combo = []
             for name in columns:
-                text = values.get(name)
+                value_string = values.get(name)
                 absent = _ANYTHING if name not in values else _NULL
-                combo.append((text, absent if text is None else meant[name, text]))
+                combo.append((value_string, absent if value_string is None else meant[name, value_string]))
             self._all.append(combo)
         self._exact = {exact for combo in self._all if (exact := _exact(combo)) is not None}
         self._texts = {_texts(combo) for combo in self._all if all(meaning != _ANYTHING for _, meaning in combo)}
@@ -154,12 +166,12 @@ class _Wanted:
 
 
 def _exact(combo: _Combo) -> tuple[tuple[bool, Any], ...] | None:
-    found = [meaning.exact for _, meaning in combo]
-    return None if None in found else tuple(one for one in found if one is not None)
+    exact = [meaning.exact for _, meaning in combo]
+    return None if None in exact else tuple(value for value in exact if value is not None)
 
 
 def _texts(combo: _Combo) -> tuple[str | None, ...]:
-    return tuple(text for text, _ in combo)
+    return tuple(value_string for value_string, _ in combo)
 
 
 def _covers(wanted: Meaning, held: Meaning) -> bool:

@@ -73,9 +73,9 @@ def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], bloc
 
 
 def _of_one(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
-    texts = _texts(column, block)
+    coded = _texts(column, block)
     # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
-    answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, texts.values))[texts.codes]
+    answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, coded.values))[coded.codes]
     return answers
 
 
@@ -84,10 +84,10 @@ def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileB
     certain = np.ones(len(block), np.bool_)
     values = []
     for column in columns:
-        texts = _texts(column, block)
-        bounds = partition_bounds(column, texts.values)
-        certain &= _certain(bounds)[texts.codes]
-        values.append(bounds.lower.take(from_numpy(np.arange(len(bounds))[texts.codes])))
+        coded = _texts(column, block)
+        bounds = partition_bounds(column, coded.values)
+        certain &= _certain(bounds)[coded.codes]
+        values.append(bounds.lower.take(from_numpy(np.arange(len(bounds))[coded.codes])))
     answers = unknown(len(block))
     if certain.any():
         answers[certain] = leaf.test(*(it.filter(from_numpy(certain)) for it in values))
@@ -98,31 +98,33 @@ def _certain(bounds: Bounds) -> Flags:
     """Flag the values that are certain, null or not; never floats, because of the two zeros and NaN."""
     if pa.types.is_floating(bounds.lower.type):
         return np.zeros(len(bounds), np.bool_)
-    known = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
-    return known | flags_from(pc.equal(bounds.null_count, 1))
+    is_single = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
+    return is_single | flags_from(pc.equal(bounds.null_count, 1))
 
 
 def _texts(column: TableColumn, block: FileBlock) -> Texts:
     assert column.partition is not None
-    texts = block.partition.get(column.partition)
-    return empty_codes(len(block)) if texts is None else texts
+    coded = block.partition.get(column.partition)
+    return empty_codes(len(block)) if coded is None else coded
 
 
-def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
+def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
     """Return the bounds of distinct values, of a missing entry and of null.
 
     The last two entries are the missing entry and null.
     """
-    kind = bounds_type(column.leaf)
-    text_like = column.kind in {"string", "binary"}
-    blank = flags_from(pc.is_in(texts, value_set=array_of(["", NULL_DIRECTORY], texts.type)))
-    lower, upper = _read(column, texts, kind)
-    known = np.concatenate([~blank if not text_like else np.ones(len(texts), np.bool_), [False, False]])
+    arrow_type = bounds_type(column.leaf)
+    text_like = column.delta_type in {"string", "binary"}
+    blank = flags_from(pc.is_in(value_strings, value_set=array_of(["", NULL_DIRECTORY], value_strings.type)))
+    lower, upper = _read(column, value_strings, arrow_type)
+    bounded = np.concatenate([~blank if not text_like else np.ones(len(value_strings), np.bool_), [False, False]])
     null = np.concatenate([blank.astype(np.int64), [0, 1]])
-    null_known = np.concatenate([_certainly_null_or_not(texts, blank, lower, text_like=text_like), [False, True]])
-    lower, upper = _extended(lower, known), _extended(upper, known)
+    null_known = np.concatenate(
+        [_certainly_null_or_not(value_strings, blank, lower, text_like=text_like), [False, True]]
+    )
+    lower, upper = _extended(lower, bounded), _extended(upper, bounded)
     nan = None
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(arrow_type):
         lower, upper, nan = _without_nan(lower, upper)
     return Bounds(
         lower=lower,
@@ -133,45 +135,45 @@ def partition_bounds(column: TableColumn, texts: pa.Array) -> Bounds:
     )
 
 
-def partition_value(column: TableColumn, text: str | None) -> pa.Scalar | None:
+def partition_value(column: TableColumn, value_string: str | None) -> pa.Scalar | None:
     """Return the value that Spark reads from a partition text; None if ambiguous.
 
     A time without a zone, an empty string and a text that its type cannot hold may denote several values, depending on
     the session or the writer.
     """
-    if text is None:
+    if value_string is None:
         return pa.scalar(None, pa.null())
-    kind = bounds_type(column.leaf)
-    bounds = partition_bounds(column, path_array([text]))
+    arrow_type = bounds_type(column.leaf)
+    bounds = partition_bounds(column, path_array([value_string]))
     nulls, low, high = bounds.null_count[0].as_py(), bounds.lower[0], bounds.upper[0]
     if nulls == 1:
         return pa.scalar(None, pa.null())
     if nulls is None:
         return None
-    if column.kind == "binary":
-        return pa.scalar(text.encode(), kind)
-    if pa.types.is_floating(kind):
-        return float_of(text, kind)
+    if column.delta_type == "binary":
+        return pa.scalar(value_string.encode(), arrow_type)
+    if pa.types.is_floating(arrow_type):
+        return float_of(value_string, arrow_type)
     return low if low.is_valid and low.equals(high) else None
 
 
-def _certainly_null_or_not(texts: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
+def _certainly_null_or_not(value_strings: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
     """Flag the texts whose nullness is certain: Spark reads an invalid text as null only in some sessions."""
     if text_like:
         return ~blank
     understood = flags_from(values.is_valid())
     if pa.types.is_integer(values.type):
-        understood &= flags_from(pc.match_substring_regex(texts, _WHOLE))
+        understood &= flags_from(pc.match_substring_regex(value_strings, _WHOLE))
     return blank | understood
 
 
-def _extended(values: pa.Array, known: np.ndarray) -> pa.Array:
+def _extended(values: pa.Array, bounded: np.ndarray) -> pa.Array:
     longer = pa.concat_arrays([values, pa.nulls(2, values.type)])
-    return pc.if_else(from_numpy(known), longer, _null(values.type))
+    return pc.if_else(from_numpy(bounded), longer, _null(values.type))
 
 
-def _null(kind: pa.DataType) -> pa.Scalar:
-    return pa.nulls(1, kind)[0]
+def _null(arrow_type: pa.DataType) -> pa.Scalar:
+    return pa.nulls(1, arrow_type)[0]
 
 
 def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
@@ -181,38 +183,42 @@ def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, 
     low = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(-0.0, lower.type), lower))
     zeros = pc.equal(upper, scalar_of(0.0, upper.type))
     high = pc.if_else(from_numpy(nan), none, pc.if_else(zeros, scalar_of(0.0, upper.type), upper))
-    known = flags_from(lower.is_valid())
-    return low, high, from_numpy(nan.astype(np.int64), valid=known)
+    valid = flags_from(lower.is_valid())
+    return low, high, from_numpy(nan.astype(np.int64), valid=valid)
 
 
-def _read(column: TableColumn, texts: pa.Array, kind: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
-    match column.kind:
+def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
+    match column.delta_type:
         case "string":
-            return same(texts.cast(pa.binary()))
+            return same(value_strings.cast(pa.binary()))
         case "binary":
             # Writers escape binary values or write UTF-8; both are equal only for ASCII.
-            return same(pc.if_else(pc.string_is_ascii(texts), texts, _null(pa.string())).cast(pa.binary()))
+            return same(
+                pc.if_else(pc.string_is_ascii(value_strings), value_strings, _null(pa.string())).cast(pa.binary())
+            )
         case "boolean":
-            lowered = pc.utf8_lower(texts).to_pylist()
-            return same(array_of([{"true": True, "false": False}.get(text) for text in lowered], pa.bool_()))
+            lowered = pc.utf8_lower(value_strings).to_pylist()
+            return same(
+                array_of([{"true": True, "false": False}.get(value_string) for value_string in lowered], pa.bool_())
+            )
         case "date":
-            return days(texts)
+            return days(value_strings)
         case "timestamp":
-            return instants(texts)
+            return instants(value_strings)
         case "timestamp_ntz":
-            return local_times(texts)
-    if pa.types.is_integer(kind):
-        return integer_texts(texts, kind)
-    if pa.types.is_floating(kind):
-        return floats(texts.to_pylist(), kind)
-    if pa.types.is_decimal(kind):
-        return decimals([number_of(text) for text in texts.to_pylist()], kind)
-    return nothing(len(texts), kind)
+            return local_times(value_strings)
+    if pa.types.is_integer(arrow_type):
+        return integer_texts(value_strings, arrow_type)
+    if pa.types.is_floating(arrow_type):
+        return floats(value_strings.to_pylist(), arrow_type)
+    if pa.types.is_decimal(arrow_type):
+        return decimals([number_of(value_string) for value_string in value_strings.to_pylist()], arrow_type)
+    return nothing(len(value_strings), arrow_type)
 
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
     """Return the struct type of a table's partition columns; None if one type is never certain."""
-    if any(column.leaf.type is None or column.kind == "binary" for column in columns):
+    if any(column.leaf.type is None or column.delta_type == "binary" for column in columns):
         return None
     return pa.struct([(column.partition, column.leaf.type) for column in columns])
 
@@ -223,13 +229,13 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
     A time without a zone is in the zone of its writer. An empty string and Hive's name for null are null to some
     readers and text to others. If one file of a table has such a value, the checkpoint has no struct.
     """
-    texts = texts_of_map(values)
+    coded_by_name = texts_of_map(values)
     fields = []
     for column in columns:
         assert column.partition is not None
-        if column.partition not in texts:
+        if column.partition not in coded_by_name:
             return None
-        codes, distinct = texts[column.partition]
+        codes, distinct = coded_by_name[column.partition]
         typed = _typed(column, distinct)
         if typed is None or (codes < NULL).any():
             return None
@@ -237,18 +243,18 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
     return pa.StructArray.from_arrays(fields, fields=list(parsed_partition_type(columns) or ()))
 
 
-def _typed(column: TableColumn, texts: pa.Array) -> pa.Array | None:
+def _typed(column: TableColumn, value_strings: pa.Array) -> pa.Array | None:
     """Return distinct texts as typed values; None if one is ambiguous."""
-    blank = flags_from(pc.equal(texts, ""))
-    if flags_from(pc.equal(texts, NULL_DIRECTORY)).any() or (column.kind == "string" and blank.any()):
+    blank = flags_from(pc.equal(value_strings, ""))
+    if flags_from(pc.equal(value_strings, NULL_DIRECTORY)).any() or (column.delta_type == "string" and blank.any()):
         return None
-    if column.kind == "string":
-        return texts
-    low, high = _read(column, texts, column.leaf.type)
+    if column.delta_type == "string":
+        return value_strings
+    low, high = _read(column, value_strings, column.leaf.type)
     certain = flags_from(pc.equal(low, high))
     # NaN does not equal itself.
     if pa.types.is_floating(low.type):
         certain |= flags_from(pc.is_nan(low))
     if pa.types.is_integer(low.type):
-        certain &= flags_from(pc.match_substring_regex(texts, _WHOLE))
+        certain &= flags_from(pc.match_substring_regex(value_strings, _WHOLE))
     return low if (certain | blank).all() else None

@@ -44,18 +44,18 @@ class ColumnTexts(NamedTuple):
     nulls: Sequence[int | None]
 
 
-def statistics_text(records: int, columns: Sequence[ColumnTexts], number: int, *, tight: bool | None) -> str:
-    """Return the JSON statistics of the file at index `number`.
+def statistics_text(records: int, columns: Sequence[ColumnTexts], index: int, *, tight: bool | None) -> str:
+    """Return the JSON statistics of the file at `index`.
 
     >>> statistics_text(3, [ColumnTexts(("s", "a"), [b"1"], [b"2"], [None])], 0, tight=None)
     '{"numRecords":3,"minValues":{"s":{"a":1}},"maxValues":{"s":{"a":2}}}'
     """
     statistics: dict[str, Any] = {"numRecords": records, "minValues": {}, "maxValues": {}, "nullCount": {}}
     for column in columns:
-        for part, value in (("minValues", column.minimum[number]), ("maxValues", column.maximum[number])):
+        for part, value in (("minValues", column.minimum[index]), ("maxValues", column.maximum[index])):
             if value is not None:
                 _put(statistics[part], column.path, msgspec.Raw(value))
-        nulls = column.nulls[number]
+        nulls = column.nulls[index]
         if nulls is not None:
             _put(statistics["nullCount"], column.path, nulls)
     if tight is not None:
@@ -70,17 +70,17 @@ def _put(tree: dict[str, Any], path: Path, value: object) -> None:
     tree[path[-1]] = value
 
 
-def bound_texts(kind: str, bounds: pa.Array, *, upper: bool, prefix: int) -> list[bytes | None]:
+def bound_texts(delta_type: str, bounds: pa.Array, *, upper: bool, prefix: int) -> list[bytes | None]:
     """Return one side of bounds as JSON; None if there is no bound.
 
-    `kind`: Delta's name of the type. `bounds`: values of the bounds type. Times are rounded to milliseconds, downward
-    or upward; strings are truncated to `prefix` characters.
+    `delta_type`: Delta's name of the type. `bounds`: values of the bounds type. Times are rounded to milliseconds,
+    downward or upward; strings are truncated to `prefix` characters.
     """
-    write = _writer(kind, bounds.type, upper=upper, prefix=prefix)
+    write = _writer(delta_type, bounds.type, upper=upper, prefix=prefix)
     if write is None:
         return [None] * len(bounds)
-    found = [None if value is None else write(value) for value in _values(bounds)]
-    return [None if text is None else text.encode() for text in found]
+    written = [None if value is None else write(value) for value in _values(bounds)]
+    return [None if json_text is None else json_text.encode() for json_text in written]
 
 
 def _values(bounds: pa.Array) -> list[Any]:
@@ -88,11 +88,11 @@ def _values(bounds: pa.Array) -> list[Any]:
         return list(bounds.to_pylist())
     # Read as numbers, because Python's dates and times end with the year 9999.
     valid = flags_from(bounds.is_valid()).tolist()
-    return [number if is_there else None for number, is_there in zip(numbers_from(bounds).tolist(), valid, strict=True)]
+    return [value if is_there else None for value, is_there in zip(numbers_from(bounds).tolist(), valid, strict=True)]
 
 
-def _writer(kind: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one a kind
-    if kind == "string" and pa.types.is_binary(stored):
+def _writer(delta_type: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one a kind
+    if delta_type == "string" and pa.types.is_binary(stored):
         return (lambda bound: _upper_text(bound, prefix)) if upper else (lambda bound: _lower_text(bound, prefix))
     if pa.types.is_integer(stored):
         return str
@@ -108,8 +108,8 @@ def _writer(kind: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text
     return None
 
 
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
+def _quoted(value: str) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _lower_text(bound: bytes, prefix: int) -> str:
@@ -117,8 +117,8 @@ def _lower_text(bound: bytes, prefix: int) -> str:
 
 
 def _upper_text(bound: bytes, prefix: int) -> str | None:
-    text = upper_string(bound, prefix)
-    return None if text is None else _quoted(text)
+    bound_above = upper_string(bound, prefix)
+    return None if bound_above is None else _quoted(bound_above)
 
 
 def _float(value: float) -> str:
@@ -177,9 +177,9 @@ def upper_string(bound: bytes, most: int) -> str | None:
     return None
 
 
-def _closed(text: str, rest: bytes) -> str | None:
+def _closed(prefix: str, rest: bytes) -> str | None:
     """Replace an incomplete last character, truncated or incremented by a writer; None if impossible."""
-    return text + _LAST if rest[0] < _LAST.encode()[0] else None
+    return prefix + _LAST if rest[0] < _LAST.encode()[0] else None
 
 
 def _whole_characters(bound: bytes) -> str:

@@ -55,8 +55,8 @@ def data_directory(schema: TableSchema, values: Mapping[str, str | None], proper
     return "".join(f"{part}/" for part in parts)
 
 
-def _part(column: TableColumn, text: str | None) -> str:
-    if text and column.kind == "timestamp":
+def _part(column: TableColumn, value: str | None) -> str:
+    if value and column.delta_type == "timestamp":
         # Instants are written as UTC without a zone.
-        text = text.replace("T", " ").removesuffix("Z")
-    return f"{escape(column.partition or column.leaf.path[0])}={escape(text) if text else NULL_DIRECTORY}"
+        value = value.replace("T", " ").removesuffix("Z")
+    return f"{escape(column.partition or column.leaf.path[0])}={escape(value) if value else NULL_DIRECTORY}"

@@ -68,10 +68,10 @@ class _Complaint(NamedTuple):
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     """Raise RefusedCommit, naming file and column, if Spark would misread a file."""
     fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
-    for kind in np.unique(index.groups.kind).tolist():
-        complaint = next(_File(schema.mapping).complaints(index.groups.kinds[kind].elements, fields), None)
+    for footer_kind in np.unique(index.groups.kind).tolist():
+        complaint = next(_File(schema.mapping).complaints(index.groups.kinds[footer_kind].elements, fields), None)
         if complaint is not None:
-            path = index.groups.files[int(np.argmax(index.groups.kind == kind))].path
+            path = index.groups.files[int(np.argmax(index.groups.kind == footer_kind))].path
             raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 
@@ -93,13 +93,13 @@ class _File(NamedTuple):
         spelled: dict[str, list[str]] = {}
         for node in group.inside:
             spelled.setdefault(in_any_case(node.name), []).append(node.name)
-        numbers = {node.element.field_id: node.name for node in group.inside if node.element.field_id is not None}
+        by_field_id = {node.element.field_id: node.name for node in group.inside if node.element.field_id is not None}
         stored = {self._stored(field) for field in fields}
         for field in fields:
             column, name = (*above, field.name), self._stored(field)
             other = next((other for other in spelled.get(in_any_case(name), ()) if other != name), None)
             if other is None and name not in by_name:
-                other = self._by_another_name(field, by_name.keys() - stored, numbers)
+                other = self._by_another_name(field, by_name.keys() - stored, by_field_id)
             if other is not None:
                 yield _Complaint(column, f"is named {other!r} in the file; name it {name!r}, as the log does")
             elif name in by_name:
@@ -108,8 +108,8 @@ class _File(NamedTuple):
     def _stored(self, field: StructField) -> str:
         return field.name if self.mapping == "none" else str(field.metadata.get(PHYSICAL_NAME, field.name))
 
-    def _by_another_name(self, field: StructField, names: set[str], numbers: dict[int, str]) -> str | None:
-        if self.mapping == "id" and (name := numbers.get(_number(field))) is not None:
+    def _by_another_name(self, field: StructField, names: set[str], by_field_id: dict[int, str]) -> str | None:
+        if self.mapping == "id" and (name := by_field_id.get(_number(field))) is not None:
             return name
         return field.name if self.mapping != "none" and field.name in names else None
 
@@ -161,11 +161,11 @@ def _pair_of(node: _Node) -> list[_Node] | None:
     return pairs if len(pairs) == _KEY_AND_VALUE else None
 
 
-def _is_read(node: _Node, kind: str) -> bool:
+def _is_read(node: _Node, delta_type: str) -> bool:
     """True if Spark reads a plain value as a table type."""
-    if kind == "variant":
+    if delta_type == "variant":
         return node.element.physical is None and not node.repeated
-    wanted = parquet_element(kind)
+    wanted = parquet_element(delta_type)
     if wanted is None:
         return True  # `void` and other types that no reader reads from files
     if node.repeated or node.element.physical is None:
@@ -183,14 +183,14 @@ def _is_read(node: _Node, kind: str) -> bool:
 def _leaf(element: SchemaElement) -> LeafColumn:
     assert element.physical is not None
     physical = Physical(element.physical)
-    found = arrow_type(element, physical)
-    return LeafColumn((), 0, physical, found, sort_order(found, physical))
+    stored = arrow_type(element, physical)
+    return LeafColumn((), 0, physical, stored, sort_order(stored, physical))
 
 
 def _shown(node: _Node) -> str:
     if node.element.physical is None:
         return {_MAP: "a map", _LIST: "a list", None: "a struct"}.get(node.annotation, "a group")
-    kind = _leaf(node.element).type
+    stored_type = _leaf(node.element).type
     stored = Physical(node.element.physical).name
-    shown = stored if kind is None else f"{kind} ({stored})"
+    shown = stored if stored_type is None else f"{stored_type} ({stored})"
     return f"repeated {shown}" if node.repeated else shown

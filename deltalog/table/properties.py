@@ -98,8 +98,8 @@ class TableProperties(dict[str, str]):
     @property
     def last_column_id(self) -> int | None:
         """The highest column id ever assigned; None if unknown."""
-        number = self.get(LAST_COLUMN_ID, "")
-        return int(number) if number.isdecimal() else None
+        value = self.get(LAST_COLUMN_ID, "")
+        return int(value) if value.isdecimal() else None
 
 
 def milliseconds(text: str) -> int | None:
@@ -117,10 +117,10 @@ def milliseconds(text: str) -> int | None:
 
 def duration_of(properties: Mapping[str, str], name: str, otherwise: str) -> int:
     """Return the duration in a table property, in milliseconds. Raises WrongUse if invalid."""
-    text = properties.get(name, otherwise)
-    duration = milliseconds(text)
+    value = properties.get(name, otherwise)
+    duration = milliseconds(value)
     if duration is None:
-        raise WrongUse(f"table property {name} is {text!r}, which is not a duration; set it to one like {otherwise!r}")
+        raise WrongUse(f"table property {name} is {value!r}, which is not a duration; set it to one like {otherwise!r}")
     return duration
 
 

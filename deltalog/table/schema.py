@@ -65,13 +65,13 @@ class TableColumn:
 
     `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune. `physical`: the
     path in statistics. `partition`: the key in `partitionValues`; None for a column stored in files. `field_id`: the id
-    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `kind`: Delta's name of the
-    type. `refused`: the reason why the log cannot be used for it, else "".
+    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `delta_type`: Delta's name of
+    the type. `refused`: the reason why the log cannot be used for it, else "".
     """
 
     leaf: LeafColumn
     physical: Path
-    kind: str
+    delta_type: str
     partition: str | None = None
     field_id: int | None = None
     from_float: bool = False
@@ -80,7 +80,7 @@ class TableColumn:
     @property
     def bounded(self) -> bool:
         """True if bounds in statistics can be used; null counts may be usable even if not."""
-        return self.kind not in _WITHOUT_BOUNDS and not self.leaf.unsupported
+        return self.delta_type not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 
 class Field(NamedTuple):
@@ -194,13 +194,13 @@ def _columns(fields: Sequence[Field], partitions: Sequence[str], location: str) 
             f"{location}: the table is partitioned by {unknown[0]!r}, which it lacks; the log is damaged"
         )
     counts = Counter(field.path for field in leaves)
-    for number, field in enumerate(leaves):
+    for index, field in enumerate(leaves):
         is_partition = len(field.path) == 1 and field.path[0] in partitions
         twice = "" if counts[field.path] == 1 else "the table has this column twice"
-        yield _column(field, number, partition=field.physical[0] if is_partition else None, twice=twice)
+        yield _column(field, index, partition=field.physical[0] if is_partition else None, twice=twice)
 
 
-def _column(field: Field, number: int, *, partition: str | None, twice: str) -> TableColumn:
+def _column(field: Field, index: int, *, partition: str | None, twice: str) -> TableColumn:
     name = type_name(field.type)
     field_id, changes = field.metadata.get(COLUMN_ID), field.metadata.get(TYPE_CHANGES) or ()
     element, repeated = parquet_element(name), isinstance(field.type, ArrayType | MapType)
@@ -216,7 +216,7 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
     return TableColumn(
         leaf=LeafColumn(
             path=field.path,
-            index=number,
+            index=index,
             physical=physical,
             type=type_,
             type_length=FIXED_BYTES if physical is Physical.FIXED_LEN_BYTE_ARRAY else 0,
@@ -226,7 +226,7 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
             unsupported=twice or refused or field.collation or unsupported,
         ),
         physical=field.physical,
-        kind=name,
+        delta_type=name,
         partition=partition,
         field_id=field_id if isinstance(field_id, int) else None,
         from_float=any(change.get("fromType") == "float" for change in changes),
@@ -237,8 +237,8 @@ def _column(field: Field, number: int, *, partition: str | None, twice: str) -> 
 def _check_changes(changes: Any, column: Path, location: str) -> None:
     for change in changes or ():
         old, new = str(change.get("fromType")), str(change.get("toType"))
-        known = (old, new) in _WIDENED or (new.startswith("decimal") and _grows(old, new))
-        if not known:
+        is_known = (old, new) in _WIDENED or (new.startswith("decimal") and _grows(old, new))
+        if not is_known:
             raise UnsupportedTable(
                 f"{location}: column {'.'.join(column)} was changed from {old} to {new}, which is not understood; "
                 "use a newer release"

@@ -128,19 +128,19 @@ def _field(field: pa.Field) -> StructField:
     return StructField(field.name, _type(field.type, field.name), field.nullable)
 
 
-def _type(kind: pa.DataType, name: str) -> DataType:  # noqa: PLR0911 - one for each kind
-    if kind in _PLAIN:
-        return _PLAIN[kind]
-    if pa.types.is_timestamp(kind):
-        return "timestamp_ntz" if kind.tz is None else "timestamp"
-    if pa.types.is_decimal(kind) and kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_struct(kind):
-        return StructType(tuple(map(_field, kind)))
-    if pa.types.is_dictionary(kind):
-        return _type(kind.value_type, name)
-    if pa.types.is_map(kind):
-        return MapType(_type(kind.key_type, name), _type(kind.item_type, name), kind.item_field.nullable)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return ArrayType(_type(kind.value_type, name), kind.value_field.nullable)
-    raise RefusedCommit(f"column {name} has the type {kind}, which Delta lacks; cast it")
+def _type(stored: pa.DataType, name: str) -> DataType:  # noqa: PLR0911 - one for each kind
+    if stored in _PLAIN:
+        return _PLAIN[stored]
+    if pa.types.is_timestamp(stored):
+        return "timestamp_ntz" if stored.tz is None else "timestamp"
+    if pa.types.is_decimal(stored) and stored.precision <= 38 and 0 <= stored.scale <= stored.precision:
+        return f"decimal({stored.precision},{stored.scale})"
+    if pa.types.is_struct(stored):
+        return StructType(tuple(map(_field, stored)))
+    if pa.types.is_dictionary(stored):
+        return _type(stored.value_type, name)
+    if pa.types.is_map(stored):
+        return MapType(_type(stored.key_type, name), _type(stored.item_type, name), stored.item_field.nullable)
+    if pa.types.is_list(stored) or pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
+        return ArrayType(_type(stored.value_type, name), stored.value_field.nullable)
+    raise RefusedCommit(f"column {name} has the type {stored}, which Delta lacks; cast it")

@@ -65,7 +65,7 @@ def check_adds(context: CommitContext) -> None:
     """
     adds, schema, location = context.change.adds, context.after.schema, context.table
     clustered_by, rows_change = clustering_columns(context.after.domains, location=location), context.has_new_rows
-    known = {field.physical for field in schema.fields}
+    table_paths = {field.physical for field in schema.fields}
     _check_partitions(adds, schema, schema.fields if rows_change else (), location)
     twice = set()
     for add in adds:
@@ -75,7 +75,7 @@ def check_adds(context: CommitContext) -> None:
         if key in twice:
             raise RefusedCommit(f"{where} is there twice; leave one of them")
         twice.add(key)
-        statistics = _statistics(add, known, where)
+        statistics = _statistics(add, table_paths, where)
         if add.deletion_vector is not None:
             _check_vector(add, statistics, where)
         if rows_change:
@@ -104,7 +104,7 @@ def _check_path(add: Add, where: str) -> None:
 def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], location: str) -> None:
     columns = partition_columns(schema)
     required = {field.physical[0] for field in _never_null(fields) if len(field.path) == 1}
-    texts: dict[str, dict[str, Add]] = {name: {} for name in columns}
+    add_of: dict[str, dict[str, Add]] = {name: {} for name in columns}
     for add in adds:
         values = add.partition_values or {}
         if values.keys() != columns.keys():
@@ -113,44 +113,45 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                 f"{location}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
                 f"table is partitioned by {expected}; give a value, or null, for each, by the log's own name for it"
             )
-        for name, text in values.items():
-            if text is not None:
-                texts[name].setdefault(text, add)
+        for name, value in values.items():
+            if value is not None:
+                add_of[name].setdefault(value, add)
             elif name in required:
                 raise RefusedCommit(
                     f"{location}: add {add.path!r}: partition column {name} must not be null; give a value"
                 )
     for name, column in columns.items():
-        for text, meaning in zip(texts[name], meanings(column, list(texts[name])), strict=True):
-            if text in {"", _HIVE_NULL}:
+        for value, meaning in zip(add_of[name], meanings(column, list(add_of[name])), strict=True):
+            if value in {"", _HIVE_NULL}:
                 raise RefusedCommit(
-                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is null to "
+                    f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is null to "
                     "some readers and a text to others; write null"
                 )
-            if not _of_kind(column.kind, meaning, text):
+            if not _of_kind(column.delta_type, meaning, value):
                 raise RefusedCommit(
-                    f"{location}: add {texts[name][text].path!r}: the partition value {text!r} of {name} is no "
-                    f"{column.kind} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a date"
+                    f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is no "
+                    f"{column.delta_type} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a "
+                    "date"
                 )
 
 
-def _of_kind(kind: str, meaning: Meaning, text: str) -> bool:
+def _of_kind(delta_type: str, meaning: Meaning, string: str) -> bool:
     """True if a text is a value of the type for every reader.
 
     Readers based on Delta Kernel reject the whole table if a decimal has another scale.
     """
-    if kind in {"string", "binary"}:
+    if delta_type in {"string", "binary"}:
         return True
-    if meaning.null or (meaning.low is None and text.lower() != "nan"):
+    if meaning.null or (meaning.low is None and string.lower() != "nan"):
         return False
-    digits = decimal_digits(kind)
+    digits = decimal_digits(delta_type)
     if digits is not None:
         scale = digits[1]
-        return re.fullmatch(rf"-?[0-9]+\.[0-9]{{{scale}}}" if scale else "-?[0-9]+", text) is not None
-    return kind in _SPELLED and _SPELLED[kind].fullmatch(text) is not None
+        return re.fullmatch(rf"-?[0-9]+\.[0-9]{{{scale}}}" if scale else "-?[0-9]+", string) is not None
+    return delta_type in _SPELLED and _SPELLED[delta_type].fullmatch(string) is not None
 
 
-def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatistics | None:
+def _statistics(add: Add, table_paths: set[tuple[str, ...]], where: str) -> AddStatistics | None:
     if add.stats is None:
         return None
     try:
@@ -164,7 +165,7 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatist
     for part, values in zip(
         _BOUNDS, (statistics.min_values, statistics.max_values, statistics.null_count), strict=True
     ):
-        stray = _stray(values, known, ())
+        stray = _stray(values, table_paths, ())
         if stray:
             raise RefusedCommit(
                 f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; name columns as the "
@@ -173,14 +174,14 @@ def _statistics(add: Add, known: set[tuple[str, ...]], where: str) -> AddStatist
     return statistics
 
 
-def _stray(values: Mapping[str, Any], known: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
+def _stray(values: Mapping[str, Any], table_paths: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
     """Return a column path of the statistics that the table lacks; empty if none."""
     for name, value in values.items():
         path = (*above, name)
-        if path not in known:
+        if path not in table_paths:
             return path
-        if isinstance(value, dict) and (found := _stray(value, known, path)):
-            return found
+        if isinstance(value, dict) and (stray := _stray(value, table_paths, path)):
+            return stray
     return ()
 
 

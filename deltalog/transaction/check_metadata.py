@@ -112,9 +112,9 @@ def _check_change(after: TableState, before: TableState, *, emptied: bool, locat
         raise RefusedCommit(
             f"{location}: files stay, so the partition columns must; overwrite the whole table to change them"
         )
-    known = {field.path: field for field in after.schema.fields}
+    after_fields = {field.path: field for field in after.schema.fields}
     for field in before.schema.fields:
-        now = known.pop(field.path, None)
+        now = after_fields.pop(field.path, None)
         if now is None or _outline(now.type) != _outline(field.type):
             what = "is gone" if now is None else f"turned from {type_name(field.type)} to {type_name(now.type)}"
             raise RefusedCommit(
@@ -122,7 +122,7 @@ def _check_change(after: TableState, before: TableState, *, emptied: bool, locat
             )
         if field.nullable and not now.nullable:
             raise RefusedCommit(f"{location}: files stay, which may have nulls in {field.name}; leave it nullable")
-    for field in known.values():
+    for field in after_fields.values():
         if not field.nullable:
             raise RefusedCommit(f"{location}: files stay, which lack the new column {field.name}; make it nullable")
 
@@ -135,8 +135,8 @@ def _keeps_mapping(after: TableState, before: TableState) -> bool:
     now = {field.path: field for field in fields}
     last = max(field.metadata[COLUMN_ID] for field in fields) if last is None else last
     for field in before.schema.fields:
-        kept = now.pop(field.path, None)
-        if kept is None or _stored(kept) != _stored(field):
+        now_field = now.pop(field.path, None)
+        if now_field is None or _stored(now_field) != _stored(field):
             return False
     names = [field.physical for field in fields]
     return len(set(names)) == len(names) and all(field.metadata[COLUMN_ID] > last for field in now.values())

@@ -44,15 +44,15 @@ def check_place(location: str) -> None:
         files = table_files(location)
     plain = [path for path, file in sorted(files.items()) if not _OURS.match(path) and _is_parquet(file)]
     if plain:
-        place = printable(redacted(location))
+        shown = printable(redacted(location))
         raise RefusedCommit(
-            f"{place}: holds {counted(len(plain), 'Parquet file')} that no Delta log names (such as "
+            f"{shown}: holds {counted(len(plain), 'Parquet file')} that no Delta log names (such as "
             f"{printable(plain[0])}); a new Delta table here would hide their rows, and vacuum would delete them",
             Fix(
                 "name another place and copy the rows (",
                 Step.WRITE_DELTA,
                 "), or convert them in place with Spark's CONVERT TO DELTA",
-                place,
+                shown,
             ),
         )
 

@@ -154,15 +154,15 @@ def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
     """Return the result for a transaction that is already committed; None if it is not."""
     if change.txn is None:
         return None
-    known = snapshot.transactions.get(change.txn.app_id)
-    if known is None or known.version < change.txn.version:
+    committed = snapshot.transactions.get(change.txn.app_id)
+    if committed is None or committed.version < change.txn.version:
         return None
-    return _not_written(snapshot.table, snapshot.version, known, change.txn)
+    return _not_written(snapshot.table, snapshot.version, committed, change.txn)
 
 
-def _not_written(table: str, version: int, known: Transaction, requested: Transaction) -> Committed:
+def _not_written(table: str, version: int, committed: Transaction, requested: Transaction) -> Committed:
     message = (
-        f"the application {requested.app_id!r} has written {requested.version} before: its last is {known.version}"
+        f"the application {requested.app_id!r} has written {requested.version} before: its last is {committed.version}"
     )
     return Committed(table=table, version=version, written=False, notes=(f"{message}; nothing was written",))
 
@@ -192,11 +192,11 @@ class _Draft:
         info = commit_info(change, read_version=read_version, isolation=self.isolation, txn_id=self.txn_id, now=now)
         if self.timed:
             fresh = self.before is None or self.enabling
-            at = now if fresh else next_time(self.before or {}, now=now, location=self.path(version - 1))
-            info = {IN_COMMIT: at, **info}
+            commit_time = now if fresh else next_time(self.before or {}, now=now, location=self.path(version - 1))
+            info = {IN_COMMIT: commit_time, **info}
         metadata = change.metadata
         if metadata is not None and self.enabling:
-            metadata = with_enablement(metadata, version=version, at=info[IN_COMMIT])
+            metadata = with_enablement(metadata, version=version, enabled_at=info[IN_COMMIT])
         self._rest = self._rest or other_lines(change, self.context.removes, now=now)
         return (
             first_line(info) + (b"" if metadata is None else metadata_line(metadata)) + self._rest + self._adds(version)
@@ -276,9 +276,9 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
         if done is not None:
             return replace(done, lost=lost, removed=tuple(file.path for file in draft.context.removes))
         while concurrent is not None:
-            known = None if change.txn is None else concurrent.transactions.get(change.txn.app_id)
-            if known is not None and change.txn is not None and known.version >= change.txn.version:
-                return _not_written(snapshot.table, concurrent.version, known, change.txn)
+            committed = None if change.txn is None else concurrent.transactions.get(change.txn.app_id)
+            if committed is not None and change.txn is not None and committed.version >= change.txn.version:
+                return _not_written(snapshot.table, concurrent.version, committed, change.txn)
             check_conflict(change, concurrent, snapshot=snapshot, isolation=draft.isolation)
             draft.follow(concurrent)
             last = concurrent.file.path
@@ -327,14 +327,14 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
     raise _uncertain(draft, path, doubt)
 
 
-def _written(path: str, text: bytes) -> Notes | None:
+def _written(path: str, content: bytes) -> Notes | None:
     """Write a commit and read it back from a store; return notes, None if another commit has the version."""
-    if not put_if_absent(path, text):
+    if not put_if_absent(path, content):
         return None
     if not is_remote(path):
         return ()
     try:
-        return () if holds(path, text) else None
+        return () if holds(path, content) else None
     except PruneError as error:
         return (f"the store acknowledged the commit, and did not return it ({error})",)
 

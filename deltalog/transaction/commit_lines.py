@@ -251,7 +251,7 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
     return max(now, last + 1)
 
 
-def with_enablement(metadata: Metadata, *, version: int, at: int) -> Metadata:
+def with_enablement(metadata: Metadata, *, version: int, enabled_at: int) -> Metadata:
     """Return a `metaData` with the version and time of enabled in-commit timestamps."""
-    since = {SINCE_VERSION: str(version), SINCE_TIME: str(at)}
+    since = {SINCE_VERSION: str(version), SINCE_TIME: str(enabled_at)}
     return msgspec.structs.replace(metadata, configuration={**(metadata.configuration or {}), **since})

@@ -88,8 +88,8 @@ class ConcurrentCommit(NamedTuple):
     @property
     def txn_id(self) -> str | None:
         """Unique id of this commit; None if its writer gave none."""
-        found = self.info.get("txnId")
-        return found if isinstance(found, str) else None
+        txn_id = self.info.get("txnId")
+        return txn_id if isinstance(txn_id, str) else None
 
     @property
     def blind_append(self) -> bool:
@@ -127,19 +127,19 @@ def read_concurrent_commit(file: DataFile, version: int) -> ConcurrentCommit:
 
 
 def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
-    return [found for line in lines if (found := pick(line)) is not None]
+    return [action for line in lines if (action := pick(line)) is not None]
 
 
 def isolation_of(properties: Mapping[str, str], *, location: str) -> str:
     """Return a table's isolation level, by default Serializable. Raises RefusedCommit if unknown."""
     declared = properties.get(ISOLATION, SERIALIZABLE)
-    known = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
-    if known is None:
+    isolation = {level.lower(): level for level in (SERIALIZABLE, WRITE_SERIALIZABLE)}.get(declared.lower())
+    if isolation is None:
         raise RefusedCommit(
             f"{location}: {ISOLATION} is {declared!r}, which is not known; "
             f"set it to {SERIALIZABLE} or {WRITE_SERIALIZABLE}"
         )
-    return known
+    return isolation
 
 
 def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Snapshot, isolation: str) -> None:

@@ -86,10 +86,12 @@ def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: Write
 
 def _partition(schema: TableSchema, block: FileBlock, file: int) -> str:
     """Return the name of a file's partition."""
-    texts = [(column.leaf.name, block.partition.get(name)) for name, column in partition_columns(schema).items()]
+    values_by_name = [
+        (column.leaf.name, block.partition.get(name)) for name, column in partition_columns(schema).items()
+    ]
     return ", ".join(
-        f"{name}={'null' if known is None or known.codes[file] < 0 else known.values[known.codes[file]].as_py()}"
-        for name, known in texts
+        f"{name}={'null' if coded is None or coded.codes[file] < 0 else coded.values[coded.codes[file]].as_py()}"
+        for name, coded in values_by_name
     )
 
 

@@ -63,26 +63,26 @@ def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.boo
 
 
 def _of_block(block: FileBlock, here: NDArray[np.bool_]) -> Iterator[LiveFile]:
-    at = np.flatnonzero(here)
-    some = from_numpy(at)
-    paths, written = (array.take(some).to_pylist() for array in (block.path, block.written_paths()))
-    vectors = [None] * len(at) if block.vectors is None else block.vectors.take(some).to_pylist()
-    values = _partition_values(block, at)
+    rows = np.flatnonzero(here)
+    row_array = from_numpy(rows)
+    paths, written = (array.take(row_array).to_pylist() for array in (block.path, block.written_paths()))
+    vectors = [None] * len(rows) if block.vectors is None else block.vectors.take(row_array).to_pylist()
+    values = _partition_values(block, rows)
     for path, spelling, size, of_file, vector in zip(
-        paths, written, block.size[at].tolist(), values, vectors, strict=True
+        paths, written, block.size[rows].tolist(), values, vectors, strict=True
     ):
         yield LiveFile(
             path, spelling, of_file, size, None if vector is None else msgspec.convert(vector, DeletionVector)
         )
 
 
-def _partition_values(block: FileBlock, at: NDArray[np.intp]) -> list[dict[str, str | None]]:
+def _partition_values(block: FileBlock, rows: NDArray[np.intp]) -> list[dict[str, str | None]]:
     """Return the partition values of some files as in the log: missing entries stay missing."""
-    values: list[dict[str, str | None]] = [{} for _ in at]
-    for name, texts in block.partition.items():
+    values: list[dict[str, str | None]] = [{} for _ in rows]
+    for name, coded in block.partition.items():
         # NULL (-1) indexes the last entry.
-        known = [*texts.values.to_pylist(), None]
-        for of_file, code in zip(values, texts.codes[at].tolist(), strict=True):
+        values_by_code = [*coded.values.to_pylist(), None]
+        for of_file, code in zip(values, coded.codes[rows].tolist(), strict=True):
             if code != ABSENT:
-                of_file[name] = known[code]
+                of_file[name] = values_by_code[code]
     return values

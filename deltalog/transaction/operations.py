@@ -284,7 +284,9 @@ def _partition_text(snapshot: Snapshot, add: Add) -> str:
     """Return the name of a file's partition, else of the file."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
-    parts = [f"{columns[key].leaf.name}={'null' if text is None else text}" for key, text in values if key in columns]
+    parts = [
+        f"{columns[key].leaf.name}={'null' if value is None else value}" for key, value in values if key in columns
+    ]
     return f"partition {', '.join(parts)}" if parts else f"add {add.path!r}"
 
 

@@ -45,8 +45,8 @@ def bit_numbers(hashes: Hashes) -> NDArray[np.uint32]:
 
     Shape (hashes, 8).
     """
-    numbers: NDArray[np.uint32] = (hashes.astype(np.uint32)[:, None] * _SALT) >> np.uint32(27)
-    return numbers
+    bits: NDArray[np.uint32] = (hashes.astype(np.uint32)[:, None] * _SALT) >> np.uint32(27)
+    return bits
 
 
 def masks(hashes: Hashes) -> Blocks:

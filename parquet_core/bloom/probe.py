@@ -111,8 +111,8 @@ def _encode(column: LeafColumn, values: pa.Array) -> NDArray[np.uint8]:
     if pa.types.is_temporal(values.type):
         # Times and dates are hashed as integers; Python's dates end at year 9999, stored ones do not.
         values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    numbers = numbers_from(values).astype(stored, copy=False)
-    return np.ascontiguousarray(numbers).view(np.uint8).reshape(-1, stored.itemsize)
+    stored_numbers = numbers_from(values).astype(stored, copy=False)
+    return np.ascontiguousarray(stored_numbers).view(np.uint8).reshape(-1, stored.itemsize)
 
 
 def _encode_decimal(column: LeafColumn, unscaled: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -158,10 +158,10 @@ def probe_hashes(column: LeafColumn, values: pa.Array) -> Probes:
     if not pa.types.is_floating(values.type):
         return Probes(hash_values(column, values), np.zeros(0, np.intp), everything)
     hashes = hash_values(column, values)
-    numbers = numbers_from(values)
-    again = np.flatnonzero(numbers == 0)
-    others = from_numpy(np.negative(numbers[again]), values.type)
-    return Probes(np.concatenate([hashes, hash_values(column, others)]), again, ~np.isnan(numbers))
+    floats = numbers_from(values)
+    again = np.flatnonzero(floats == 0)
+    others = from_numpy(np.negative(floats[again]), values.type)
+    return Probes(np.concatenate([hashes, hash_values(column, others)]), again, ~np.isnan(floats))
 
 
 def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
@@ -178,11 +178,11 @@ def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
 
 def each_may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
     """Probe filter i for hash i; False proves absence."""
-    numbers = block_numbers(hashes, np.fromiter(map(len, filters), np.uint64, len(filters)))
-    blocks = np.array([blocks[number] for blocks, number in zip(filters, numbers.tolist(), strict=True)])
+    selected = block_numbers(hashes, np.fromiter(map(len, filters), np.uint64, len(filters)))
+    blocks = np.array([blocks[block_number] for blocks, block_number in zip(filters, selected.tolist(), strict=True)])
     wanted = masks(hashes)
-    found: NDArray[np.bool_] = ((blocks & wanted) == wanted).all(axis=1)
-    return found
+    maybe: NDArray[np.bool_] = ((blocks & wanted) == wanted).all(axis=1)
+    return maybe
 
 
 def may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
@@ -195,17 +195,17 @@ def may_contain(filters: Sequence[Blocks], hashes: Hashes) -> NDArray[np.bool_]:
     return maybe
 
 
-def _probe(filters: Sequence[Blocks], hashes: Hashes, found: NDArray[np.bool_]) -> None:
+def _probe(filters: Sequence[Blocks], hashes: Hashes, maybe: NDArray[np.bool_]) -> None:
     sizes = np.fromiter(map(len, filters), np.uint64, len(filters))
     wanted = masks(hashes).view(np.uint64)
     step = max(1, _WORK_BYTES // (BLOCK_BYTES * len(hashes)))
     gathered = np.empty((min(step, len(filters)), len(hashes), _HALVES), np.uint64)
     for start in range(0, len(filters), step):
         part = filters[start : start + step]
-        numbers = block_numbers(hashes[None, :], sizes[start : start + step, None])
+        selections = block_numbers(hashes[None, :], sizes[start : start + step, None])
         work = gathered[: len(part)]
-        for blocks, number, out in zip(part, numbers, work, strict=True):
+        for blocks, selected, out in zip(part, selections, work, strict=True):
             # mode="clip" avoids a copy of the result; all block numbers are in range.
-            np.take(blocks.view(np.uint64), number, axis=0, out=out, mode="clip")
+            np.take(blocks.view(np.uint64), selected, axis=0, out=out, mode="clip")
         np.bitwise_and(work, wanted, out=work)
-        found[start : start + step] = (work == wanted).view(np.uint32)[..., 0] == _ALL_SET
+        maybe[start : start + step] = (work == wanted).view(np.uint32)[..., 0] == _ALL_SET

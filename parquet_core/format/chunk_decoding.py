@@ -159,9 +159,9 @@ def _field(table: Numbers, *path: int) -> Numbers:
 
 
 def _bytes(ranges: ChunkRanges, table: Numbers, *path: int) -> PlainValues:
-    at = _COLUMN_CHUNK.offset(*path)
+    column = _COLUMN_CHUNK.offset(*path)
     # Copies, because views of columns would keep the whole table alive.
-    return PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at].copy(), table[:, at + 1].copy())
+    return PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, column].copy(), table[:, column + 1].copy())
 
 
 def _refuse_other_files(ranges: ChunkRanges, table: Numbers) -> None:
@@ -199,8 +199,8 @@ def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
     """
     if len(ranges.path) > 1:
         return np.ones(len(table), np.bool_)  # writers spell the inner levels of lists and maps in several ways
-    at = _COLUMN_CHUNK.offset(3, 3)
-    written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, at], table[:, at + 1])
+    column = _COLUMN_CHUNK.offset(3, 3)
+    written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, column], table[:, column + 1])
     name = ranges.path[0].encode()
     expected = b"\x18" + _varint(len(name)) + name
     values, valid = written.fixed(len(expected))
@@ -208,12 +208,12 @@ def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
     return agrees | (written.length <= _EMPTY_LIST_BYTES)
 
 
-def _varint(number: int) -> bytes:
+def _varint(value: int) -> bytes:
     parts = []
-    while number >= 0x80:
-        parts.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*parts, number])
+    while value >= 0x80:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*parts, value])
 
 
 def _chunks(
@@ -253,14 +253,14 @@ def _range(table: Numbers, offset: int, length: int, encrypted: NDArray[np.bool_
 
 
 def _slices(buffer: bytes, start: Numbers, stop: Numbers) -> NDArray[np.object_]:
-    found = np.full(len(start), None, object)
-    found[:] = [buffer[a:b] if b >= 0 else None for a, b in zip(start.tolist(), stop.tolist(), strict=True)]
-    return found
+    slices = np.full(len(start), None, object)
+    slices[:] = [buffer[a:b] if b >= 0 else None for a, b in zip(start.tolist(), stop.tolist(), strict=True)]
+    return slices
 
 
 def _lists(table: Numbers, *path: int) -> tuple[Numbers, Numbers]:
-    at = _COLUMN_CHUNK.offset(*path)
-    start, length = table[:, at], table[:, at + 1]
+    column = _COLUMN_CHUNK.offset(*path)
+    start, length = table[:, column], table[:, column + 1]
     return start, np.where(length < 0, -1, start + length)
 
 
@@ -283,11 +283,11 @@ def _encoding_stats(buffer: bytes, table: Numbers, place: Callable[[int], str]) 
     counts, columns = decode_columns(buffer, *_lists(table, 3, 13), ENCODING_STATS, place=place)
     size = len(table)
     owner = np.repeat(np.arange(size), np.maximum(np.frombuffer(counts, np.int64), 0))
-    kind, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
-    whole = np.min([kind, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
+    page_type, encoding, count = np.frombuffer(columns, np.int64).reshape(3, -1)
+    whole = np.min([page_type, encoding, count], axis=0) >= 0 if len(owner) else np.zeros(0, np.bool_)
     # Pages of future types may hold values too.
-    unknown = np.bincount(owner[~whole | (count > MAX_ROWS) | (kind > _DATA_PAGE_V2)], minlength=size) > 0
-    is_data = whole & ((kind == _DATA_PAGE) | (kind == _DATA_PAGE_V2))
+    unknown = np.bincount(owner[~whole | (count > MAX_ROWS) | (page_type > _DATA_PAGE_V2)], minlength=size) > 0
+    is_data = whole & ((page_type == _DATA_PAGE) | (page_type == _DATA_PAGE_V2))
     pages = np.bincount(owner[is_data], np.minimum(count[is_data], MAX_ROWS), minlength=size)
     pages = np.minimum(pages, 1 << 62).astype(np.int64)  # the sum of many counts may exceed an integer
     is_dictionary = (encoding == _PLAIN_DICTIONARY) | (encoding == _RLE_DICTIONARY)

@@ -63,9 +63,9 @@ def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
     conflicts. An unrepeated column has one value per row, nulls included. A repeated column has at least one, so
     MORE_VALUES is not a contradiction there.
     """
-    at = CHUNK_PLACES.offset
-    here = (table[:, at(8)] == MISSING) & (table[:, at(1) + 1] <= 0)
-    here &= (table[:, at(3, 5)] >= 0) & (table[:, at(3, 7)] >= 0) & (table[:, at(3, 9)] >= 0)
+    column_of = CHUNK_PLACES.offset
+    here = (table[:, column_of(8)] == MISSING) & (table[:, column_of(1) + 1] <= 0)
+    here &= (table[:, column_of(3, 5)] >= 0) & (table[:, column_of(3, 7)] >= 0) & (table[:, column_of(3, 9)] >= 0)
     if here.all():
         return _conflicts(table, around)
     reasons = np.zeros(len(table), np.uint8)
@@ -74,18 +74,18 @@ def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
 
 
 def _conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
-    at, size = CHUNK_PLACES.offset, around.sizes[around.file]
-    num_values, data_page, dictionary = table[:, at(3, 5)], table[:, at(3, 9)], table[:, at(3, 11)]
+    column_of, size = CHUNK_PLACES.offset, around.sizes[around.file]
+    num_values, data_page, dictionary = table[:, column_of(3, 5)], table[:, column_of(3, 9)], table[:, column_of(3, 11)]
     offset = np.where((dictionary > 0) & (dictionary < data_page), dictionary, data_page)
-    length = np.where(num_values > 0, table[:, at(3, 7)], 0)
+    length = np.where(num_values > 0, table[:, column_of(3, 7)], 0)
     # Without a length, assume a filter of one byte.
-    filter_bytes = table[:, at(3, 15)]
+    filter_bytes = table[:, column_of(3, 15)]
     filter_bytes = np.where(filter_bytes < 0, 1, filter_bytes)
     ranges = (
         (offset, length),
-        (table[:, at(3, 14)], filter_bytes),
-        (table[:, at(4)], table[:, at(5)]),
-        (table[:, at(6)], table[:, at(7)]),
+        (table[:, column_of(3, 14)], filter_bytes),
+        (table[:, column_of(4)], table[:, column_of(5)]),
+        (table[:, column_of(6)], table[:, column_of(7)]),
     )
     data, filters, *indexes = _sharing(ranges, around)
     # The comparisons avoid sums of offsets and lengths, which could overflow.
@@ -113,11 +113,11 @@ def _sharing(ranges: tuple[tuple[Numbers, Numbers], ...], around: Surroundings) 
     starts, stops, there = [], [], []
     for owner, (offset, length) in enumerate(ranges):
         is_range = (length > 0) & (offset < size) & (offset > (0 if owner else -1))
-        at = np.flatnonzero(is_range)
-        start = offset[at]
-        there.append(at + owner * len(size))
-        starts.append(base[at] + start)
-        stops.append(starts[-1] + np.minimum(length[at], size[at] - start))
+        chunks = np.flatnonzero(is_range)
+        start = offset[chunks]
+        there.append(chunks + owner * len(size))
+        starts.append(base[chunks] + start)
+        stops.append(starts[-1] + np.minimum(length[chunks], size[chunks] - start))
     shared = np.zeros(len(ranges) * len(size), np.bool_)
     shared[np.concatenate(there)[_overlapping(np.concatenate(starts), np.concatenate(stops))]] = True
     return np.split(shared, len(ranges))

@@ -111,12 +111,12 @@ class ColumnChunks(Columnar):
         traits: Numbers = int(ChunkTraits.DICTIONARY) * dictionary + int(ChunkTraits.SEVERAL_PAGES) * several
         return traits
 
-    def scattered(self, at: Numbers, count: int) -> ColumnChunks:
-        """Return `count` chunks, absent except these at the indices `at`."""
-        if len(at) == count:
+    def scattered(self, positions: Numbers, count: int) -> ColumnChunks:
+        """Return `count` chunks, absent except these at `positions`."""
+        if len(positions) == count:
             return self
         whole = absent_chunks(count)
-        return ColumnChunks(*(_put(getattr(whole, f.name), at, getattr(self, f.name)) for f in fields(self)))
+        return ColumnChunks(*(_put(getattr(whole, f.name), positions, getattr(self, f.name)) for f in fields(self)))
 
     def chunk(self, i: int) -> ColumnChunk | None:
         """Return chunk `i`; None if it is absent."""
@@ -151,14 +151,14 @@ def _numbers_of(bits: int) -> tuple[int, ...]:
     return tuple(bit for bit in range(63) if bits >> bit & 1)
 
 
-def _put(into: NDArray[Any], at: Numbers, values: NDArray[Any]) -> NDArray[Any]:
+def _put(into: NDArray[Any], positions: Numbers, values: NDArray[Any]) -> NDArray[Any]:
     copy = into.copy()
-    copy[at] = values
+    copy[positions] = values
     return copy
 
 
-def _known(number: np.int64) -> int | None:
-    return None if number < 0 else int(number)
+def _known(count: np.int64) -> int | None:
+    return None if count < 0 else int(count)
 
 
 def _byte_range(pair: Numbers) -> ByteRange | None:
@@ -168,7 +168,7 @@ def _byte_range(pair: Numbers) -> ByteRange | None:
 def _decoded_stats(encoded: bytes | None) -> tuple[tuple[int | None, int | None, int | None], ...] | None:
     if encoded is None:
         return None
-    return tuple((kind, encoding, count) for kind, encoding, count in decode_list(encoded, ENCODING_STATS))
+    return tuple((page_type, encoding, count) for page_type, encoding, count in decode_list(encoded, ENCODING_STATS))
 
 
 def absent_chunks(count: int) -> ColumnChunks:

@@ -36,14 +36,14 @@ _DAY = {"ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 def bounds_type(column: LeafColumn) -> pa.DataType:
     """Return the Arrow type of a column for bounds and literals."""
-    kind = column.type
-    if kind is None or pa.types.is_string(kind) or pa.types.is_fixed_size_binary(kind):
+    arrow_type = column.type
+    if arrow_type is None or pa.types.is_string(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
-    if pa.types.is_timestamp(kind) and (kind.unit != "ns" or column.physical is Physical.INT96):
+    if pa.types.is_timestamp(arrow_type) and (arrow_type.unit != "ns" or column.physical is Physical.INT96):
         # Files of one table may use different units; readers use microseconds.
-        return pa.timestamp("us", kind.tz)
+        return pa.timestamp("us", arrow_type.tz)
     # Arrow cannot compare half floats; every half float is exact as a float.
-    return pa.float32() if pa.types.is_float16(kind) else kind
+    return pa.float32() if pa.types.is_float16(arrow_type) else arrow_type
 
 
 def comparable_values(
@@ -63,10 +63,10 @@ def comparable_values(
         return _bytes(column, written)
     if pa.types.is_decimal128(target):
         return _decimal(column, written, target)
-    numbers, valid = written.numbers(_STORED[column.physical])
+    stored_numbers, valid = written.numbers(_STORED[column.physical])
     if pa.types.is_timestamp(target):
-        return _timestamps(target, numbers, valid, timestamp_step(column) if step is None else step)
-    return _number(target, numbers, valid)
+        return _timestamps(target, stored_numbers, valid, timestamp_step(column) if step is None else step)
+    return _number(target, stored_numbers, valid)
 
 
 def timestamp_step(column: LeafColumn) -> int:
@@ -74,8 +74,8 @@ def timestamp_step(column: LeafColumn) -> int:
 
     It is 1 for other types.
     """
-    kind = column.type
-    return 1_000 if kind is not None and pa.types.is_timestamp(kind) and kind.unit == "ms" else 1
+    arrow_type = column.type
+    return 1_000 if arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit == "ms" else 1
 
 
 def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
@@ -85,31 +85,33 @@ def _bytes(column: LeafColumn, written: PlainValues) -> pa.Array:
     return written.binary()
 
 
-def _number(target: pa.DataType, numbers: NDArray[Any], valid: Flags) -> pa.Array:
+def _number(target: pa.DataType, stored_numbers: NDArray[Any], valid: Flags) -> pa.Array:
     if pa.types.is_boolean(target):
-        return from_numpy(numbers == 1, valid=valid & (numbers <= 1))
+        return from_numpy(stored_numbers == 1, valid=valid & (stored_numbers <= 1))
     if pa.types.is_floating(target):
-        return from_numpy(numbers.astype(target.to_pandas_dtype(), copy=False), target, valid=valid)
+        return from_numpy(stored_numbers.astype(target.to_pandas_dtype(), copy=False), target, valid=valid)
     if pa.types.is_integer(target):
         if pa.types.is_unsigned_integer(target):
-            numbers = numbers.view(numbers.dtype.str.replace("i", "u"))
-        narrow = numbers.astype(target.to_pandas_dtype(), copy=False)
+            stored_numbers = stored_numbers.view(stored_numbers.dtype.str.replace("i", "u"))
+        narrow = stored_numbers.astype(target.to_pandas_dtype(), copy=False)
         # A stored number that does not fit the declared width is invalid.
-        lies = None if narrow is numbers else narrow != numbers
+        lies = None if narrow is stored_numbers else narrow != stored_numbers
         return from_numpy(narrow, target, valid=valid if lies is None else valid & ~lies)
     if pa.types.is_time(target):
-        valid = valid & (numbers >= 0) & (numbers < _DAY[target.unit])
-    return from_numpy(numbers, target, valid=valid)
+        valid = valid & (stored_numbers >= 0) & (stored_numbers < _DAY[target.unit])
+    return from_numpy(stored_numbers, target, valid=valid)
 
 
-def _timestamps(target: pa.DataType, numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]) -> pa.Array:
+def _timestamps(
+    target: pa.DataType, stored_numbers: NDArray[Any], valid: Flags, step: int | NDArray[np.int64]
+) -> pa.Array:
     """Convert stored numbers to the target's unit.
 
     Values that overflow become null; Spark cannot read them either.
     """
     most = np.iinfo(np.int64).max // step
-    inside = (numbers <= most) & (numbers >= -most)
-    return from_numpy(np.where(inside, numbers, 0) * step, target, valid=valid & inside)
+    inside = (stored_numbers <= most) & (stored_numbers >= -most)
+    return from_numpy(np.where(inside, stored_numbers, 0) * step, target, valid=valid & inside)
 
 
 def _decimal(column: LeafColumn, written: PlainValues, target: pa.DataType) -> pa.Array:
@@ -138,5 +140,5 @@ def successor(prefix: bytes) -> bytes | None:
     >>> successor(b"a\xff"), successor(b"\xff"), successor(b"")
     (b'b', None, None)
     """
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+    shortened = prefix.rstrip(b"\xff")
+    return shortened[:-1] + bytes([shortened[-1] + 1]) if shortened else None

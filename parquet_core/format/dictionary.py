@@ -69,8 +69,8 @@ def is_complete(chunk: ColumnChunk) -> str | None:
         return "the column is encrypted"
     if chunk.encoding_stats is None:
         return _judge_encodings(chunk.encodings)
-    kinds = {kind for kind, _, _ in chunk.encoding_stats}
-    data = {encoding for kind, encoding, _ in chunk.encoding_stats if kind in _DATA_PAGES}
+    kinds = {page_type for page_type, _, _ in chunk.encoding_stats}
+    data = {encoding for page_type, encoding, _ in chunk.encoding_stats if page_type in _DATA_PAGES}
     if not kinds <= _KNOWN_PAGES:
         return "the encoding statistics name pages of an unknown kind"
     if not data:
@@ -154,8 +154,8 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
         slots, length = decode(data[:_MAX_HEADER_BYTES], _PAGE_HEADER, place=f"{place}: dictionary page")
     except MalformedFile as error:
         return str(error)
-    kind, plain_bytes, stored_bytes, crc, dictionary = slots
-    if kind != _DICTIONARY_PAGE or dictionary is None:
+    page_type, plain_bytes, stored_bytes, crc, dictionary = slots
+    if page_type != _DICTIONARY_PAGE or dictionary is None:
         return "there is no dictionary page: the column chunk begins with another page"
     num_values, encoding = dictionary
     if None in {plain_bytes, stored_bytes, num_values}:

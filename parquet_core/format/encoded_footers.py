@@ -127,12 +127,14 @@ def _read(
         check_size(files[i])  # the writer may have finished since the listing
         problem = f"{sizes[i]} bytes are too few for a Parquet file; it is cut off or another format"
         raise not_parquet(files[i].path, problem)
-    kept = b"" if before is None else before.encoded
+    earlier = b"" if before is None else before.encoded
     tails = np.minimum(sizes, hint)
-    stops = len(kept) + np.cumsum(tails) - 8
+    stops = len(earlier) + np.cumsum(tails) - 8
     arriving = _Arriving(files, sizes, tails, stops.copy(), stops, decode)
     ranges, counts = Ranges(np.arange(len(files)), sizes - tails, tails), [len(files)]
-    (encoded,) = gather(files, ranges, counts=counts, purpose="footer", traffic=traffic, before=kept, arrived=arriving)
+    (encoded,) = gather(
+        files, ranges, counts=counts, purpose="footer", traffic=traffic, before=earlier, arrived=arriving
+    )
     # A repeated read may return other bytes than were decoded, so decode again.
     parts, decoded = (arriving.parts, arriving.decoded) if encoded is arriving.encoded else ([], 0)
     whole = decoded == len(files)
@@ -144,8 +146,8 @@ def _read(
         decoded += len(before.files)
     if int((stops - starts).sum()) < len(encoded) // 2:
         # If the tails are mostly other bytes, keep only the footers.
-        found = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
-        encoded, ends = b"".join(found), np.cumsum(stops - starts)
+        footers = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+        encoded, ends = b"".join(footers), np.cumsum(stops - starts)
         starts, stops = ends - (stops - starts), ends
         parts, decoded = [], 0
     if decoded < len(files):
@@ -171,13 +173,13 @@ def _with_rest(
     return encoded, starts, stops
 
 
-def footer_lengths(encoded: bytes, at: Numbers, sizes: Numbers, files: Sequence[DataFile]) -> Numbers:
+def footer_lengths(encoded: bytes, tails: Numbers, sizes: Numbers, files: Sequence[DataFile]) -> Numbers:
     """Return the length of each footer in bytes.
 
-    `at`: positions in `encoded` of the last eight bytes of each file, which hold length and magic. Raises MalformedFile
-    or UnsupportedFeature for a file without a usable footer.
+    `tails`: positions in `encoded` of the last eight bytes of each file, which hold length and magic. Raises
+    MalformedFile or UnsupportedFeature for a file without a usable footer.
     """
-    ends = np.frombuffer(encoded, np.uint8)[at[:, None] + np.arange(8)]
+    ends = np.frombuffer(encoded, np.uint8)[tails[:, None] + np.arange(8)]
     lengths: Numbers = ends[:, :4].copy().view("<u4")[:, 0].astype(np.int64)
     wrong = np.any(ends[:, 4:] != np.frombuffer(MAGIC, np.uint8), axis=1) | (lengths + 12 > sizes)
     wrong |= lengths > _longest()

@@ -115,7 +115,7 @@ class Footers:
         has it), and the positions of these row groups. Raises MalformedFile and UnsupportedFeature, which name file,
         row group and column.
         """
-        leaves = [kind.by_path.get(path) for kind in self.kinds]
+        leaves = [footer_kind.by_path.get(path) for footer_kind in self.kinds]
         leaf_index = np.array([-1 if leaf is None else leaf.index for leaf in leaves], np.int64)[self.kind_of_group]
         physical = np.array([-1 if leaf is None else leaf.physical for leaf in leaves], np.int64)[self.kind_of_group]
         there = np.flatnonzero(leaf_index >= 0)
@@ -123,7 +123,7 @@ class Footers:
             return absent_chunks(len(self)), None, there
         chunk = self.first_chunk[there] + leaf_index[there]
         name = ".".join(path)
-        found, statistics = decode_column_chunks(
+        decoded, statistics = decode_column_chunks(
             ChunkRanges(
                 buffer=self.encoded,
                 start=self.chunk_start[chunk],
@@ -135,13 +135,16 @@ class Footers:
                 place=lambda i: self.place(int(there[i]), name),
             )
         )
-        return found.scattered(there, len(self)), statistics, there
+        return decoded.scattered(there, len(self)), statistics, there
 
     def is_repeated(self) -> NDArray[np.bool_]:
         """Flag column chunks of repeated columns."""
-        kinds = [np.array([leaf.max_repetition_level > 0 for leaf in kind.columns], np.bool_) for kind in self.kinds]
-        found: NDArray[np.bool_] = np.concatenate([kinds[i] for i in self.kind_of_group.tolist()] or [_NONE])
-        return found
+        kinds = [
+            np.array([leaf.max_repetition_level > 0 for leaf in footer_kind.columns], np.bool_)
+            for footer_kind in self.kinds
+        ]
+        repeated: NDArray[np.bool_] = np.concatenate([kinds[i] for i in self.kind_of_group.tolist()] or [_NONE])
+        return repeated
 
     def totals(self, columns: Sequence[Sequence[Path]]) -> Totals:
         """Sum bytes and pages of columns per row group.
@@ -151,25 +154,25 @@ class Footers:
         """
         none = np.zeros(len(self), np.int64)
         result = Totals(none, none.copy(), np.ones(len(self), np.bool_))
-        for number, kind in enumerate(self.kinds):
-            of_kind = np.flatnonzero(self.kind_of_group == number)
-            there = [next((path for path in paths if path in kind.by_path), None) for paths in columns]
-            leaves = np.array([kind.by_path[path].index for path in there if path is not None], np.int64)
+        for index, footer_kind in enumerate(self.kinds):
+            of_kind = np.flatnonzero(self.kind_of_group == index)
+            there = [next((path for path in paths if path in footer_kind.by_path), None) for paths in columns]
+            leaves = np.array([footer_kind.by_path[path].index for path in there if path is not None], np.int64)
             step = max(1, _MOST_CHUNKS // max(1, len(leaves)))
             for first in range(0, len(of_kind) if len(leaves) else 0, step):
                 groups = of_kind[first : first + step]
-                part = self._totals(groups, kind, leaves)
+                part = self._totals(groups, footer_kind, leaves)
                 result.bytes[groups], result.pages[groups] = part.bytes, part.pages
                 result.located[groups] = part.located
         return result
 
-    def _totals(self, groups: Numbers, kind: Provenance, leaves: Numbers) -> Totals:
+    def _totals(self, groups: Numbers, footer_kind: Provenance, leaves: Numbers) -> Totals:
         chunk = (self.first_chunk[groups][:, None] + leaves).reshape(-1)
         encoded = self.encoded, self.chunk_start[chunk], self.chunk_stop[chunk]
 
         def place(i: int) -> str:
             group, leaf = divmod(i, len(leaves))
-            return self.place(int(groups[group]), kind.columns[leaves[leaf]].name)
+            return self.place(int(groups[group]), footer_kind.columns[leaves[leaf]].name)
 
         return decode_totals(encoded, np.repeat(self.file_size[groups], len(leaves)), len(leaves), place=place)
 
@@ -218,8 +221,8 @@ def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
     table = batch.parts[0].files
     if table[0, _FILE_META_DATA.offset(2)] < 0:
         raise MalformedFile(f"{file.path}: the footer lacks a schema; it is damaged")
-    (kind,), _ = _encoded_kinds(batch.encoded, table)
-    return kind
+    (footer_kind,), _ = _encoded_kinds(batch.encoded, table)
+    return footer_kind
 
 
 class _Tables(NamedTuple):
@@ -253,15 +256,15 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
     return _Tables(table, groups, chunks[:, 0].copy(), chunks[:, 1].copy(), conflicts(chunks[:, 1:], around))
 
 
-def _elements(table: Numbers, at: int, rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the elements and counts of the lists at column `at`.
+def _elements(table: Numbers, column: int, rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the elements and counts of the lists at `column`.
 
     `rows`: the decoded elements. They include elements of replaced lists if a list field was repeated; these are left
     out.
     """
-    counts = np.maximum(table[:, at + 1], 0)
+    counts = np.maximum(table[:, column + 1], 0)
     whole = counts.sum() == len(rows)
-    return (rows if whole else rows[spans(table[:, at], counts)]), counts
+    return (rows if whole else rows[spans(table[:, column], counts)]), counts
 
 
 def _joined(parts: Sequence[_Tables]) -> _Tables:
@@ -271,13 +274,13 @@ def _joined(parts: Sequence[_Tables]) -> _Tables:
 
 def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[DataFile], tables: _Tables) -> Footers:
     table, groups = tables.files, tables.groups
-    at = _FILE_META_DATA.offset
-    incomplete = (table[:, at(2)] < 0) | (table[:, at(3)] < 0) | (table[:, at(4)] < 0)
+    column_of = _FILE_META_DATA.offset
+    incomplete = (table[:, column_of(2)] < 0) | (table[:, column_of(3)] < 0) | (table[:, column_of(4)] < 0)
     for i in np.flatnonzero(incomplete):
         raise MalformedFile(f"{files[int(i)].path}: the footer lacks schema, num_rows or row groups; it is damaged")
     encoded_kinds, kind = _encoded_kinds(encoded, table)
     kinds = tuple(provenance_of(entry, files[int(np.argmax(kind == i))]) for i, entry in enumerate(encoded_kinds))
-    counts = table[:, at(4) + 1]
+    counts = table[:, column_of(4) + 1]
     file = np.repeat(np.arange(len(files)), counts)
     ordinal = np.arange(len(file)) - np.repeat(np.cumsum(counts) - counts, counts)
     leaves = np.array([len(provenance.columns) for provenance in kinds], np.int64)[kind[file]]
@@ -285,11 +288,11 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
     def group_place(i: int) -> str:
         return f"{files[file[i]].path}: row group {ordinal[i]}"
 
-    at = _ROW_GROUP.offset
-    row_count, chunk_counts = groups[:, at(3)].copy(), np.maximum(groups[:, at(1) + 1], 0)
+    column_of = _ROW_GROUP.offset
+    row_count, chunk_counts = groups[:, column_of(3)].copy(), np.maximum(groups[:, column_of(1) + 1], 0)
     for i in np.flatnonzero((row_count < 0) | (chunk_counts != leaves)):
-        place = group_place(int(i))
-        raise MalformedFile(f"{place}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
+        group_name = group_place(int(i))
+        raise MalformedFile(f"{group_name}: does not hold the {leaves[i]} columns of the schema; the footer is damaged")
     for i in np.flatnonzero(row_count > MAX_ROWS):
         raise MalformedFile(f"{group_place(int(i))}: claims {row_count[i]} rows; the footer is damaged")
     return Footers(
@@ -303,7 +306,7 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         ordinal=ordinal,
         row_count=row_count,
         file_size=np.array([file.size for file in files], np.int64)[file],
-        sorting_columns=groups[:, at(4) : at(4) + 2].copy(),
+        sorting_columns=groups[:, column_of(4) : column_of(4) + 2].copy(),
         first_chunk=np.cumsum(chunk_counts) - chunk_counts,
         chunk_start=tables.chunk_start,
         chunk_stop=tables.chunk_stop,

@@ -149,26 +149,26 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
     type_ = arrow_type(element, physical)
     if type_ is not None and pa.types.is_timestamp(type_):
         return _against_timestamps(type_, physical)
-    if type_ is not None and any(known(type_) for known in _PRUNED_ON):
+    if type_ is not None and any(is_supported(type_) for is_supported in _PRUNED_ON):
         return ""
     if type_ == pa.binary() and element.logical is None and element.converted is None:
         return ""  # Spark reads annotated byte arrays as strings, or not at all
     if element.logical is not None:
         member = element.logical[0]
-        said = "pruned on yet" if member <= LAST_LOGICAL_TYPE else "supported by this version"
-        return f"type {_NAMES.get(member, f'of logical type {member}')} is not {said}"
+        unsupported_reason = "pruned on yet" if member <= LAST_LOGICAL_TYPE else "supported by this version"
+        return f"type {_NAMES.get(member, f'of logical type {member}')} is not {unsupported_reason}"
     if element.converted is not None:
         return f"converted type {element.converted} is not pruned on yet"
     return f"type {physical.name} is not pruned on yet"
 
 
-def counts_nanoseconds(kind: pa.DataType | None, physical: Physical) -> bool:
+def counts_nanoseconds(type_: pa.DataType | None, physical: Physical) -> bool:
     """True for timestamps that are stored as a count of nanoseconds."""
-    return isinstance(kind, pa.TimestampType) and kind.unit == "ns" and physical is Physical.INT64
+    return isinstance(type_, pa.TimestampType) and type_.unit == "ns" and physical is Physical.INT64
 
 
-def _against_timestamps(found: pa.DataType, physical: Physical) -> str:
-    if not counts_nanoseconds(found, physical):
+def _against_timestamps(type_: pa.DataType, physical: Physical) -> str:
+    if not counts_nanoseconds(type_, physical):
         return ""
     return (
         "Spark refuses timestamps of nanoseconds, or with spark.sql.legacy.parquet.nanosAsLong reads them as bigint; "

@@ -257,8 +257,8 @@ class _Structs:
         place = _named(self.encoded, self.there, self.name)
         _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
         shape = of.size if of.is_plain else of.width, -1
-        numbers: Numbers = np.frombuffer(columns, np.int64).reshape(shape)
-        return numbers
+        elements_by_column: Numbers = np.frombuffer(columns, np.int64).reshape(shape)
+        return elements_by_column
 
     def counts_by_page(self, field: int, first: Numbers) -> Numbers:
         """Return one count per page, MISSING for chunks without the list."""
@@ -271,9 +271,9 @@ class _Structs:
             written = np.where(written == MISSING, -1, written)
         if present.all():
             return written
-        numbers = np.full(int(first[-1]), MISSING, np.int64)
-        numbers[np.repeat(present, np.diff(first))] = written
-        return numbers
+        counts_of_pages = np.full(int(first[-1]), MISSING, np.int64)
+        counts_of_pages[np.repeat(present, np.diff(first))] = written
+        return counts_of_pages
 
     def values(self, field: int, null_page: Flags, first: Numbers) -> tuple[PlainValues, Flags, Numbers]:
         """Return bounds, flags of contradicting chunks, and bytes per chunk.
@@ -309,8 +309,8 @@ def boundary_order(lower: pa.Array, upper: pa.Array) -> BoundaryOrder:
 
     Fewer than two pages are ASCENDING, as in parquet-java.
     """
-    known = pc.and_(pc.is_valid(lower), pc.is_valid(upper))
-    low, high = lower.filter(known), upper.filter(known)
+    bounded = pc.and_(pc.is_valid(lower), pc.is_valid(upper))
+    low, high = lower.filter(bounded), upper.filter(bounded)
     if _monotone(low, pc.less_equal) and _monotone(high, pc.less_equal):
         return BoundaryOrder.ASCENDING
     if _monotone(low, pc.greater_equal) and _monotone(high, pc.greater_equal):

@@ -82,9 +82,9 @@ class PlainValues:
         anywhere = np.ndarray((len(self.buffer) - stored.itemsize + 1,), stored, self.buffer, 0, (1,))
         if valid.all():
             return anywhere[self.start], valid
-        numbers = anywhere[np.where(valid, self.start, 0)]
-        numbers[~valid] = 0
-        return numbers, valid
+        decoded = anywhere[np.where(valid, self.start, 0)]
+        decoded[~valid] = 0
+        return decoded, valid
 
     def binary(self) -> pa.Array:
         """Copy the values into a binary array.

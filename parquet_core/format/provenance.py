@@ -83,16 +83,16 @@ class Provenance:
     @cached_property
     def top_numbers(self) -> dict[str, int | None]:
         """Field ids of top-level columns, by name."""
-        found: dict[str, int | None] = {}
+        field_ids: dict[str, int | None] = {}
         children = [1]
         for element in self.elements:
             while children[-1] == 0:
                 children.pop()
             children[-1] -= 1
             if len(children) == 2:
-                found[element.name] = element.field_id
+                field_ids[element.name] = element.field_id
             children.append(element.children or 0)
-        return found
+        return field_ids
 
     @cached_property
     def by_any_case(self) -> dict[str, list[LeafColumn]]:
@@ -103,10 +103,10 @@ class Provenance:
         return by_path
 
 
-def provenance_of(kind: EncodedKind, file: DataFile) -> Provenance:
+def provenance_of(footer_kind: EncodedKind, file: DataFile) -> Provenance:
     """Decode footer contents except row groups; errors name `file`."""
     with naming(file):
-        return decode_provenance(kind)
+        return decode_provenance(footer_kind)
 
 
 @contextmanager
@@ -119,9 +119,9 @@ def naming(file: DataFile) -> Iterator[None]:
 
 
 @lru_cache(maxsize=256)
-def decode_provenance(kind: EncodedKind) -> Provenance:
+def decode_provenance(footer_kind: EncodedKind) -> Provenance:
     """Decode footer contents except row groups; cached by their bytes."""
-    schema, pairs, created_by, orders = kind
+    schema, pairs, created_by, orders = footer_kind
     key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
     columns, elements = parse_schema(b"" if schema is None else schema)

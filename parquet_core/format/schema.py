@@ -115,7 +115,7 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
     if root is None:
         raise MalformedFile(f"{place}: the footer has an empty schema; the file is damaged")
     leaves: list[LeafColumn] = []
-    known: dict[object, _Values] = {}
+    cached: dict[object, _Values] = {}
     groups = [_Group((), _child_count(root, place))]
     for element in walk:
         while groups and groups[-1].remaining == 0:
@@ -129,7 +129,7 @@ def leaf_columns(elements: Iterable[SchemaElement], *, place: str) -> tuple[Leaf
         if element.physical is None:
             groups.append(group)
         else:
-            leaves.append(_leaf(element, group, len(leaves), known, place))
+            leaves.append(_leaf(element, group, len(leaves), cached, place))
     if any(group.remaining for group in groups):
         raise MalformedFile(f"{place}: the schema tree ends early; the footer is damaged")
     _refuse_same_paths(leaves, place)
@@ -196,17 +196,17 @@ class _Values(NamedTuple):
     reason: str
 
 
-def _values_of(element: SchemaElement, physical: Physical, known: dict[object, _Values]) -> _Values:
+def _values_of(element: SchemaElement, physical: Physical, cached: dict[object, _Values]) -> _Values:
     # Cached by type, since a schema with thousands of columns has few types.
     logical = None if element.logical is None else repr(element.logical)
     key = (physical, element.type_length, element.converted, element.scale, element.precision, logical)
-    if key not in known:
+    if key not in cached:
         values = arrow_type(element, physical)
-        known[key] = _Values(values, sort_order(values, physical), reason_against_pruning(element, physical))
-    return known[key]
+        cached[key] = _Values(values, sort_order(values, physical), reason_against_pruning(element, physical))
+    return cached[key]
 
 
-def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object, _Values], place: str) -> LeafColumn:
+def _leaf(element: SchemaElement, group: _Group, index: int, cached: dict[object, _Values], place: str) -> LeafColumn:
     if element.physical is not None and element.physical > Physical.FIXED_LEN_BYTE_ARRAY:
         reason = f"column {element.name!r} has physical type {element.physical}, which is not supported by this version"
         raise UnsupportedFeature(f"{place}: {reason}; write it again as another type")
@@ -216,7 +216,7 @@ def _leaf(element: SchemaElement, group: _Group, index: int, known: dict[object,
     length = element.type_length
     if physical is Physical.FIXED_LEN_BYTE_ARRAY and (length is None or not 0 <= length <= _MOST_BYTES):
         raise MalformedFile(f"{place}: column {element.name!r} has fixed length {length}; the footer is damaged")
-    values, order, reason = _values_of(element, physical, known)
+    values, order, reason = _values_of(element, physical, cached)
     if group.repetition:
         reason = "lists and maps are not looked into"
     elif group.annotated:

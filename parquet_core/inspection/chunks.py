@@ -108,7 +108,7 @@ def _chunks(
         lower=plain_values(column, bounds.lower),
         upper=plain_values(column, bounds.upper),
         page_indexes=page_indexes,
-        filters=[_filter_facts(found) for found in index.bloom_filters.read(column, positions)],
+        filters=[_filter_facts(blocks) for blocks in index.bloom_filters.read(column, positions)],
     )
 
 
@@ -141,12 +141,12 @@ def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64
     `footers` belong to one file, and `column` is a leaf of that file. Raises MalformedFile.
     """
     chunk = footers.first_chunk + column.index
-    found = decode_table(
+    decoded = decode_table(
         footers.encoded,
         footers.chunk_start[chunk],
         footers.chunk_stop[chunk],
         _COLUMN_CHUNK,
         place=lambda i: footers.place(i, column.name),
     )
-    table = np.frombuffer(found, np.int64).reshape(-1, _COLUMN_CHUNK.width)
+    table = np.frombuffer(decoded, np.int64).reshape(-1, _COLUMN_CHUNK.width)
     return np.maximum(table[:, _COLUMN_CHUNK.offset(3, 6)], -1)

@@ -39,7 +39,11 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
     # A file from before the column was added is no reason for distrust: all of its rows are null.
-    trusts = [trust(column, kind) for kind in index.groups.kinds_of_files() if not reads_as_null(column, kind)]
+    trusts = [
+        trust(column, footer_kind)
+        for footer_kind in index.groups.kinds_of_files()
+        if not reads_as_null(column, footer_kind)
+    ]
     orders = {column_order_name(judged.column_order) for judged in trusts}
     return ColumnFacts(
         name=column.name,
@@ -87,7 +91,7 @@ def _always_null(index: MetadataIndex, column: LeafColumn) -> NDArray[np.bool_]:
 
     Such row groups need no bounds.
     """
-    leaves = [kind.by_path.get(column.path) for kind in index.groups.kinds]
+    leaves = [footer_kind.by_path.get(column.path) for footer_kind in index.groups.kinds]
     flags = np.array([leaf is not None and leaf.always_null for leaf in leaves], np.bool_)
     return flags[index.groups.kind[index.groups.file]]
 
@@ -104,13 +108,13 @@ def _repetition(column: LeafColumn) -> Repetition:
     return "optional" if column.max_definition_level else "required"
 
 
-def _total(numbers: np.ndarray) -> int:
+def _total(counts: np.ndarray) -> int:
     # Damaged footers may hold numbers whose sum overflows int64.
-    return sum(numbers.tolist())
+    return sum(counts.tolist())
 
 
-def _known_total(numbers: np.ndarray) -> int | None:
-    return None if (numbers < 0).any() else _total(numbers)
+def _known_total(counts: np.ndarray) -> int | None:
+    return None if (counts < 0).any() else _total(counts)
 
 
 def _count(flags: pa.Array) -> int:
@@ -118,5 +122,5 @@ def _count(flags: pa.Array) -> int:
 
 
 def _without_bounds(bounds: Bounds, there: np.ndarray) -> int:
-    known = flags_from(pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-    return int((there & may_hold_values(bounds) & ~known).sum())
+    bounded = flags_from(pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    return int((there & may_hold_values(bounds) & ~bounded).sum())

@@ -65,15 +65,15 @@ class Spread:
     max: int
 
     @staticmethod
-    def of(numbers: NDArray[np.int64]) -> Spread | None:
+    def of(values: NDArray[np.int64]) -> Spread | None:
         """Return the spread of numbers; None for an empty array.
 
         >>> Spread.of(np.array([3, 1, 9]))
         Spread(min=1, median=3, max=9)
         """
-        if len(numbers) == 0:
+        if len(values) == 0:
             return None
-        return Spread(int(numbers.min()), int(np.median(numbers)), int(numbers.max()))
+        return Spread(int(values.min()), int(np.median(values)), int(values.max()))
 
 
 @dataclass(frozen=True, slots=True)

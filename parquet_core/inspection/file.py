@@ -43,15 +43,15 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     assert len(index.groups.files) == 1, "an index of one file"
     # The offset indexes of all columns are fetched together here, and used column by column below.
     index.page_indexes.locations(columns, np.arange(len(index)))
-    footers, (kind,) = _footers(index), index.groups.kinds
+    footers, (footer_kind,) = _footers(index), index.groups.kinds
     return FileInspection(
         path=redacted(index.groups.files[0].path),
         bytes=index.groups.files[0].size,
         footer_bytes=int(footers.footer_bytes[0]),
         rows=int(index.groups.row_count.sum()),
         footer_rows=int(footers.num_rows[0]),
-        created_by=kind.created_by,
-        key_values=tuple(KeyValue(key, len(value.encode()), value) for key, value in kind.key_values.items()),
+        created_by=footer_kind.created_by,
+        key_values=tuple(KeyValue(key, len(value.encode()), value) for key, value in footer_kind.key_values.items()),
         row_group_count=len(index),
         row_group_rows=Spread.of(index.groups.row_count),
         row_group_bytes=Spread.of(_group_bytes(index)),

@@ -78,25 +78,25 @@ class InspectedPages:
     def _pages(self, i: int) -> tuple[PageFacts, ...] | None:
         if self.lower is None or self.upper is None:
             return None
-        at, located = (slice(*of.first[i : i + 2].tolist()) for of in (self.batch, self.locations))
+        indexed, located = (slice(*of.first[i : i + 2].tolist()) for of in (self.batch, self.locations))
         bounds = self.batch.bounds
         return tuple(
             map(
                 PageFacts,
-                self.batch.first_row[at].tolist(),
-                bounds.row_count[at].tolist(),
+                self.batch.first_row[indexed].tolist(),
+                bounds.row_count[indexed].tolist(),
                 self.locations.offset[located].tolist(),
                 self.locations.compressed_bytes[located].tolist(),
-                self.lower[at],
-                self.upper[at],
-                bounds.null_count[at].to_pylist(),
-                bounds.nan_count[at].to_pylist(),
+                self.lower[indexed],
+                self.upper[indexed],
+                bounds.null_count[indexed].to_pylist(),
+                bounds.nan_count[indexed].to_pylist(),
             )
         )
 
 
-def _known(number: np.int64) -> int | None:
-    return None if number < 0 else int(number)
+def _known(value: np.int64) -> int | None:
+    return None if value < 0 else int(value)
 
 
 def recomputed_orders(batch: PageBatch) -> Positions:
@@ -105,10 +105,10 @@ def recomputed_orders(batch: PageBatch) -> Positions:
     -1 if a page that may hold a value has no bounds, or if the column index is not trusted.
     """
     bounds, owner = batch.bounds, batch.row_group
-    known = _flags(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    bounded = _flags(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
     all_null = _flags(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
-    silent = any_in(~known & ~all_null, owner, len(batch)) | (batch.reason != "")
-    taken = np.flatnonzero(known)
+    silent = any_in(~bounded & ~all_null, owner, len(batch)) | (batch.reason != "")
+    taken = np.flatnonzero(bounded)
     low, high, group = bounds.lower.take(taken), bounds.upper.take(taken), owner[taken]
     same = group[1:] == group[:-1]
     falls = same & (_steps(low, pc.greater) | _steps(high, pc.greater))

@@ -59,9 +59,9 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> Blo
     # Filters answer lookups even if predicates on the column do not prune.
     hashable = replace(column, unsupported="")
     if not can_hash(hashable):
-        kind = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
+        stored = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
         raise WrongUse(
-            f"--bloom: values of {column.name} ({kind}) cannot be looked up in a bloom filter; choose another column"
+            f"--bloom: values of {column.name} ({stored}) cannot be looked up in a bloom filter; choose another column"
         )
     probes = probe_hashes(hashable, parse_value(hashable, literal))
     filters = _filters(index, column)
@@ -74,7 +74,7 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> Blo
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
-    alike = np.array([_has_alone(column, kind) for kind in index.groups.kinds], np.bool_)
+    alike = np.array([_has_alone(column, footer_kind) for footer_kind in index.groups.kinds], np.bool_)
     of_column = alike[index.groups.kind[index.groups.file]]
     filters: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
@@ -83,18 +83,18 @@ def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
     return filters
 
 
-def _has_alone(column: LeafColumn, kind: Provenance) -> bool:
+def _has_alone(column: LeafColumn, footer_kind: Provenance) -> bool:
     # parquet-java keys filters by the dotted path: if two columns share a path, one gets the other's filter.
-    names = sum(leaf.name == column.name for leaf in kind.columns)
-    leaf = leaf_in_file(column, kind)
+    names = sum(leaf.name == column.name for leaf in footer_kind.columns)
+    leaf = leaf_in_file(column, footer_kind)
     return names == 1 and leaf is not None and bool(leaf.type == column.type)
 
 
-def _fact(index: MetadataIndex, position: int, maybe: bool | None, found: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers
+def _fact(index: MetadataIndex, position: int, maybe: bool | None, blocks: Blocks | str) -> ProbeFacts:  # noqa: FBT001 - three answers
     file, row_group = (
         redacted(index.groups.files[int(index.groups.file[position])].path),
         int(index.groups.ordinal[position]),
     )
-    if isinstance(found, str):
-        return ProbeFacts(file, row_group, "unknown", found)
+    if isinstance(blocks, str):
+        return ProbeFacts(file, row_group, "unknown", blocks)
     return ProbeFacts(file, row_group, "maybe" if maybe else "absent", "")

@@ -41,9 +41,11 @@ def inspect_table(
 
     `bloom`: a value to look up in the bloom filters of one column. Raises WrongUse, MalformedFile and StorageFailure.
     """
-    writers = list(dict.fromkeys(kind.created_by for kind in index.groups.kinds_of_files()))
-    number = {name: i for i, name in enumerate(writers)}
-    writer = np.array([number.get(kind.created_by, -1) for kind in index.groups.kinds], np.int64)[index.groups.kind]
+    writers = list(dict.fromkeys(footer_kind.created_by for footer_kind in index.groups.kinds_of_files()))
+    index_of = {name: i for i, name in enumerate(writers)}
+    writer = np.array([index_of.get(footer_kind.created_by, -1) for footer_kind in index.groups.kinds], np.int64)[
+        index.groups.kind
+    ]
     return TableInspection(
         path=redacted(table),
         bytes=sum(file.size for file in index.groups.files),
@@ -80,8 +82,8 @@ def _differences(index: MetadataIndex) -> tuple[str, ...]:
     files = Counter(index.groups.kind.tolist())
     forms = [_form(column) for column in index.groups.columns]
     files_by_difference: Counter[str] = Counter()
-    for number, count in files.items():
-        columns = index.groups.kinds[number].columns
+    for footer_kind, count in files.items():
+        columns = index.groups.kinds[footer_kind].columns
         if [_form(column) for column in columns] != forms:
             for difference in _differences_of(columns, index.groups.columns):
                 files_by_difference[difference] += count
@@ -109,8 +111,8 @@ def _form(column: LeafColumn) -> tuple[object, ...]:
 
 
 def _said(column: LeafColumn) -> str:
-    kind = column.physical.name if column.type is None else f"{column.type} stored as {column.physical.name}"
-    return kind if column.max_definition_level else f"{kind}, required"
+    type_text = column.physical.name if column.type is None else f"{column.type} stored as {column.physical.name}"
+    return type_text if column.max_definition_level else f"{type_text}, required"
 
 
 def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColumn, ...]:

@@ -38,17 +38,17 @@ def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
     >>> plain_values(day, pa.array([0, None], pa.int32()).view(pa.date32()))
     ['1970-01-01', None]
     """
-    kind = bounds.type
-    if pa.types.is_binary(kind):
+    arrow_type = bounds.type
+    if pa.types.is_binary(arrow_type):
         is_text = column.type is not None and pa.types.is_string(column.type)
         return [None if value is None else _of_bytes(value, is_text=is_text) for value in bounds.to_pylist()]
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(arrow_type):
         return [None if value is None else _of_decimal(value) for value in bounds.to_pylist()]
-    if pa.types.is_floating(kind):
+    if pa.types.is_floating(arrow_type):
         return [_of_float(value) for value in bounds.to_pylist()]
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(arrow_type):
         return _of_timestamps(bounds)
-    if pa.types.is_temporal(kind):
+    if pa.types.is_temporal(arrow_type):
         # Arrow formats days outside of Python's calendar.
         return _texts(bounds)
     return bounds.to_pylist()  # type: ignore[no-any-return]  # integers and booleans
@@ -62,7 +62,7 @@ def _of_timestamps(values: pa.Array) -> list[Value]:
     # A cast with the zone would read the time zone database of the machine.
     zone = "Z" if values.type.tz else ""
     naive = values.view(pa.int64()).view(pa.timestamp(values.type.unit))
-    return [None if text is None else f"{text}{zone}" for text in _texts(naive)]
+    return [None if time_string is None else f"{time_string}{zone}" for time_string in _texts(naive)]
 
 
 def _of_bytes(value: bytes, *, is_text: bool) -> Value:
@@ -80,7 +80,7 @@ def _of_float(value: float | None) -> Value:
     return value if value is None or math.isfinite(value) else str(value)
 
 
-def parse_value(column: LeafColumn, text: str) -> pa.Array:
+def parse_value(column: LeafColumn, literal: str) -> pa.Array:
     """Parse text as one value of the column's type.
 
     Raises WrongUse for text that is not such a value. Dates are yyyy-mm-dd, timestamps ISO 8601 (UTC if the column is
@@ -92,60 +92,60 @@ def parse_value(column: LeafColumn, text: str) -> pa.Array:
     [-7]
     """
     try:
-        value = _parse(column, text)
+        value = _parse(column, literal)
     except (ValueError, OverflowError, pa.ArrowException) as error:
         if isinstance(error, WrongUse):
             raise
         value = None
     if value is None:
-        raise WrongUse(f"{text!r} is not a value of column {column.name}: write {_form(column)}")
+        raise WrongUse(f"{literal!r} is not a value of column {column.name}: write {_form(column)}")
     return value
 
 
-def _parse(column: LeafColumn, text: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
-    kind = column.type
-    if kind is None or pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        return _read_bytes(column, text)
-    if pa.types.is_string(kind):
-        return pa.array([text], kind)
-    if pa.types.is_integer(kind):
-        return pa.array([int(text)], kind) if _INTEGER.fullmatch(text) else None
-    if pa.types.is_decimal(kind):
-        return pa.array([Decimal(text)], kind) if _DECIMAL.fullmatch(text) else None
-    if pa.types.is_floating(kind):
-        return _read_float(text, kind)
-    if pa.types.is_date(kind):
-        return pa.array([dt.date.fromisoformat(text)], kind) if _DATE.fullmatch(text) else None
-    if pa.types.is_timestamp(kind):
-        zone = "Z" if kind.tz and not _ZONE.search(text) else ""
-        return pc.cast(pa.array([text + zone]), kind)
-    return _of_time(text, kind) if pa.types.is_time(kind) else None
+def _parse(column: LeafColumn, literal: str) -> pa.Array | None:  # noqa: PLR0911 - one for each kind of type
+    arrow_type = column.type
+    if arrow_type is None or pa.types.is_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type):
+        return _read_bytes(column, literal)
+    if pa.types.is_string(arrow_type):
+        return pa.array([literal], arrow_type)
+    if pa.types.is_integer(arrow_type):
+        return pa.array([int(literal)], arrow_type) if _INTEGER.fullmatch(literal) else None
+    if pa.types.is_decimal(arrow_type):
+        return pa.array([Decimal(literal)], arrow_type) if _DECIMAL.fullmatch(literal) else None
+    if pa.types.is_floating(arrow_type):
+        return _read_float(literal, arrow_type)
+    if pa.types.is_date(arrow_type):
+        return pa.array([dt.date.fromisoformat(literal)], arrow_type) if _DATE.fullmatch(literal) else None
+    if pa.types.is_timestamp(arrow_type):
+        zone = "Z" if arrow_type.tz and not _ZONE.search(literal) else ""
+        return pc.cast(pa.array([literal + zone]), arrow_type)
+    return _of_time(literal, arrow_type) if pa.types.is_time(arrow_type) else None
 
 
-def _of_time(text: str, kind: pa.DataType) -> pa.Array | None:
-    match = _TIME.fullmatch(text)
+def _of_time(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
+    match = _TIME.fullmatch(literal)
     if match is None:
         return None
     nanoseconds = int(match[1]) * 3600 * 10**9 + int(match[2]) * 60 * 10**9 + int(match[3]) * 10**9
     nanoseconds += int((match[4] or "").ljust(9, "0"))
     # The cast from nanoseconds fails if it would lose digits.
-    return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(kind)
+    return pa.array([nanoseconds], pa.int64()).cast(pa.time64("ns")).cast(arrow_type)
 
 
-def _read_float(text: str, kind: pa.DataType) -> pa.Array | None:
+def _read_float(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
     with np.errstate(over="ignore"):
-        number = np.array([float(text)]).astype(kind.to_pandas_dtype())
-    too_large = np.isinf(number[0]) and "inf" not in text.lower()
-    return None if too_large else pa.array(number, kind)
+        value = np.array([float(literal)]).astype(arrow_type.to_pandas_dtype())
+    too_large = np.isinf(value[0]) and "inf" not in literal.lower()
+    return None if too_large else pa.array(value, arrow_type)
 
 
-def _read_bytes(column: LeafColumn, text: str) -> pa.Array | None:
-    if _HEX.fullmatch(text):
-        data = bytes.fromhex(text[2:])
-    elif column.type_length == _UUID_BYTES and _UUID.fullmatch(text):
-        data = bytes.fromhex(text.replace("-", ""))
+def _read_bytes(column: LeafColumn, literal: str) -> pa.Array | None:
+    if _HEX.fullmatch(literal):
+        data = bytes.fromhex(literal[2:])
+    elif column.type_length == _UUID_BYTES and _UUID.fullmatch(literal):
+        data = bytes.fromhex(literal.replace("-", ""))
     else:
-        data = text.encode()
+        data = literal.encode()
     fixed = column.physical is Physical.FIXED_LEN_BYTE_ARRAY and len(data) == column.type_length
     fits = column.physical is Physical.BYTE_ARRAY or fixed
     return pa.array([data], pa.binary()) if fits else None
@@ -153,12 +153,14 @@ def _read_bytes(column: LeafColumn, text: str) -> pa.Array | None:
 
 def _form(column: LeafColumn) -> str:
     """Return a description of the literals of a column."""
-    kind = column.type
-    if column.physical is Physical.FIXED_LEN_BYTE_ARRAY and (kind is None or pa.types.is_fixed_size_binary(kind)):
+    arrow_type = column.type
+    if column.physical is Physical.FIXED_LEN_BYTE_ARRAY and (
+        arrow_type is None or pa.types.is_fixed_size_binary(arrow_type)
+    ):
         return f"{column.type_length} bytes, as 0x and {2 * column.type_length} hex digits"
-    if kind is not None and pa.types.is_date(kind):
+    if arrow_type is not None and pa.types.is_date(arrow_type):
         return "a date as yyyy-mm-dd"
-    if kind is not None and pa.types.is_timestamp(kind):
-        zone = "with or without a zone" if kind.tz else "without a zone"
-        return f"a time such as 2024-03-01 12:30:00, {zone}, no finer than {kind.unit}"
-    return f"one of type {column.physical.name if kind is None else kind}"
+    if arrow_type is not None and pa.types.is_timestamp(arrow_type):
+        zone = "with or without a zone" if arrow_type.tz else "without a zone"
+        return f"a time such as 2024-03-01 12:30:00, {zone}, no finer than {arrow_type.unit}"
+    return f"one of type {column.physical.name if arrow_type is None else arrow_type}"

@@ -33,12 +33,12 @@ _BYTES = 7
 
 def as_ordered(values: pa.Array) -> pa.Array:
     """Cast values to bytes, doubles or 64-bit integers with the same order."""
-    kind = values.type
-    if pa.types.is_binary(kind) or pa.types.is_string(kind):
+    arrow_type = values.type
+    if pa.types.is_binary(arrow_type) or pa.types.is_string(arrow_type):
         return pc.cast(values, pa.binary())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_uint64(kind):
+    if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type) or pa.types.is_uint64(arrow_type):
         return pc.cast(values, pa.float64(), safe=False)
-    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+    if pa.types.is_date32(arrow_type) or pa.types.is_time32(arrow_type):
         values = pc.cast(values, pa.int32())
     return pc.cast(values, pa.int64())
 
@@ -103,18 +103,18 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
     The order of single columns is not checked, because no column ascends along a curve.
     """
     within, of_table = _largest_partition(bound)
-    kept = [(column, *kept_by_equality(bound.index, column, bound.partition, within)) for column in bound.curve]
-    groups, place = len(within), "" if of_table else " of the largest partition"
-    least = min((share for _, share, _ in kept), default=0.0)
+    kept_shares = [(column, *kept_by_equality(bound.index, column, bound.partition, within)) for column in bound.curve]
+    groups, scope = len(within), "" if of_table else " of the largest partition"
+    least = min((share for _, share, _ in kept_shares), default=0.0)
     few = groups < FEWEST
     lost = groups >= _FEWEST_AT_ALL and least > (_NEARLY_ALL if few else MOST_KEPT) * groups
     severity = Severity.INFO if not lost else Severity.WARN if few else Severity.ERROR
-    for column, share, depth in kept:
+    for column, share, depth in kept_shares:
         yield Finding(
             "clustering.ineffective" if lost else "clustering.effective",
             severity,
             f"column {column.name}",
-            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups{place} on average, by their bounds"
+            f"an equality on {column.name} keeps {share:.1f} of {groups} row groups{scope} on average, by their bounds"
             + ("" if depth is None else f"; overlap depth {depth:.2f}"),
             fix=_FIX if lost else None,
         )
@@ -129,8 +129,8 @@ def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
     filled = np.flatnonzero(bound.index.groups.row_count > 0)
     partition = bound.partition[bound.index.groups.file[filled]]
     counts = np.bincount(partition, minlength=1)
-    found = filled[partition == np.argmax(counts)]
-    return found, len(found) == len(filled)
+    row_groups = filled[partition == np.argmax(counts)]
+    return row_groups, len(row_groups) == len(filled)
 
 
 def kept_by_equality(
@@ -146,13 +146,15 @@ def kept_by_equality(
     partitions of all row groups; None if no row group `within` has bounds.
     """
     bounds = index.page_indexes.filled_bounds(column)
-    some = bounds if within is None else bounds.take(within)
-    intervals = intervals_of(some)
+    counted_bounds = bounds if within is None else bounds.take(within)
+    intervals = intervals_of(counted_bounds)
     unknown = float(intervals.unknown.sum())
     if not len(intervals.at):
         return unknown, None
-    kept = _average_cover(*(side.take(from_numpy(intervals.at)) for side in (some.lower, some.upper)))
-    return kept + unknown, overlap_depth(intervals_of(bounds, partition[index.groups.file]))
+    cover = _average_cover(
+        *(side.take(from_numpy(intervals.at)) for side in (counted_bounds.lower, counted_bounds.upper))
+    )
+    return cover + unknown, overlap_depth(intervals_of(bounds, partition[index.groups.file]))
 
 
 def _average_cover(lower: pa.Array, upper: pa.Array) -> float:

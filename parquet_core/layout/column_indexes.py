@@ -204,14 +204,14 @@ def _values(index: MetadataIndex, column: LeafColumn, position: int) -> Iterator
             yield _leaf(batch.to_struct_array(), f"{file.path}: column {name}")
 
 
-def _leaf(array: pa.Array, place: str) -> pa.Array:
+def _leaf(array: pa.Array, location: str) -> pa.Array:
     """Return the values of the only leaf below structs and lists.
 
     Arrow reads the keys or the values of a map as a list. Raises UnsupportedFeature for several leaves.
     """
     while pa.types.is_nested(array.type):
         if array.type.num_fields > 1:
-            raise UnsupportedFeature(f"{place}: a dot in another name makes it this one; rename one of them")
+            raise UnsupportedFeature(f"{location}: a dot in another name makes it this one; rename one of them")
         array = array.flatten()[0] if pa.types.is_struct(array.type) else array.flatten()
     return array
 
@@ -241,9 +241,9 @@ def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> li
             start = max(row, int(first_row[page]))
             stop = part_stop if page + 1 == len(first_row) else min(part_stop, int(first_row[page + 1]))
             here = pc.min_max(part.slice(start - row, stop - start).cast("binary"))
-            found = [here[side].as_py() for side in ("min", "max")]
-            known = [*extremes[page], *(value for value in found if value is not None)]
-            extremes[page] = [min(known), max(known)] if known else []
+            min_and_max = [here[side].as_py() for side in ("min", "max")]
+            present = [*extremes[page], *(value for value in min_and_max if value is not None)]
+            extremes[page] = [min(present), max(present)] if present else []
         row = part_stop
     return [sum(map(len, page)) for page in extremes]
 

@@ -77,8 +77,8 @@ def by_fault(findings: Iterable[Finding]) -> list[Finding]:
 message='no bounds (3 columns: x, y, z)', remedy='write', columns=('x', 'y', 'z'))]
     """
     faults: dict[tuple[object, ...], list[Finding]] = {}
-    for number, finding in enumerate(findings):
-        own = None if len(finding.columns) == 1 else number
+    for index, finding in enumerate(findings):
+        own = None if len(finding.columns) == 1 else index
         faults.setdefault((own, finding.code, finding.severity, finding.message, finding.remedy), []).append(finding)
     return [_merged(group) for group in faults.values()]
 

@@ -147,8 +147,8 @@ def _out_of_order(bounds: Bounds, group: NDArray[np.int64], *, descending: bool)
     Pages without bounds, such as null pages, are left out.
     """
     before = pc.greater if descending else pc.less
-    known = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
-    pages, here = bounds.take(known), group[known]
+    bounded = np.flatnonzero(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())))
+    pages, here = bounds.take(bounded), group[bounded]
     below = [flags_from(before(side[1:], side[:-1])) for side in (pages.lower, pages.upper)]
     return np.unique(here[1:][(below[0] | below[1]) & (np.diff(here) == 0)])
 
@@ -157,14 +157,14 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
     stored = [each.key._replace(column=index.groups.name_in_files(each.column)) for each in sort_key]
     key, total = f"column {', '.join(each.column.name for each in sort_key)}", 0
     footers = read_arrow_footers(index.groups.files, traffic=Traffic())
-    for number, (file, footer) in enumerate(zip(index.groups.files, footers, strict=True)):
+    for file_index, (file, footer) in enumerate(zip(index.groups.files, footers, strict=True)):
         try:
             broken, rows = _first_unsorted_in(file, footer, stored)
         except UnsupportedFeature as error:
             message = f"the order of rows cannot be proven: {error}"
             return Finding("order.rows", Severity.WARN, key, message, "sort by a column whose values can be compared")
         if broken is not None:
-            location = f"{file_name(index, number)}, row {broken:,}, {key}"
+            location = f"{file_name(index, file_index)}, row {broken:,}, {key}"
             names = ", ".join(each.column.name for each in sort_key)
             message = f"rows are not sorted by {names}: first break at row {broken:,}"
             fix = _FIX_OF_ROWS

@@ -57,12 +57,12 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
     """
     of = np.zeros(len(bounds), np.int64) if partition is None else partition
     valued, lower = may_hold_values(bounds), comparable_minima(bounds)
-    known = flags_from(pc.and_(lower.is_valid(), bounds.upper.is_valid()))
-    at = np.flatnonzero(valued & known)
-    low, high = ranks(*(side.take(from_numpy(at)) for side in (lower, bounds.upper)))
-    apart = of[at] * (int(high.max(initial=0)) + 1)
-    unknown = np.bincount(of[valued & ~known], minlength=int(of.max(initial=0)) + 1)
-    return Intervals(at, low + apart, high + apart, of[at], unknown)
+    bounded = flags_from(pc.and_(lower.is_valid(), bounds.upper.is_valid()))
+    containers = np.flatnonzero(valued & bounded)
+    low, high = ranks(*(side.take(from_numpy(containers)) for side in (lower, bounds.upper)))
+    apart = of[containers] * (int(high.max(initial=0)) + 1)
+    unknown = np.bincount(of[valued & ~bounded], minlength=int(of.max(initial=0)) + 1)
+    return Intervals(containers, low + apart, high + apart, of[containers], unknown)
 
 
 def comparable_minima(bounds: Bounds) -> pa.Array:
@@ -197,8 +197,8 @@ def _finding(unit: str, column: LeafColumn, intervals: Intervals, labels: list[s
         apart = f"do{'es' * (len(labels) == 1)} not overlap"
         how = apart if depth in {None, 1.0} else "do not overlap, but share values where one ends and the next begins"
         return Finding(f"overlap.{units}", Severity.INFO, location, f"{many} {how}{within}{depth_text}")
-    at = int(np.argmax(late))
-    inner, outer = labels[order[at + 1]], labels[order[int(np.argmax(intervals.high[order[: at + 1]]))]]
+    first_late = int(np.argmax(late))
+    inner, outer = labels[order[first_late + 1]], labels[order[int(np.argmax(intervals.high[order[: first_late + 1]]))]]
     overlapping = np.count_nonzero(np.append(late, values=False) | np.insert(late, 0, values=False))
     message = f"overlaps {outer}; {overlapping:,} of {many} overlap another{within}{depth_text} (1 if none overlap)"
     return Finding(f"overlap.{units}", Severity.ERROR, f"{location}: {inner}", message, fix=_FIX)

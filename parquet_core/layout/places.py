@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-def file_name(index: MetadataIndex, number: int) -> str:
+def file_name(index: MetadataIndex, file_number: int) -> str:
     """Return the name of a file, including the directories of its partition."""
-    file = index.groups.files[number]
+    file = index.groups.files[file_number]
     return (
         "/".join(file.path.split("/")[-1 - len(index.groups.partitions) :])
         if index.groups.partitions
@@ -32,10 +32,10 @@ def file_name(index: MetadataIndex, number: int) -> str:
     )
 
 
-def files_place(index: MetadataIndex, numbers: Sequence[int] | NDArray[np.int64]) -> str:
+def files_place(index: MetadataIndex, file_numbers: Sequence[int] | NDArray[np.int64]) -> str:
     """Return the name of the first file, and how many follow."""
-    location = file_name(index, int(numbers[0]))
-    return location if len(numbers) == 1 else f"{location} (and {counted(len(numbers) - 1, 'more file')})"
+    location = file_name(index, int(file_numbers[0]))
+    return location if len(file_numbers) == 1 else f"{location} (and {counted(len(file_numbers) - 1, 'more file')})"
 
 
 def row_group_place(index: MetadataIndex, position: int, column: LeafColumn | None = None) -> str:
@@ -55,7 +55,9 @@ def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.i
 
     It is the share of row groups if there is only one file.
     """
-    files, lacking = (len(np.unique(index.groups.file[at])) for at in (index.groups.row_count > 0, positions))
+    files, lacking = (
+        len(np.unique(index.groups.file[row_groups])) for row_groups in (index.groups.row_count > 0, positions)
+    )
     if files == 1:
         return f"{len(positions):,} of {counted(int((index.groups.row_count > 0).sum()), 'row group')}"
     return f"any of {files:,} files" if lacking == files else f"{lacking:,} of {files:,} files"
@@ -67,8 +69,8 @@ def partition_of_files(index: MetadataIndex) -> NDArray[np.int64]:
     if not names:
         return np.zeros(len(index.groups.files), np.int64)
     number_of: dict[tuple[str, ...], int] = {}
-    found = (_values(file.path, names) for file in index.groups.files)
-    return np.array([number_of.setdefault(values, len(number_of)) for values in found], np.int64)
+    partitions = (_values(file.path, names) for file in index.groups.files)
+    return np.array([number_of.setdefault(values, len(number_of)) for values in partitions], np.int64)
 
 
 def _values(path: str, names: set[str]) -> tuple[str, ...]:

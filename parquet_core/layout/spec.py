@@ -80,19 +80,19 @@ class Finding:
         return replace(self, remedy="", fix=fix)
 
 
-def refuse_unknown(keys: Iterable[object], known: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
+def refuse_unknown(keys: Iterable[object], allowed: Sequence[str], error: type[WrongUse] = LayoutError) -> None:
     """Raise an error that lists all unknown keys, with suggestions.
 
     >>> refuse_unknown(["sort_bye", "files", "zz"], ["sort_by", "files"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     parquet_core.errors.LayoutError: unknown key 'sort_bye'; did you mean 'sort_by'? unknown key 'zz'; known are ...
     """
-    unknown = {shown(key): get_close_matches(str(key), known, n=1) for key in keys if key not in known}
-    said = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
+    unknown = {shown(key): get_close_matches(str(key), allowed, n=1) for key in keys if key not in allowed}
+    problems = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
     if others := [key for key, close in unknown.items() if not close]:
-        said.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(known)}")
-    if said:
-        raise error(" ".join(said))
+        problems.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(allowed)}")
+    if problems:
+        raise error(" ".join(problems))
 
 
 @dataclass(frozen=True, slots=True)

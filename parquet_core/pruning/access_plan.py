@@ -63,8 +63,8 @@ class RangeList:
         """Select row groups and renumber them in the order of `positions`."""
         low, high = (np.searchsorted(self.row_group, positions, side) for side in ("left", "right"))
         chosen = spans(low, high - low)
-        number = np.repeat(np.arange(len(positions)), high - low)
-        return RangeList(number, self.start[chosen], self.stop[chosen])
+        renumbered = np.repeat(np.arange(len(positions)), high - low)
+        return RangeList(renumbered, self.start[chosen], self.stop[chosen])
 
     def only(self, chosen: NDArray[np.bool_]) -> RangeList:
         """Return the ranges of flagged row groups, which keep their numbers."""

@@ -88,10 +88,10 @@ def prune(
         filters = filters_to_read(query, left)
         fetch_ahead(query, left if filters else _left(query, BLOOM_FILTERS), filters, located)
     while True:
-        known = index.footers.contradictions
+        contradictions = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
         # A contradiction found meanwhile makes statistics untrusted that were already evaluated: evaluate again.
-        if index.footers.contradictions == known:
+        if index.footers.contradictions == contradictions:
             break
     access = _access(query, states[-2], states[-1].of_pages)
     if index.groups.traffic.ahead:
@@ -168,8 +168,8 @@ def _may_raise(query: PruningQuery, before: LevelState) -> NDArray[np.bool_]:
     """
     if any(isinstance(part, Unsupported) and part.may_raise for part in query.parts):
         return np.ones(len(query.index), np.bool_)
-    numbers = [i for i, part in enumerate(query.parts) if isinstance(part, OnValues | OnPartitions)]
-    not_known: NDArray[np.bool_] = (before.by_leaf[numbers] == Outcomes.UNKNOWN).any(axis=0)
+    tested = [i for i, part in enumerate(query.parts) if isinstance(part, OnValues | OnPartitions)]
+    not_known: NDArray[np.bool_] = (before.by_leaf[tested] == Outcomes.UNKNOWN).any(axis=0)
     return not_known
 
 
@@ -180,9 +180,15 @@ def filters_to_read(query: PruningQuery, left: NDArray[np.int64]) -> list[Ranges
     cached, in memory or on disk, are left out.
     """
     filters = query.index.bloom_filters
-    looked_up = [it for it, numbers in query.by_column() if any(probes(query.parts[i]) is not None for i in numbers)]
+    looked_up = [
+        it for it, leaf_indices in query.by_column() if any(probes(query.parts[i]) is not None for i in leaf_indices)
+    ]
     missing = [(it, filters.missing(it, left[filters.may_exist(it)[left]], may_be_folded=True)) for it in looked_up]
-    return [(at, query.index.footers.chunks(column).bloom_filter[at]) for column, at in missing if len(at)]
+    return [
+        (positions, query.index.footers.chunks(column).bloom_filter[positions])
+        for column, positions in missing
+        if len(positions)
+    ]
 
 
 def fetch_ahead(

@@ -66,10 +66,10 @@ def _fold(sets: OutcomeArray, *, weak: int, strong: int) -> OutcomeArray:
     not_strong = may_be_weak | sets >> 2 & 1
     any_outcome = not_strong | sets >> strong - 1 & 1
     every = np.bitwise_and.reduce(may_be_weak | not_strong << 1 | any_outcome << 2, axis=-2)
-    some = np.bitwise_or.reduce(sets, axis=-2)
+    any_child = np.bitwise_or.reduce(sets, axis=-2)
     folded: OutcomeArray = (every & 1) << weak - 1
-    folded |= some & (every << 1 & _NULL)
-    folded |= some & (every >> 2) << strong - 1
+    folded |= any_child & (every << 1 & _NULL)
+    folded |= any_child & (every >> 2) << strong - 1
     return folded
 
 

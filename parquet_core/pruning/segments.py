@@ -44,8 +44,8 @@ def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segm
     which = [_number(starts, borders) for starts in page_starts]
     if len(borders) == 1:
         starts, parts = group_starts, [np.arange(len(group_starts))]
-    elif len(borders) == 2 and (at := _places(group_starts, borders[1])) is not None:
-        starts, parts = borders[1], [_spread(at, len(borders[1])), np.arange(len(borders[1]))]
+    elif len(borders) == 2 and (positions := _places(group_starts, borders[1])) is not None:
+        starts, parts = borders[1], [_spread(positions, len(borders[1])), np.arange(len(borders[1]))]
     else:
         starts, parts = _merge(borders)
     return Segments(starts, parts[0], tuple(parts[i] for i in which))
@@ -53,8 +53,8 @@ def merge_borders(group_starts: Numbers, page_starts: Sequence[Numbers]) -> Segm
 
 def _number(starts: Numbers, borders: list[Numbers]) -> int:
     """Return the index of `starts` in `borders`; appended if new."""
-    for i, known in enumerate(borders):
-        if known is starts or np.array_equal(known, starts):
+    for i, earlier in enumerate(borders):
+        if earlier is starts or np.array_equal(earlier, starts):
             return i
     borders.append(starts)
     return len(borders) - 1
@@ -62,8 +62,8 @@ def _number(starts: Numbers, borders: list[Numbers]) -> int:
 
 def _places(coarse: Numbers, fine: Numbers) -> Numbers | None:
     """Return the indices of `coarse` in `fine`; None if one is missing."""
-    at = np.searchsorted(fine, coarse)
-    return at if at[-1] < len(fine) and np.array_equal(fine[at], coarse) else None
+    positions = np.searchsorted(fine, coarse)
+    return positions if positions[-1] < len(fine) and np.array_equal(fine[positions], coarse) else None
 
 
 def _spread(first: Numbers, count: int) -> Numbers:
@@ -82,11 +82,11 @@ def _merge(borders: list[Numbers]) -> tuple[Numbers, list[Numbers]]:
     ascending = together[order]
     new = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
-    at = np.empty(len(order), np.int64)
-    at[order] = np.cumsum(new) - 1
+    union_positions = np.empty(len(order), np.int64)
+    union_positions[order] = np.cumsum(new) - 1
     starts = ascending[new]
     edges = np.cumsum([len(part) for part in borders])[:-1]
-    return starts, [_spread(first, len(starts)) for first in np.split(at, edges)]
+    return starts, [_spread(first, len(starts)) for first in np.split(union_positions, edges)]
 
 
 def page_of_segment(segments: Segments, page_starts: Numbers) -> Numbers:

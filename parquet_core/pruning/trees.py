@@ -71,10 +71,10 @@ def fold_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) 
 
 def _outcomes_of_nodes(nodes: Sequence[PredicateNode], answers: Iterable[OutcomeArray]) -> list[OutcomeArray]:
     waiting = iter(answers)
-    known: list[OutcomeArray] = []
+    outcomes: list[OutcomeArray] = []
     for node, operands in nodes:
-        known.append(_combine(node, [known[i] for i in operands]) if operands else next(waiting))
-    return known
+        outcomes.append(_combine(node, [outcomes[i] for i in operands]) if operands else next(waiting))
+    return outcomes
 
 
 def constant_answers(leaf: Constant, count: int) -> OutcomeArray:
@@ -95,13 +95,13 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
     [[1, 0], [1, 1]]
     """
     nodes = post_order(predicate)
-    known = _outcomes_of_nodes(nodes, answers)
-    wanted: list[OutcomeArray] = [known[-1]] * len(nodes)
-    wanted[-1] = np.full(len(known[-1]), Outcomes.TRUE, np.uint8)
+    node_outcomes = _outcomes_of_nodes(nodes, answers)
+    wanted: list[OutcomeArray] = [node_outcomes[-1]] * len(nodes)
+    wanted[-1] = np.full(len(node_outcomes[-1]), Outcomes.TRUE, np.uint8)
     outcomes: list[OutcomeArray] = []
     for ordinal in reversed(range(len(nodes))):
         node, operands = nodes[ordinal]
-        possible = wanted[ordinal] & known[ordinal]
+        possible = wanted[ordinal] & node_outcomes[ordinal]
         if not operands:
             outcomes.append(possible)
             continue

@@ -57,15 +57,15 @@ def _is_at_least(version: str, least: tuple[int, int]) -> bool:
     return (_number(major, -1), _number(minor, 0)) >= least
 
 
-def _number(text: str, otherwise: int) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
+def _number(digits: str, otherwise: int) -> int:
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else otherwise
 
 
-def common_calendar_start(kind: pa.DataType) -> pa.Scalar:
+def common_calendar_start(arrow_type: pa.DataType) -> pa.Scalar:
     """Return the first date or timestamp that is equal in both calendars.
 
     A value that is stored before it is also read before it, whatever the calendar.
     """
-    if pa.types.is_date32(kind):
-        return scalar_of(GREGORIAN_START, pa.int32()).cast(kind)
-    return scalar_of(COMMON_TIME_START * _PER_SECOND[kind.unit], pa.int64()).cast(kind)
+    if pa.types.is_date32(arrow_type):
+        return scalar_of(GREGORIAN_START, pa.int32()).cast(arrow_type)
+    return scalar_of(COMMON_TIME_START * _PER_SECOND[arrow_type.unit], pa.int64()).cast(arrow_type)

@@ -60,26 +60,29 @@ def names_in_files(
     return NamesInFiles(kinds, differing, numbers)
 
 
-def named_in_any_case(kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
+def named_in_any_case(footer_kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
     """Return a footer's provenance with the table's spelling of names.
 
     It replaces names that differ only in case.
     """
-    spelled = spelled_otherwise([column.path for column in columns], kind)
+    spelled = spelled_otherwise([column.path for column in columns], footer_kind)
     if not spelled:
-        return kind
-    return replace(kind, columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in kind.columns))
+        return footer_kind
+    return replace(
+        footer_kind,
+        columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in footer_kind.columns),
+    )
 
 
-def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Path]:
+def spelled_otherwise(wanted: Iterable[Path], footer_kind: Provenance) -> dict[Path, Path]:
     """Return table paths by leaf path, for leaves that the file spells differently.
 
     Leaves whose paths differ only in case do not belong to the table, even if one has the spelling of the table.
     """
     wanted = set(wanted)
-    if wanted <= {leaf.path for leaf in kind.columns} and not _may_clash(kind):
+    if wanted <= {leaf.path for leaf in footer_kind.columns} and not _may_clash(footer_kind):
         return {}
-    spellings = _spellings(kind)
+    spellings = _spellings(footer_kind)
     by_leaf: dict[Path, list[Path]] = {}
     for path in wanted:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
@@ -94,16 +97,16 @@ def spelled_otherwise(wanted: Iterable[Path], kind: Provenance) -> dict[Path, Pa
     return {leaf: path for leaf, path in named.items() if leaf != path}
 
 
-def _may_clash(kind: Provenance) -> bool:
+def _may_clash(footer_kind: Provenance) -> bool:
     """Return True if names of a file, at any depth, differ only in case."""
-    names = {name for leaf in kind.columns for name in leaf.path}
+    names = {name for leaf in footer_kind.columns for name in leaf.path}
     return len(set(folded(tuple(names)))) < len(names)
 
 
-def _spellings(kind: Provenance) -> dict[Path, set[Path]]:
+def _spellings(footer_kind: Provenance) -> dict[Path, set[Path]]:
     """Return the prefixes of all leaf paths, grouped by their case-folded form."""
     spellings: dict[Path, set[Path]] = {}
-    for leaf in kind.columns:
+    for leaf in footer_kind.columns:
         for depth in range(1, len(leaf.path) + 1):
             spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
     return spellings

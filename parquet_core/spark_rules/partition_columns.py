@@ -48,7 +48,7 @@ def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> P
 
     `infer_types`: False if all columns are strings.
     """
-    spellings, texts, numbers = listing.partitioning
+    spellings, value_strings, index_of = listing.partitioning
     if not spellings:
         return Partitions()
     names = spellings[0]
@@ -59,8 +59,8 @@ def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> P
         )
     columns: list[LeafColumn] = []
     values: dict[Path, pa.Array] = {}
-    of_file = from_numpy(np.array([numbers[file.path.rpartition("/")[0]] for file in listing.files], np.int64))
-    for name, of_column in zip(names, zip(*texts, strict=True), strict=True):
+    of_file = from_numpy(np.array([index_of[file.path.rpartition("/")[0]] for file in listing.files], np.int64))
+    for name, of_column in zip(names, zip(*value_strings, strict=True), strict=True):
         inferred = infer(of_column, types=infer_types)
         if isinstance(inferred, str):
             columns.append(_unsupported(name, inferred))
@@ -84,12 +84,12 @@ def _unsupported(name: str, reason: str) -> LeafColumn:
     return replace(unknown, type=None, order=SortOrder.UNDEFINED, unsupported=reason)
 
 
-def _column(name: str, kind: pa.DataType) -> LeafColumn:
+def _column(name: str, arrow_type: pa.DataType) -> LeafColumn:
     return LeafColumn(
         path=(name,),
         index=-1,
-        physical=_PHYSICAL.get(kind, Physical.BYTE_ARRAY),
-        type=kind,
-        order=SortOrder.UNSIGNED if pa.types.is_string(kind) else SortOrder.SIGNED,
+        physical=_PHYSICAL.get(arrow_type, Physical.BYTE_ARRAY),
+        type=arrow_type,
+        order=SortOrder.UNSIGNED if pa.types.is_string(arrow_type) else SortOrder.SIGNED,
         max_definition_level=1,
     )

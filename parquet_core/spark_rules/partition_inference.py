@@ -63,106 +63,128 @@ class Inferred(NamedTuple):
     values: pa.Array
 
 
-def form_of(text: str) -> Form:
+def form_of(value_string: str) -> Form:
     """Return the form as which Spark parses one value string.
 
     >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "1e5", "3f2a")]
     ['INT', 'LONG', 'UNSURE', 'TEXT', 'DOUBLE', 'UNSURE', 'TEXT']
     """
-    if text == NULL_DIRECTORY:
+    if value_string == NULL_DIRECTORY:
         return Form.NULL
-    if _INTEGER.fullmatch(text):
-        return _integer_form(text)
-    if _FRACTION.fullmatch(text):
+    if _INTEGER.fullmatch(value_string):
+        return _integer_form(value_string)
+    if _FRACTION.fullmatch(value_string):
         return Form.DOUBLE
-    if _DATE.fullmatch(text):
-        return Form.DATE if _is_day(text) else Form.UNSURE
-    return Form.TEXT if all(map(_is_plain_text, (text, unescape(text)))) else Form.UNSURE
+    if _DATE.fullmatch(value_string):
+        return Form.DATE if _is_day(value_string) else Form.UNSURE
+    return Form.TEXT if all(map(_is_plain_text, (value_string, unescape(value_string)))) else Form.UNSURE
 
 
-def _integer_form(text: str) -> Form:
-    digits = text.lstrip("+-").lstrip("0")
+def _integer_form(digits_with_sign: str) -> Form:
+    digits = digits_with_sign.lstrip("+-").lstrip("0")
     if len(digits) > _MAX_DIGITS:
         return Form.UNSURE
-    number = int(text)
-    if -(1 << 31) <= number < 1 << 31:
+    integer = int(digits_with_sign)
+    if -(1 << 31) <= integer < 1 << 31:
         return Form.INT
-    return Form.LONG if -(1 << 63) <= number < 1 << 63 else Form.DECIMAL
+    return Form.LONG if -(1 << 63) <= integer < 1 << 63 else Form.DECIMAL
 
 
-def _is_day(text: str) -> bool:
+def _is_day(value_string: str) -> bool:
     try:
-        dt.date.fromisoformat(text)
+        dt.date.fromisoformat(value_string)
     except ValueError:
         return False
     return True
 
 
-def _is_plain_text(text: str) -> bool:
+def _is_plain_text(value_string: str) -> bool:
     # Java parses the digits of every script. A lone surrogate represents a byte that is not UTF-8.
-    odd = any(unicodedata.category(sign) in {"Nd", "Cs"} for sign in text if sign > "\x7f")
-    control = any(sign < " " for sign in text)
-    return not (odd or control or _NUMBER.fullmatch(text) or _TIME.match(text))
+    odd = any(unicodedata.category(sign) in {"Nd", "Cs"} for sign in value_string if sign > "\x7f")
+    control = any(sign < " " for sign in value_string)
+    return not (odd or control or _NUMBER.fullmatch(value_string) or _TIME.match(value_string))
 
 
-def infer(texts: Sequence[str], *, types: bool = True) -> Inferred | str:
+def infer(value_strings: Sequence[str], *, types: bool = True) -> Inferred | str:
     """Return the values of a column, or why they are unknown.
 
     There is one value for each string. `types`: if False, every value is a string, as with
     `spark.sql.sources.partitionColumnTypeInference.enabled=false`.
     """
-    doubt = _doubt(texts)
+    doubt = _doubt(value_strings)
     if doubt:
         return doubt
-    forms = {form_of(text) for text in texts} - {Form.NULL}
-    if not types or Form.TEXT in forms or any(one in forms and not forms <= beside for one, beside in _BESIDE.items()):
-        return _strings(texts)
+    forms = {form_of(value_string) for value_string in value_strings} - {Form.NULL}
+    if (
+        not types
+        or Form.TEXT in forms
+        or any(form in forms and not forms <= beside for form, beside in _BESIDE.items())
+    ):
+        return _strings(value_strings)
     if Form.UNSURE in forms:
         return "its values may be fractions or times"
     if not forms:
-        return Inferred(pa.null(), pa.nulls(len(texts)))
-    return _parsed(texts, pa.date32() if Form.DATE in forms else _number_type(texts, forms))
+        return Inferred(pa.null(), pa.nulls(len(value_strings)))
+    return _parsed(value_strings, pa.date32() if Form.DATE in forms else _number_type(value_strings, forms))
 
 
-def _doubt(texts: Sequence[str]) -> str:
+def _doubt(value_strings: Sequence[str]) -> str:
     """Return why the characters of the values are uncertain; empty if they are certain."""
-    if any("%" in ESCAPE.sub("", text) or not _encodes(text) for text in texts):
+    if any("%" in ESCAPE.sub("", value_string) or not _encodes(value_string) for value_string in value_strings):
         return "a directory name is not escaped as Spark does"
     return ""
 
 
-def _encodes(text: str) -> bool:
+def _encodes(value_string: str) -> bool:
     try:
-        text.encode()
+        value_string.encode()
     except UnicodeEncodeError:
         return False
     return True
 
 
-def _number_type(texts: Sequence[str], forms: set[Form]) -> pa.DataType:
+def _number_type(value_strings: Sequence[str], forms: set[Form]) -> pa.DataType:
     if Form.DOUBLE in forms:
         return pa.float64()
     if Form.DECIMAL not in forms:
         return pa.int64() if Form.LONG in forms else pa.int32()
-    digits = [len(text.lstrip("+-").lstrip("0")) for text in texts if form_of(text) is Form.DECIMAL]
+    digits = [
+        len(value_string.lstrip("+-").lstrip("0"))
+        for value_string in value_strings
+        if form_of(value_string) is Form.DECIMAL
+    ]
     # Spark widens int to 10 digits and bigint to 20.
     digits += [10] * (Form.INT in forms) + [20] * (Form.LONG in forms)
     return pa.decimal128(max(digits), 0)
 
 
-def _strings(texts: Sequence[str]) -> Inferred:
+def _strings(value_strings: Sequence[str]) -> Inferred:
     return Inferred(
-        pa.string(), array_of([None if text == NULL_DIRECTORY else unescape(text) for text in texts], pa.string())
+        pa.string(),
+        array_of(
+            [None if value_string == NULL_DIRECTORY else unescape(value_string) for value_string in value_strings],
+            pa.string(),
+        ),
     )
 
 
-def _parsed(texts: Sequence[str], kind: pa.DataType) -> Inferred:
-    if pa.types.is_date32(kind):
-        days = array_of([None if text == NULL_DIRECTORY else text for text in texts], pa.string())
-        return Inferred(kind, pc.cast(days, kind))
-    if pa.types.is_floating(kind):
-        return Inferred(kind, array_of([None if text == NULL_DIRECTORY else float(text) for text in texts], kind))
-    numbers = [None if text == NULL_DIRECTORY else int(text) for text in texts]
-    if pa.types.is_decimal(kind):
-        return Inferred(kind, array_of([None if number is None else Decimal(number) for number in numbers], kind))
-    return Inferred(kind, array_of(numbers, kind))
+def _parsed(value_strings: Sequence[str], arrow_type: pa.DataType) -> Inferred:
+    if pa.types.is_date32(arrow_type):
+        days = array_of(
+            [None if value_string == NULL_DIRECTORY else value_string for value_string in value_strings], pa.string()
+        )
+        return Inferred(arrow_type, pc.cast(days, arrow_type))
+    if pa.types.is_floating(arrow_type):
+        return Inferred(
+            arrow_type,
+            array_of(
+                [None if value_string == NULL_DIRECTORY else float(value_string) for value_string in value_strings],
+                arrow_type,
+            ),
+        )
+    integers = [None if value_string == NULL_DIRECTORY else int(value_string) for value_string in value_strings]
+    if pa.types.is_decimal(arrow_type):
+        return Inferred(
+            arrow_type, array_of([None if integer is None else Decimal(integer) for integer in integers], arrow_type)
+        )
+    return Inferred(arrow_type, array_of(integers, arrow_type))

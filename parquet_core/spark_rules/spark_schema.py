@@ -69,23 +69,23 @@ def without_spark_comparisons(columns: Sequence[LeafColumn], spark_schema: str |
     )
 
 
-def provenance_to_spark(kind: EncodedKind, file: DataFile) -> Provenance:
+def provenance_to_spark(footer_kind: EncodedKind, file: DataFile) -> Provenance:
     """Decode the schema and metadata of a footer as Spark reads them.
 
     Columns that Spark compares differently are marked. Errors of a damaged footer name `file`.
     """
     with naming(file):
-        return _marked(kind)
+        return _marked(footer_kind)
 
 
 @lru_cache(maxsize=256)
-def _marked(kind: EncodedKind) -> Provenance:
-    stored = decode_provenance(kind)
+def _marked(footer_kind: EncodedKind) -> Provenance:
+    stored = decode_provenance(footer_kind)
     if any(column.always_null for column in stored.columns):
         stored = replace(stored, columns=tuple(_by_physical_type(column) for column in stored.columns))
     if (spark_schema := stored.key_values.get(SPARK_SCHEMA_KEY)) is None:
         return stored
-    return replace(stored, columns=_marked_columns(kind[0] or b"", spark_schema))
+    return replace(stored, columns=_marked_columns(footer_kind[0] or b"", spark_schema))
 
 
 @lru_cache(maxsize=64)
@@ -102,9 +102,9 @@ def _by_physical_type(column: LeafColumn) -> LeafColumn:
     if not column.always_null or len(column.path) > 1:
         return column
     element = SchemaElement("", column.physical, column.type_length)
-    kind = arrow_type(element, column.physical)
+    plain_type = arrow_type(element, column.physical)
     reason = reason_against_pruning(element, column.physical)
-    return replace(column, type=kind, order=sort_order(kind, column.physical), unsupported=reason)
+    return replace(column, type=plain_type, order=sort_order(plain_type, column.physical), unsupported=reason)
 
 
 def tells_nulls(column: LeafColumn) -> bool:
@@ -148,15 +148,15 @@ def _reason(field: Mapping[str, object]) -> str:
     metadata = field.get("metadata", {})
     if "type" not in field or not isinstance(metadata, dict):
         return _UNREADABLE
-    kind = str(field["type"]).lower()
-    if kind == "variant" or "'variant'" in kind or "'udt'" in kind:
+    declared_type = str(field["type"]).lower()
+    if declared_type == "variant" or "'variant'" in declared_type or "'udt'" in declared_type:
         return "Spark changes the stored value when it reads it"
     if str(metadata.get(_CHAR_KEY, "")).lower().startswith("char"):
         return ComparedOtherwise.CHAR
-    if _COLLATION_KEY in metadata or " collate " in kind or _COLLATION_KEY.lower() in kind:
+    if _COLLATION_KEY in metadata or " collate " in declared_type or _COLLATION_KEY.lower() in declared_type:
         return ComparedOtherwise.COLLATION
     if isinstance(field["type"], dict) and (
-        "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in kind
+        "char" in str(metadata.get(_CHAR_KEY, "")).lower() or _CHAR_KEY.lower() in declared_type
     ):
         return ComparedOtherwise.CHAR_FIELD
-    return ComparedOtherwise.INTERVAL if kind.startswith("interval ") or "'interval " in kind else ""
+    return ComparedOtherwise.INTERVAL if declared_type.startswith("interval ") or "'interval " in declared_type else ""

@@ -63,9 +63,14 @@ def is_wider(wanted: pa.DataType, stored: pa.DataType) -> bool:
 
 def _are_instants(*leaves: LeafColumn) -> bool:
     kinds = [leaf.type for leaf in leaves if leaf.physical in {Physical.INT96, Physical.INT64}]
-    instants = [kind for kind in kinds if kind is not None and pa.types.is_timestamp(kind) and kind.tz is not None]
+    instants = [
+        arrow_type
+        for arrow_type in kinds
+        if arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.tz is not None
+    ]
     return len(instants) == len(leaves) and all(
-        leaf.physical is Physical.INT96 or kind.unit != "ns" for leaf, kind in zip(leaves, instants, strict=True)
+        leaf.physical is Physical.INT96 or arrow_type.unit != "ns"
+        for leaf, arrow_type in zip(leaves, instants, strict=True)
     )
 
 
@@ -108,44 +113,44 @@ def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
 
 
 def _as_timestamps(values: pa.Array, leaf: LeafColumn) -> pa.Array:
-    numbers, step = numbers_from(values), timestamp_step(leaf)
-    return from_numpy(numbers[numbers % step == 0] // step, leaf.type)
+    counts, step = numbers_from(values), timestamp_step(leaf)
+    return from_numpy(counts[counts % step == 0] // step, leaf.type)
 
 
 def _as_decimals(values: pa.Array, stored: pa.DataType) -> pa.Array | None:
     unscaled = [_unscaled(value, stored.scale) for value in values.to_pylist()]
-    if any(number is not None and abs(number) >= 10**stored.precision for number in unscaled):
+    if any(integer is not None and abs(integer) >= 10**stored.precision for integer in unscaled):
         return None
-    known = [value for value, number in zip(values.to_pylist(), unscaled, strict=True) if number is not None]
-    return array_of(known, stored)
+    exact = [value for value, integer in zip(values.to_pylist(), unscaled, strict=True) if integer is not None]
+    return array_of(exact, stored)
 
 
 def _unscaled(value: Decimal, scale: int) -> int | None:
     """Return a value's unscaled integer; None if the scale would lose digits."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    number = int("".join(map(str, digits))) * (-1 if sign else 1)
+    integer = int("".join(map(str, digits))) * (-1 if sign else 1)
     shift = exponent + scale
-    whole, rest = divmod(number * int(10 ** max(shift, 0)), int(10 ** max(-shift, 0)))
+    whole, rest = divmod(integer * int(10 ** max(shift, 0)), int(10 ** max(-shift, 0)))
     return None if rest else whole
 
 
 def _as_floats(values: pa.Array) -> pa.Array:
-    numbers = numbers_from(values)
+    doubles = numbers_from(values)
     with np.errstate(over="ignore", under="ignore"):
-        narrow = numbers.astype(np.float32)
-    return from_numpy(narrow[(narrow == numbers) | np.isnan(numbers)])
+        narrow = doubles.astype(np.float32)
+    return from_numpy(narrow[(narrow == doubles) | np.isnan(doubles)])
 
 
 def _as_integers(values: pa.Array, leaf: LeafColumn) -> pa.Array:
     """Return the integers among values, in the physical type regardless of the declared width."""
-    numbers = [_whole(value) for value in values.to_pylist()]
+    integers = [_whole(value) for value in values.to_pylist()]
     if leaf.physical is Physical.INT64:
-        return from_numpy(np.array([n for n in numbers if n is not None and -(1 << 63) <= n < 1 << 63], np.int64))
+        return from_numpy(np.array([n for n in integers if n is not None and -(1 << 63) <= n < 1 << 63], np.int64))
     unsigned = leaf.type == pa.uint32()
     low, high = (0, (1 << 32) - 1) if unsigned else (_INT32.min, _INT32.max)
-    kept = [number for number in numbers if number is not None and low <= number <= high]
-    return from_numpy(np.array(kept, np.uint32 if unsigned else np.int32))
+    fitting = [integer for integer in integers if integer is not None and low <= integer <= high]
+    return from_numpy(np.array(fitting, np.uint32 if unsigned else np.int32))
 
 
 def _whole(value: Any) -> int | None:

@@ -37,16 +37,16 @@ _ONLY_OF = {"time": frozenset({"time", "date"}), "decimal": frozenset({"decimal"
 _SMALL = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16()})
 _IS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
     ("boolean", pa.types.is_boolean),
-    ("small", lambda kind: kind in _SMALL),
+    ("small", lambda arrow_type: arrow_type in _SMALL),
     # Spark reads uint64 as a decimal.
-    ("large", lambda kind: kind in {pa.int64(), pa.uint32()}),
-    ("decimal", lambda kind: pa.types.is_decimal(kind) or kind == pa.uint64()),
+    ("large", lambda arrow_type: arrow_type in {pa.int64(), pa.uint32()}),
+    ("decimal", lambda arrow_type: pa.types.is_decimal(arrow_type) or arrow_type == pa.uint64()),
     ("float", pa.types.is_float32),
     ("double", pa.types.is_float64),
     ("date", pa.types.is_date32),
     ("time", pa.types.is_timestamp),
     ("text", pa.types.is_string),
-    ("bytes", lambda kind: pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind)),
+    ("bytes", lambda arrow_type: pa.types.is_binary(arrow_type) or pa.types.is_fixed_size_binary(arrow_type)),
 )
 NESTED = "a nested column"
 
@@ -81,6 +81,6 @@ def _is_unread(stored: LeafColumn, column: LeafColumn) -> bool:
     return wanted not in _MAY_BE_READ[stored.physical] or here not in _ONLY_OF.get(wanted, {here})
 
 
-def _family(kind: pa.DataType | None) -> str:
+def _family(arrow_type: pa.DataType | None) -> str:
     """Return the family of a type in Spark; empty if unknown."""
-    return "" if kind is None else next((family for family, holds in _IS if holds(kind)), "")
+    return "" if arrow_type is None else next((family for family, holds in _IS if holds(arrow_type)), "")

@@ -34,7 +34,7 @@ class Connection:
     retries only when it is needed.
     """
 
-    place: str
+    location: str
     hasty: ObjectStore
     make_patient: Callable[[], ObjectStore]
     answered: bool = False
@@ -82,5 +82,5 @@ class Connection:
     def _name(self) -> None:
         if not self._named:
             self._named = True
-            line = f"{self.place}: waiting for an answer from {server_of(self.place)}"
+            line = f"{self.location}: waiting for an answer from {server_of(self.location)}"
             _log.warning("%s", one_line(redacted(line)))

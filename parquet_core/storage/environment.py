@@ -76,7 +76,7 @@ def endpoint_of(store: Store) -> tuple[str, str] | None:
     return next(((value, name) for name in store.endpoints if (value := os.environ.get(name, "").strip())), None)
 
 
-def check_variables(place: str, store: Store) -> None:
+def check_variables(location: str, store: Store) -> None:
     """Refuse environment variables whose values the library of a store cannot use.
 
     Raises WrongUse with the name of the first such variable: a URL without a scheme or host, a control character in a
@@ -86,54 +86,54 @@ def check_variables(place: str, store: Store) -> None:
     asks = not any(name in environment for name in store.keys)
     for name in (*store.endpoints, *(store.identity_urls if asks else ())):
         if name in environment and not _is_url(environment[name]):
-            raise WrongUse(f"{place}: {name}={environment[name]} is not a URL; write {_as_url(environment[name])}")
-    for name in store.texts:
+            raise WrongUse(f"{location}: {name}={environment[name]} is not a URL; write {_as_url(environment[name])}")
+    for name in store.header_variables:
         if not environment.get(name, "").isprintable():
-            raise WrongUse(f"{place}: {name} has a line break or another control character; set it without")
+            raise WrongUse(f"{location}: {name} has a line break or another control character; set it without")
     for name in store.identity_files if asks else ():
         if name in environment:
-            _check_file(place, name, environment[name])
+            _check_file(location, name, environment[name])
     missing = [name for name in store.pair if name not in environment]
     if missing and len(missing) < len(store.pair):
         (given,) = {*store.pair} - {*missing}
-        raise WrongUse(f"{place}: {given} is set without {missing[0]}; set {missing[0]} too, or unset {given}")
+        raise WrongUse(f"{location}: {given} is set without {missing[0]}; set {missing[0]} too, or unset {given}")
 
 
-def _is_url(text: str) -> bool:
+def _is_url(value: str) -> bool:
     """Return True for an HTTP URL with a host that needs no encoding.
 
     A port must be valid if given.
     """
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(value)
         return (
             parts.scheme in {"http", "https"}
             and bool(parts.hostname)
             and (parts.port is None or parts.port > 0)
-            and text.isascii()
-            and text.isprintable()
-            and not set(text) & set(' "<>\\^`{|}')
+            and value.isascii()
+            and value.isprintable()
+            and not set(value) & set(' "<>\\^`{|}')
         )
     except ValueError:
         return False
 
 
-def _as_url(text: str) -> str:
-    host = text.strip().partition("://")[2 if "://" in text else 0].strip("/ ")
+def _as_url(value: str) -> str:
+    host = value.strip().partition("://")[2 if "://" in value else 0].strip("/ ")
     for scheme in ("http", "https"):
         if not _is_url(f"{scheme}://{host}"):
             return "http://HOST:PORT or https://HOST"
     return f"http://{host} or https://{host}"
 
 
-def _check_file(place: str, name: str, path: str) -> None:
-    found = Path(path)
-    if found.is_dir():
-        raise WrongUse(f"{place}: {name}={path}: is a directory; name a file")
-    if not found.exists():
-        raise WrongUse(f"{place}: {name}={path}: no such file; check the path, or unset {name}")
-    if not os.access(found, os.R_OK):
-        raise WrongUse(f"{place}: {name}={path}: may not be read; check its permissions")
+def _check_file(location: str, name: str, path: str) -> None:
+    file = Path(path)
+    if file.is_dir():
+        raise WrongUse(f"{location}: {name}={path}: is a directory; name a file")
+    if not file.exists():
+        raise WrongUse(f"{location}: {name}={path}: no such file; check the path, or unset {name}")
+    if not os.access(file, os.R_OK):
+        raise WrongUse(f"{location}: {name}={path}: may not be read; check its permissions")
 
 
 def variables_in(message: str, store: Store) -> list[str]:

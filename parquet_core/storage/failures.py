@@ -149,18 +149,18 @@ def _denied(error: BaseException, message: str, uri: str) -> PruneError | None:
 
 
 def _unsupported(error: BaseException, message: str, uri: str) -> PruneError | None:
-    kind = type(error).__name__
+    error_name = type(error).__name__
     if isinstance(error, ImportError):
-        return UnsupportedFeature(f"{uri}: {message or kind}; install what it names to read {scheme_of(uri)}://")
+        return UnsupportedFeature(f"{uri}: {message or error_name}; install what it names to read {scheme_of(uri)}://")
     if isinstance(error, ValueError) and "Protocol not known" in message:
         return UnsupportedFeature(f"{uri}: no storage with the scheme {scheme_of(uri)!r} is known; check it")
     if "libjvm" in message or "libhdfs" in message:
         needed = "set JAVA_HOME, HADOOP_HOME and CLASSPATH (`hadoop classpath --glob`)"
         return UnsupportedFeature(f"{uri}: {scheme_of(uri)}:// needs Java and Hadoop's client; {needed}")
-    if kind == "InvalidPathError" or "Could not parse path" in message:
+    if error_name == "InvalidPathError" or "Could not parse path" in message:
         why = f"keys with an empty, '.' or '..' part are not read ({message})"
         return UnsupportedFeature(f"{uri}: {why}; rename them, or let Spark read the table")
-    if kind == "NotSupportedError":
+    if error_name == "NotSupportedError":
         return UnsupportedFeature(f"{uri}: the server sends no ranges of a file; copy it to where that is possible")
     return None
 

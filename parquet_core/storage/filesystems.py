@@ -40,20 +40,20 @@ class FileSystem:
         with explaining(uri):
             try:
                 self.fs.invalidate_cache(self._name(uri))
-                found = self.fs.find(self._name(uri), detail=True).values()
+                infos = self.fs.find(self._name(uri), detail=True).values()
             except FileNotFoundError:
                 return []
-            return [_file(info, self._uri(info["name"], uri)) for info in found]
+            return [_file(info, self._uri(info["name"], uri)) for info in infos]
 
     def children(self, prefix: str, wanted: re.Pattern[str]) -> tuple[list[str], list[DataFile]]:
         """List the subdirectories and files directly in a directory whose names match."""
         with explaining(prefix):
             try:
                 self.fs.invalidate_cache(self._name(prefix))
-                found = self.fs.ls(self._name(prefix), detail=True)
+                infos = self.fs.ls(self._name(prefix), detail=True)
             except FileNotFoundError:
                 return [], []
-            named = [(info, self._uri(info["name"].rstrip("/"), prefix)) for info in found]
+            named = [(info, self._uri(info["name"].rstrip("/"), prefix)) for info in infos]
             named = [(info, path) for info, path in named if wanted.fullmatch(path.rpartition("/")[2])]
             directories = [path for info, path in named if info["type"] == "directory"]
             return directories, [_file(info, path) for info, path in named if info["type"] == "file"]

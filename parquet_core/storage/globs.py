@@ -98,12 +98,12 @@ def _regex(row: Sequence[str]) -> str:
     return pieces[0] + inner + (f"[^/]*{pieces[-1]}" if len(pieces) > 1 else "")
 
 
-def _members(text: str) -> str:
+def _members(members: str) -> str:
     """Escape characters that are special inside brackets only in Python.
 
     Ranges such as `a-z` keep their meaning.
     """
-    return re.sub(r"\\(.)|([\[&~|^])", lambda found: re.escape(found[1] or found[2]), text)
+    return re.sub(r"\\(.)|([\[&~|^])", lambda match: re.escape(match[1] or match[2]), members)
 
 
 class Listing(Protocol):

@@ -98,8 +98,8 @@ def files_below(directory: str | os.PathLike[str]) -> list[DataFile]:
         table = journal.rpartition("/")[0]
         finish = Fix("finish it first with ", Step.FINISH_WRITE, place=table)
         raise UnfinishedWrite(f"{table}: a write of it was interrupted", finish)
-    found = chain.from_iterable(walked.files.values())
-    return _by_path([file for file in found if file.size and not is_hidden(listed_name(file))])
+    files = chain.from_iterable(walked.files.values())
+    return _by_path([file for file in files if file.size and not is_hidden(listed_name(file))])
 
 
 def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
@@ -108,8 +108,8 @@ def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
     Spark reads the schema from them.
     """
     path = local_path(os.fspath(directory)).rstrip("/")
-    found = chain.from_iterable(local.walk(path).files.values())
-    return _by_path([file for file in found if listed_name(file) in SUMMARIES])
+    files = chain.from_iterable(local.walk(path).files.values())
+    return _by_path([file for file in files if listed_name(file) in SUMMARIES])
 
 
 def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
@@ -124,9 +124,9 @@ def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
 
 def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> PartitionListing:
     """Give each staging directory the partition values of its target directory."""
-    places = listing.partitioning.numbers
-    numbers = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
-    return listing._replace(partitioning=listing.partitioning._replace(numbers=numbers), is_unfinished=True)
+    places = listing.partitioning.index_of
+    index_of = {**places, **{stage: places[table] for stage, table in staged.items() if table in places}}
+    return listing._replace(partitioning=listing.partitioning._replace(index_of=index_of), is_unfinished=True)
 
 
 def _nothing(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:
@@ -160,10 +160,10 @@ class _Found(NamedTuple):
 
 def _alone(path: str) -> _Found:
     matching, walked = _looked_into(path) if _may_be_directory(path) else (_matches(path), None)
-    found = _below(matching, by_pattern=has_magic(path), walked=walked)
-    if not has_magic(path) and found.roots:
-        _refuse_sink(found.roots[0], found)
-    return found
+    below = _below(matching, by_pattern=has_magic(path), walked=walked)
+    if not has_magic(path) and below.roots:
+        _refuse_sink(below.roots[0], below)
+    return below
 
 
 def _each(paths: Sequence[str]) -> _Found:
@@ -227,8 +227,8 @@ def _remote_matches(uri: str) -> list[Match]:
         if uri.endswith("/") or "*" in uri:
             store.walk(uri)
         return [(uri, _one(uri))]
-    if has_magic(uri) and (found := list(matches(store, uri))):
-        return found
+    if has_magic(uri) and (matching := list(matches(store, uri))):
+        return matching
     named = None if uri.endswith("/") else store.find(uri)
     # An empty object may mark a directory of the same name.
     marks = named is not None and not named.size and bool(_walk(uri).files)
@@ -263,13 +263,13 @@ def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
             return matching, None
 
 
-def _below(found: Iterable[Match], *, by_pattern: bool, walked: Walked | None = None) -> _Found:
+def _below(matching: Iterable[Match], *, by_pattern: bool, walked: Walked | None = None) -> _Found:
     """List the named directories, and apply the journals in and above them.
 
     `walked`: the contents of the only directory, None if not listed yet.
     """
     listed = _Found([], [], {}, {})
-    for path, file in found:
+    for path, file in matching:
         if _SINK in path and _SINK in path.split("/"):
             continue
         if file is None:
@@ -350,15 +350,15 @@ def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
     return Walked(by_folder, journals)
 
 
-def _up_to(place: str, root: str) -> Iterator[str]:
-    while len(place) > len(root):
-        yield place
-        place = place.rpartition("/")[0]
+def _up_to(directory: str, root: str) -> Iterator[str]:
+    while len(directory) > len(root):
+        yield directory
+        directory = directory.rpartition("/")[0]
 
 
-def _refuse_sink(root: str, found: _Found) -> None:
+def _refuse_sink(root: str, below: _Found) -> None:
     sink = f"{root}/{_SINK}"
-    if sink in found.directories if is_remote(root) else os.path.exists(sink):
+    if sink in below.directories if is_remote(root) else os.path.exists(sink):
         raise UnsupportedFeature(
             f"{root}: written by a streaming query; Spark reads only the files that {_SINK} lists; "
             f"name them with a pattern, such as {root}/*.parquet, to take all files that are there"

@@ -156,11 +156,11 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked
     Returns False if a call failed; nothing is added then.
     """
     prefix, files = f"{directory}/", walked.files[directory]
-    names, known = calls.entries(opened)
+    names, is_directory = calls.entries(opened)
     # `entries` omits names with a leading dot, and most others neither begin nor end with "_": they are visible.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
-    below = [prefix + names[i] for i in visible if known[i]]
-    rest = [names[i] for i in visible if not known[i]]
+    below = [prefix + names[i] for i in visible if is_directory[i]]
+    rest = [names[i] for i in visible if not is_directory[i]]
     sizes, modified, changed = calls.states(opened, rest, threads())
     if -2 in sizes:
         return False
@@ -228,15 +228,15 @@ def read_files(
 class WantedRanges(NamedTuple):
     """Ranges in order of file and start.
 
-    File i has the ranges `first[i]` to `first[i + 1]`. Each range is written to offset `at` of the buffer with index
-    `target`.
+    File i has the ranges `first[i]` to `first[i + 1]`. Each range is written to `offset` of the buffer with
+    index `target`.
     """
 
     first: Numbers
     start: Numbers
     length: Numbers
     target: Numbers
-    at: Numbers
+    offset: Numbers
 
 
 def is_compiled() -> bool:

@@ -219,8 +219,8 @@ def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  
     store = OF_SCHEME[scheme_of(root) or ""]
     check_variables(root, store)
     with opening(root, store):
-        place = place_of(root)
-        options: dict[str, Any] = dict(of_session) | place.options
+        store_place = place_of(root)
+        options: dict[str, Any] = dict(of_session) | store_place.options
         if store.scheme == "s3":
             options |= profile_options(root)
         client = client_settings(store)
@@ -229,8 +229,8 @@ def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  
             options["client_options"] = client
         hasty = options | {"client_options": {"connect_timeout": f"{_CONNECT_SECONDS}s"} | client}
         with without_blanks():
-            first = from_url(place.uri, retry_config=_short_retries(), **hasty)
-        return Bucket(root, Connection(root, first, lambda: _patient(place.uri, options)), options)
+            first = from_url(store_place.uri, retry_config=_short_retries(), **hasty)
+        return Bucket(root, Connection(root, first, lambda: _patient(store_place.uri, options)), options)
 
 
 def _patient(uri: str, options: dict[str, Any]) -> ObjectStore:

@@ -27,16 +27,16 @@ ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 
 
-def escape(text: str) -> str:
+def escape(value: str) -> str:
     """Escape a partition value for a directory name, as Spark's `escapePathName`.
 
     >>> escape("a/b c"), unescape(escape("a/b c"))
     ('a%2Fb c', 'a/b c')
     """
-    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", text)
+    return _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", value)
 
 
-def unescape(text: str) -> str:
+def unescape(name: str) -> str:
     """Replace `%` and two hexadecimal digits by the character with that code point.
 
     Spark does not treat the number as a byte of UTF-8.
@@ -44,19 +44,20 @@ def unescape(text: str) -> str:
     >>> unescape("a%2Fb%C3%zz")
     'a/bÃ%zz'
     """
-    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return ESCAPE.sub(lambda match: chr(int(match[1], 16)), name)
 
 
 class Partitioning(NamedTuple):
     """Partition columns and value strings of the directories of a table.
 
-    `names`: the partition columns, once for each spelling in directory names. `texts`: the value strings of each
-    directory, including directories with only empty files. `numbers`: index into `texts` by directory path.
+    `names`: the partition columns, once for each spelling in directory names. `value_strings`: the value strings of
+    each directory, including directories with only empty files. `index_of`: index into `value_strings` by directory
+    path.
     """
 
     names: tuple[tuple[str, ...], ...] = ()
-    texts: tuple[tuple[str, ...], ...] = ()
-    numbers: Mapping[str, int] = MappingProxyType({})
+    value_strings: tuple[tuple[str, ...], ...] = ()
+    index_of: Mapping[str, int] = MappingProxyType({})
 
 
 class PartitionListing(NamedTuple):
@@ -95,7 +96,7 @@ def choose(
     beside = _by_parent(named if roots else ())
     inside = {**beside, **directories}
     bases = {*roots, *beside}
-    data = {path: found for path, files in inside.items() if (found := _data(path, files))}
+    data = {path: data_files for path, files in inside.items() if (data_files := _data(path, files))}
     places = {path: partition for path in data if (partition := _place(path, bases)) is not None}
     if any(partition.parts for partition in places.values()):
         return _partitioned(places, data, inside)
@@ -117,10 +118,10 @@ def _partitioned(
     _check_names(chosen, [names[column] for column in columns])
     index_of = {path: i for i, path in enumerate(chosen)}
     others = (_others(files, data.get(path) if path in index_of else None) for path, files in inside.items())
-    texts = tuple(tuple(part.partition("=")[2] for part in places[path].parts) for path in chosen)
+    value_strings = tuple(tuple(part.partition("=")[2] for part in places[path].parts) for path in chosen)
     return _listing(
         list(chain.from_iterable(data[path] for path in chosen)),
-        Partitioning(tuple(dict.fromkeys(names.values())), texts, index_of),
+        Partitioning(tuple(dict.fromkeys(names.values())), value_strings, index_of),
         chain.from_iterable(others),
         min(data.keys() - index_of.keys(), default=None),
     )
@@ -146,19 +147,19 @@ def _schema_file(read: Sequence[DataFile], others: Iterable[DataFile]) -> DataFi
     first: dict[str, DataFile] = {}
     for file in others:
         name = listed_name(file)
-        kind = name if name in SUMMARIES else ""
-        if (kind or file.size) and (kind not in first or file.path < first[kind].path):
-            first[kind] = file
+        summary = name if name in SUMMARIES else ""
+        if (summary or file.size) and (summary not in first or file.path < first[summary].path):
+            first[summary] = file
     if "" in first and read and read[0].path < first[""].path:
         del first[""]
-    return next((first[kind] for kind in (*SUMMARIES, "") if kind in first), None)
+    return next((first[summary] for summary in (*SUMMARIES, "") if summary in first), None)
 
 
 def _by_parent(files: Iterable[DataFile]) -> dict[str, list[DataFile]]:
-    found: dict[str, list[DataFile]] = {}
+    by_parent: dict[str, list[DataFile]] = {}
     for file in files:
-        found.setdefault(file.path.rpartition("/")[0], []).append(file)
-    return found
+        by_parent.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return by_parent
 
 
 def _data(directory: str, files: list[DataFile]) -> list[DataFile]:
@@ -203,9 +204,9 @@ def _check_bases(places: Mapping[str, _DirectoryPlace]) -> None:
     # Spark ignores case when it compares base directories.
     bases = {partition.base.lower(): partition.base for partition in places.values()}
     if len(bases) > 1:
-        one, other = sorted(bases.values())[:2]
+        base, other = sorted(bases.values())[:2]
         raise WrongUse(
-            f"{one or '/'} and {other or '/'}: conflicting directory structures, which Spark refuses: partition "
+            f"{base or '/'} and {other or '/'}: conflicting directory structures, which Spark refuses: partition "
             "columns begin in more than one place; name one table, or move what is not part of it elsewhere"
         )
 
@@ -217,8 +218,8 @@ def _check_names(directories: Sequence[str], names: Sequence[tuple[str, ...]]) -
         counts.setdefault(of_one, i)
     unlike = {tuple(name.lower() for name in of_one): i for of_one, i in reversed(counts.items())}
     if len(unlike) > 1:
-        one, other = sorted(unlike.values())[:2]
+        first, other = sorted(unlike.values())[:2]
         raise WrongUse(
-            f"{directories[one]} and {directories[other]}: conflicting partition columns, which Spark refuses: "
-            f"{', '.join(names[one])} and {', '.join(names[other])}; name one table, or move the other elsewhere"
+            f"{directories[first]} and {directories[other]}: conflicting partition columns, which Spark refuses: "
+            f"{', '.join(names[first])} and {', '.join(names[other])}; name one table, or move the other elsewhere"
         )

@@ -219,9 +219,9 @@ class Ranges(NamedTuple):
     start: Numbers
     length: Numbers
 
-    def take(self, at: Numbers) -> Ranges:
+    def take(self, positions: Numbers) -> Ranges:
         """Return the ranges at these positions."""
-        return Ranges(self.file[at], self.start[at], self.length[at])
+        return Ranges(self.file[positions], self.start[positions], self.length[positions])
 
 
 def gather(
@@ -251,9 +251,9 @@ def gather(
         ends = np.cumsum(ranges.length)
         begins = np.concatenate([np.zeros(1, np.int64), ends])[edges]
         target = np.repeat(np.arange(len(counts)), counts)
-        at = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
+        offsets = ends - ranges.length - begins[target] + np.where(target == 0, len(before), 0)
         wanted = local.WantedRanges(
-            np.append(heads, len(order)), ordered.start, ordered.length, target[order], at[order]
+            np.append(heads, len(order)), ordered.start, ordered.length, target[order], offsets[order]
         )
         sizes = np.diff(begins).tolist()
         at_once = local.read_at_once(chosen, wanted, sizes, before, arrived, purpose=purpose, traffic=traffic)
@@ -273,8 +273,8 @@ def _pieces(files: Sequence[DataFile], ordered: Ranges, order: Numbers, purpose:
     heads = _block_heads(owner, first, first + lengths, hole_of(files[int(owner[0])].path))
     reach = np.maximum.reduceat(first + lengths, heads)
     wanted = [
-        (files[number], [(begin, stop - begin)])
-        for number, begin, stop in zip(owner[heads].tolist(), first[heads].tolist(), reach.tolist(), strict=True)
+        (files[file], [(begin, stop - begin)])
+        for file, begin, stop in zip(owner[heads].tolist(), first[heads].tolist(), reach.tolist(), strict=True)
     ]
     inside = first - np.repeat(first[heads], np.diff(heads, append=len(first)))
     begins, stops = inside.tolist(), (inside + lengths).tolist()

@@ -95,6 +95,6 @@ def store_of_url(url: str) -> str | None:
 
 def _first(address: str, spellings: tuple[_Spelling, ...]) -> str | None:
     for spelling in spellings:
-        if (found := spelling.pattern.fullmatch(address)) is not None:
-            return found.expand(spelling.meant)
+        if (match := spelling.pattern.fullmatch(address)) is not None:
+            return match.expand(spelling.meant)
     return None

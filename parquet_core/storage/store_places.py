@@ -51,13 +51,13 @@ def place_of(uri: str) -> Place:
     name = rest.rstrip("/")
     if name.startswith("arn:"):
         return _access_point(uri, name)
-    container, at, host = name.partition("@")
-    bucket = container if scheme == "abfss" or not at else host
+    container, separator, host = name.partition("@")
+    bucket = container if scheme == "abfss" or not separator else host
     if bucket and not _BUCKET.fullmatch(bucket):
         name, colon, _ = bucket.partition(":")  # a password may follow
         shown = f"{name}:***" if colon else name
         raise WrongUse(f"{uri}: {shown!r} is not the name of a bucket or container; check it")
-    if scheme == "abfss" and at:
+    if scheme == "abfss" and separator:
         return _container(uri, root, container, host)
     return Place(root, _regional_endpoint() if scheme == "s3" else {})
 
@@ -88,10 +88,10 @@ def _access_point(uri: str, arn: str) -> Place:
 
     Its host is a subdomain of the endpoint, also of an endpoint that the environment sets.
     """
-    found = ACCESS_POINT.fullmatch(arn)
-    if found is None:
+    match = ACCESS_POINT.fullmatch(arn)
+    if match is None:
         raise UnsupportedFeature(f"{uri}: {_refusal(arn)}")
-    name, region = f"{found['name']}-{found['account']}", found["region"]
+    name, region = f"{match['name']}-{match['account']}", match["region"]
     endpoint = first_set(S3_ENDPOINTS, os.environ) or f"https://s3-accesspoint.{region}.{_domain(region)}"
     options = {
         "endpoint": endpoint.replace("://", f"://{name}.", 1),
@@ -102,37 +102,37 @@ def _access_point(uri: str, arn: str) -> Place:
 
 
 def _refusal(arn: str) -> str:
-    found = _ARN.fullmatch(arn)
-    if found is None or not found["service"].startswith("s3"):
+    match = _ARN.fullmatch(arn)
+    if match is None or not match["service"].startswith("s3"):
         return "is not an ARN of S3; write s3://BUCKET/PATH"
-    if found["service"] != "s3":
-        return f"places of {found['service']} are not read; name the bucket"
-    if not found["region"]:
+    if match["service"] != "s3":
+        return f"places of {match['service']} are not read; name the bucket"
+    if not match["region"]:
         return "a multi-Region access point is not read; name an access point of one region, or the bucket"
     return "is not an access point; write s3://arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME/PATH, or s3://BUCKET/PATH"
 
 
 def _container(uri: str, root: str, container: str, host: str) -> Place:
-    found = _AZURE_HOST.fullmatch(host)
-    if found is not None and (found["cloud"] == _FABRIC or host.endswith(".core.windows.net")):
+    match = _AZURE_HOST.fullmatch(host)
+    if match is not None and (match["cloud"] == _FABRIC or host.endswith(".core.windows.net")):
         return Place(root, {})
     given = first_set(AZURE_ENDPOINTS, os.environ)
     # The request carries the token, so the host in an address or a log must belong to Azure.
-    if found is None or (given is None and found["cloud"] not in AZURE_CLOUDS):
+    if match is None or (given is None and match["cloud"] not in AZURE_CLOUDS):
         raise WrongUse(f"{uri}: {host} is not a host of Azure; {_azure_remedy(container, host)}")
-    options = {"account_name": found["account"]}
+    options = {"account_name": match["account"]}
     if given is None:
-        options["endpoint"] = f"https://{found['account']}{found['zone'] or ''}.blob.{found['cloud']}"
-    authority = AZURE_CLOUDS.get(found["cloud"])
+        options["endpoint"] = f"https://{match['account']}{match['zone'] or ''}.blob.{match['cloud']}"
+    authority = AZURE_CLOUDS.get(match["cloud"])
     if authority is not None and not os.environ.get(AZURE_AUTHORITY, "").strip():
         options["authority_host"] = authority
     return Place(f"az://{container}/", options)
 
 
 def _azure_remedy(container: str, host: str) -> str:
-    found = _AZURE_HOST.fullmatch(host)
-    if found is None:
+    match = _AZURE_HOST.fullmatch(host)
+    if match is None:
         account = host.partition(".")[0].partition(":")[0] or "ACCOUNT"
-        known = f"write abfss://{container}@{account}.dfs.core.windows.net/PATH"
-        return f"{known}, or az://{container}/PATH with {AZURE_ENDPOINTS[0]} for an emulator"
+        next_step = f"write abfss://{container}@{account}.dfs.core.windows.net/PATH"
+        return f"{next_step}, or az://{container}/PATH with {AZURE_ENDPOINTS[0]} for an emulator"
     return f"set {AZURE_ENDPOINTS[0]}=https://{host.replace('.dfs.', '.blob.', 1)} to send it credentials"

@@ -40,8 +40,8 @@ class Store(NamedTuple):
     `driver`: the scheme in Spark, and the Hadoop module that implements it.
 
     The other fields are environment variables that are checked before the library reads them. `endpoints`: in order of
-    precedence; `texts`: sent in a header; `pair`: two variables that have no effect alone. Unless one of `keys` is set,
-    the library requests credentials from the servers in `identity_urls`, and sends or reads the files in
+    precedence; `header_variables`: sent in a header; `pair`: two variables that have no effect alone. Unless one of
+    `keys` is set, the library requests credentials from the servers in `identity_urls`, and sends or reads the files in
     `identity_files`.
     """
 
@@ -52,7 +52,7 @@ class Store(NamedTuple):
     spark_scheme: str
     driver: str
     endpoints: tuple[str, ...]
-    texts: tuple[str, ...]
+    header_variables: tuple[str, ...]
     pair: tuple[str, ...]
     keys: tuple[str, ...]
     identity_urls: tuple[str, ...]
@@ -68,7 +68,7 @@ _AZURE = Store(
     spark_scheme="abfss",
     driver="org.apache.hadoop:hadoop-azure",
     endpoints=AZURE_ENDPOINTS,
-    texts=(
+    header_variables=(
         "AZURE_STORAGE_ACCOUNT_NAME",
         "AZURE_STORAGE_ACCOUNT_KEY",
         "AZURE_STORAGE_SAS_KEY",
@@ -98,7 +98,7 @@ STORES = (
         spark_scheme="s3a",
         driver="org.apache.hadoop:hadoop-aws",
         endpoints=S3_ENDPOINTS,
-        texts=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", *S3_REGIONS),
+        header_variables=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", *S3_REGIONS),
         pair=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
         keys=("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE"),
         identity_urls=("AWS_ENDPOINT_URL_STS", "AWS_METADATA_ENDPOINT", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
@@ -114,7 +114,7 @@ STORES = (
         spark_scheme="gs",
         driver="com.google.cloud.bigdataoss:gcs-connector",
         endpoints=("GOOGLE_BASE_URL",),
-        texts=("GOOGLE_BEARER_TOKEN",),
+        header_variables=("GOOGLE_BEARER_TOKEN",),
         pair=(),
         # The library opens the files regardless of other variables.
         keys=(),
@@ -215,9 +215,9 @@ def scheme_of(table: str) -> str | None:
     ['s3', None, None, None]
     """
     # The substring search settles local paths quickly: a table has many files.
-    if "://" not in table or (found := _SCHEME.match(table)) is None:
+    if "://" not in table or (match := _SCHEME.match(table)) is None:
         return None
-    scheme = found[1].lower()
+    scheme = match[1].lower()
     return None if scheme == "file" else scheme
 
 
@@ -256,9 +256,9 @@ def bucket_of(uri: str) -> str:
     rest = uri.partition("://")[2]
     if not rest.startswith("arn:"):
         return rest.partition("/")[0]
-    found = _ARN_WITH_SLASH.match(rest)
-    assert found is not None
-    return found[0]
+    match = _ARN_WITH_SLASH.match(rest)
+    assert match is not None
+    return match[0]
 
 
 def root_of(uri: str) -> str:

@@ -135,14 +135,14 @@ def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
     claimed = [
         (claimed_order, pc.greater if claimed_order == BoundaryOrder.ASCENDING else pc.less) for claimed_order in (1, 2)
     ]
-    known = valid_flags(pages.lower) & valid_flags(pages.upper)
-    at = np.flatnonzero(known)
-    chunk = np.searchsorted(first, at, side="right") - 1
+    bounded = valid_flags(pages.lower) & valid_flags(pages.upper)
+    bounded_pages = np.flatnonzero(bounded)
+    chunk = np.searchsorted(first, bounded_pages, side="right") - 1
     for claimed_order, compare in claimed:
         if not np.any(order == claimed_order):
             continue
         for side in (pages.lower, pages.upper):
-            values = _comparable(side if len(at) == len(side) else side.take(from_numpy(at)))
+            values = _comparable(side if len(bounded_pages) == len(side) else side.take(from_numpy(bounded_pages)))
             turned = flags_from(compare(values[:-1], values[1:])) & (chunk[1:] == chunk[:-1])
             wrong[chunk[1:][turned]] |= order[chunk[1:][turned]] == claimed_order
     return wrong
@@ -154,16 +154,16 @@ def _comparable(values: pa.Array) -> pa.Array:
 
 def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
     """Sum the page counts of each chunk; `unknown` replaces unknown counts."""
-    known = numbers_from(counts)
+    counted = numbers_from(counts)
     if counts.null_count:
-        known = np.where(valid_flags(counts), known, unknown)
-    found: Numbers = np.add.reduceat(known, first[:-1])
-    return found
+        counted = np.where(valid_flags(counts), counted, unknown)
+    sums: Numbers = np.add.reduceat(counted, first[:-1])
+    return sums
 
 
 def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
-    numbers = numbers_from(counts)
-    beyond: Flags = valid_flags(counts) & ((numbers < least) | (numbers > most))
+    totals = numbers_from(counts)
+    beyond: Flags = valid_flags(counts) & ((totals < least) | (totals > most))
     return beyond
 
 
@@ -206,14 +206,14 @@ def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
         (least_low != low) & known_low & _tells_all(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
     )
     unlike_high = (most_high != high) & known_high & _tells_all(pages.upper, pages, first)
-    found: Flags = apart | unlike_low | (unlike_high & _may_be_exact(chunks.max_exact))
-    return found
+    unlike: Flags = apart | unlike_low | (unlike_high & _may_be_exact(chunks.max_exact))
+    return unlike
 
 
 def _numbers(values: pa.Array) -> NDArray[Any]:
-    numbers = ordered_numbers(values)
-    assert numbers is not None
-    return numbers
+    comparable = ordered_numbers(values)
+    assert comparable is not None
+    return comparable
 
 
 def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -221,12 +221,14 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
     Chunks without known numbers get neutral extremes.
     """
-    numbers, known = _numbers(values), valid_flags(values)
-    floating = numbers.dtype.kind == "f"
-    top, bottom = (np.inf, -np.inf) if floating else (np.iinfo(numbers.dtype).max, np.iinfo(numbers.dtype).min)
-    whole = bool(known.all())
-    least = np.minimum.reduceat(numbers if whole else np.where(known, numbers, top), first[:-1])
-    return least, np.maximum.reduceat(numbers if whole else np.where(known, numbers, bottom), first[:-1])
+    bound_numbers, bounded = _numbers(values), valid_flags(values)
+    floating = bound_numbers.dtype.kind == "f"
+    top, bottom = (
+        (np.inf, -np.inf) if floating else (np.iinfo(bound_numbers.dtype).max, np.iinfo(bound_numbers.dtype).min)
+    )
+    whole = bool(bounded.all())
+    least = np.minimum.reduceat(bound_numbers if whole else np.where(bounded, bound_numbers, top), first[:-1])
+    return least, np.maximum.reduceat(bound_numbers if whole else np.where(bounded, bound_numbers, bottom), first[:-1])
 
 
 def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
@@ -234,12 +236,12 @@ def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
 
     At least one page must have a bound.
     """
-    known = valid_flags(values)
-    if known.all():
+    bounded = valid_flags(values)
+    if bounded.all():
         return np.ones(len(first) - 1, np.bool_)
     nulls, nans = (np.where(valid_flags(of), numbers_from(of), 0) for of in (pages.null_count, pages.nan_count))
-    silent = ~known & (nulls + nans != pages.row_count)
-    return rows_with(known, first) & ~rows_with(silent, first)
+    silent = ~bounded & (nulls + nans != pages.row_count)
+    return rows_with(bounded, first) & ~rows_with(silent, first)
 
 
 def _may_be_exact(exact: pa.Array) -> Flags:
@@ -256,26 +258,33 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     if not _tells_values(column, chunks):
         return wrong
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
-    present = np.array([not isinstance(found, str) for found in filters], np.bool_)
+    present = np.array([not isinstance(blocks, str) for blocks in filters], np.bool_)
     for values, exact in ((chunks.lower, chunks.min_exact), (chunks.upper, chunks.max_exact)):
-        at = np.flatnonzero(present & valid_flags(values) & ~_is_zero(values) & flags_from(filled(exact, as_a_rule)))
-        if len(at):
-            hashes = hash_values(column, values.take(from_numpy(at)))
-            wrong[at] |= ~each_may_contain([cast("Blocks", filters[i]) for i in at.tolist()], hashes)
+        tested = np.flatnonzero(
+            present & valid_flags(values) & ~_is_zero(values) & flags_from(filled(exact, as_a_rule))
+        )
+        if len(tested):
+            hashes = hash_values(column, values.take(from_numpy(tested)))
+            wrong[tested] |= ~each_may_contain([cast("Blocks", filters[i]) for i in tested.tolist()], hashes)
     return wrong
 
 
 def _is_zero(values: pa.Array) -> Flags:
     """Flag zero bounds, which may represent -0.0 or 0.0."""
-    numbers = ordered_numbers(values) if pa.types.is_floating(values.type) else None
-    return np.zeros(len(values), np.bool_) if numbers is None else numbers == 0
+    floats = ordered_numbers(values) if pa.types.is_floating(values.type) else None
+    return np.zeros(len(values), np.bool_) if floats is None else floats == 0
 
 
 def _tells_values(column: LeafColumn, chunks: Bounds) -> bool:
-    kind = chunks.lower.type
+    arrow_type = chunks.lower.type
     if column.physical is Physical.BYTE_ARRAY:
-        return pa.types.is_binary(kind) and can_hash(column)
-    return kind == column.type and not pa.types.is_boolean(kind) and _is_number(chunks.lower) and can_hash(column)
+        return pa.types.is_binary(arrow_type) and can_hash(column)
+    return (
+        arrow_type == column.type
+        and not pa.types.is_boolean(arrow_type)
+        and _is_number(chunks.lower)
+        and can_hash(column)
+    )
 
 
 def _is_number(values: pa.Array) -> bool:

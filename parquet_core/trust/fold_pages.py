@@ -39,11 +39,11 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
 def _fold_side(
     values: pa.Array, valueless: Flags, container: NDArray[np.int64], containers: int, *, smallest: bool
 ) -> pa.Array:
-    known = valid_flags(values)
+    bounded = valid_flags(values)
     silent = np.zeros(containers, np.bool_)
-    silent[container[~known & ~valueless]] = True
+    silent[container[~bounded & ~valueless]] = True
     chosen = np.full(containers, -1)
-    (holders,) = np.nonzero(known)
+    (holders,) = np.nonzero(bounded)
     if len(holders):
         (order,) = ranks(values.take(holders))
         owner = container[holders]

@@ -186,8 +186,8 @@ def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
 def _order_reason(leaf: LeafColumn, order: int | None) -> str:
     if order is None:
         return "the writer did not say how its bounds compare"
-    known = order == TYPE_ORDER or (order == IEEE_754_TOTAL_ORDER and leaf.order is SortOrder.FLOATING)
-    return "" if known else f"column order {order} is not one of this type"
+    has_this_order = order == TYPE_ORDER or (order == IEEE_754_TOTAL_ORDER and leaf.order is SortOrder.FLOATING)
+    return "" if has_this_order else f"column order {order} is not one of this type"
 
 
 def _deprecated(leaf: LeafColumn) -> Deprecated:

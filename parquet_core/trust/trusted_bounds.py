@@ -55,30 +55,30 @@ class _Pair(NamedTuple):
 
 
 def trusted_bounds(
-    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> Bounds:
     """Decode the trusted statistics of a table's column.
 
-    `trusts`, `kind`: `trusts[kind[i]]` applies to entry i. NaN counts of a type without NaN are 0.
+    `trusts`, `trust_index`: `trusts[trust_index[i]]` applies to entry i. NaN counts of a type without NaN are 0.
     """
 
     def where(test: Callable[[Trust], bool]) -> Flags:
         answers = np.fromiter((test(trust) for trust in trusts), np.bool_, len(trusts))
-        return np.full(len(kind), answers.all()) if answers.all() or not answers.any() else answers[kind]
+        return np.full(len(trust_index), answers.all()) if answers.all() or not answers.any() else answers[trust_index]
 
     of_pages = written.all_null is not None
     counted = where(lambda trust: trust.counts)
     credible = counted & _has_its_rows(column, written)
     null_count_fact = Fact.PAGE_NULLS if of_pages else Fact.NULL_COUNT
     nulls = _null_counts(
-        column, written, credible & ~wrong_null_counts(null_count_fact, written.null_count, trusts, kind)
+        column, written, credible & ~wrong_null_counts(null_count_fact, written.null_count, trusts, trust_index)
     )
     nans = _nan_counts(column, written, credible, nulls) if _may_be_nan(column) else np.where(counted, 0, MISSING)
     liars = _contradicts_nulls(column, written, nulls)
     usable = credible if written.all_null is None else credible & ~written.all_null
     new = usable & where(lambda trust: trust.page_bounds if of_pages else trust.bounds)
     steps = np.array([trust.step for trust in trusts], np.int64)
-    step = 1 if np.all(steps == 1) else steps[kind]
+    step = 1 if np.all(steps == 1) else steps[trust_index]
     fact_low, fact_high = (Fact.PAGE_BOUNDS,) * 2 if of_pages else (Fact.LOWER_BOUND, Fact.UPPER_BOUND)
     lower = written.min_value.only(new & ~where(lambda trust: fact_low in trust.wrong))
     upper = written.max_value.only(new & ~where(lambda trust: fact_high in trust.wrong))
@@ -86,7 +86,7 @@ def trusted_bounds(
     exactness = Fact.PAGE_EXACTNESS if of_pages else Fact.EXACTNESS
     inexact = where(lambda trust: exactness in trust.wrong)
     if inexact.any():
-        pair = pair._replace(high=_with_prefixes_raised(pair.high, written, trusts, np.where(inexact, kind, -1)))
+        pair = pair._replace(high=_with_prefixes_raised(pair.high, written, trusts, np.where(inexact, trust_index, -1)))
     old = usable & ~written.min_value.valid & ~written.max_value.valid
     pair = _with_deprecated(
         column,
@@ -120,17 +120,19 @@ def trusted_bounds(
     )
 
 
-def wrong_null_counts(fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Trust], kind: NDArray[np.int64]) -> Flags:
+def wrong_null_counts(
+    fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Trust], trust_index: NDArray[np.int64]
+) -> Flags:
     """Flag null counts that their writer is known to get wrong.
 
-    `trusts`, `kind`: `trusts[kind[i]]` applies to entry i.
+    `trusts`, `trust_index`: `trusts[trust_index[i]]` applies to entry i.
     """
     wrong = np.array([fact in trust.wrong for trust in trusts], np.bool_)
     if not wrong.any():
         return np.zeros(len(counts), np.bool_)
     zeros_are_right = np.array([trust.zeros_are_right for trust in trusts], np.bool_)
-    found: Flags = wrong[kind] & ~(zeros_are_right[kind] & (counts == 0))
-    return found
+    untrusted: Flags = wrong[trust_index] & ~(zeros_are_right[trust_index] & (counts == 0))
+    return untrusted
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
@@ -139,8 +141,8 @@ def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
     Contradicting entries are not flagged.
     """
     nulls = _null_counts(column, written, _has_its_rows(column, written))
-    found: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
-    return found
+    nulls_alone: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
+    return nulls_alone
 
 
 def _is_floating(column: LeafColumn) -> bool:
@@ -239,15 +241,17 @@ def _with_deprecated(
 
 
 def _with_prefixes_raised(
-    high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+    high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> pa.Array:
     """Raise maxima that may be prefixes above all values with the prefix.
 
-    The result is null if there is no such bound. Entries whose `kind` is -1 keep their maximum.
+    The result is null if there is no such bound. Entries whose `trust_index` is -1 keep their maximum.
     """
     if not pa.types.is_binary(high.type):
         return high
-    least = np.array([*(np.inf if trust.prefix_from is None else trust.prefix_from for trust in trusts), np.inf])[kind]
+    least = np.array([*(np.inf if trust.prefix_from is None else trust.prefix_from for trust in trusts), np.inf])[
+        trust_index
+    ]
     is_prefix = (written.max_value.length >= least) & valid_flags(high)
     values = high.to_pylist()
     for i in np.flatnonzero(is_prefix).tolist():
@@ -269,15 +273,15 @@ def _side(
         # Another calendar moves no value across the start.
         values = pc.if_else(from_numpy(early & is_upper), start, values)
         good = good & (~early | is_upper)
-    kept = good & valid_flags(values)
-    values = with_validity(values, kept)
+    trusted = good & valid_flags(values)
+    values = with_validity(values, trusted)
     if not _is_floating(column):
-        return values, kept & ~early
+        return values, trusted & ~early
     # Writers do not consistently widen zero bounds, so either zero may represent both.
     zero = 0.0 if is_upper else -0.0
     is_zero = flags_from(pc.equal(values, scalar_of(0.0, values.type)))
     widened = pc.if_else(from_numpy(is_zero), scalar_of(zero, values.type), values) if is_zero.any() else values
-    return widened, kept & ~is_zero
+    return widened, trusted & ~is_zero
 
 
 def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, required: Flags) -> Counts:
@@ -289,29 +293,29 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
 
 
 def bounds_as_read(
-    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> Bounds:
     """Decode trusted statistics by the stored type of each file."""
-    decoded = _decoded(column, written, trusts, kind)
+    decoded = _decoded(column, written, trusts, trust_index)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():
         return decoded
-    return with_nulls(decoded, otherwise[kind] & holds_nulls_alone(column, written))
+    return with_nulls(decoded, otherwise[trust_index] & holds_nulls_alone(column, written))
 
 
 def _decoded(
-    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], kind: NDArray[np.int64]
+    column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> Bounds:
     if all(trust.stored is None for trust in trusts):
-        return trusted_bounds(column, written, trusts, kind)
+        return trusted_bounds(column, written, trusts, trust_index)
     forms: dict[object, int] = {}
     leaves = [column if trust.stored is None else trust.stored for trust in trusts]
-    form = np.array([forms.setdefault(stored_form(leaf), len(forms)) for leaf in leaves], np.int64)[kind]
+    form = np.array([forms.setdefault(stored_form(leaf), len(forms)) for leaf in leaves], np.int64)[trust_index]
     places, parts = [], []
-    for number, key in enumerate(forms.values()):
-        at = np.flatnonzero(form == key)
-        leaf = next(leaf for leaf in leaves if forms[stored_form(leaf)] == number)
-        trusted = trusted_bounds(leaf, written[at], trusts, kind[at])
-        places.append(at)
+    for index, key in enumerate(forms.values()):
+        rows = np.flatnonzero(form == key)
+        leaf = next(leaf for leaf in leaves if forms[stored_form(leaf)] == index)
+        trusted = trusted_bounds(leaf, written[rows], trusts, trust_index[rows])
+        places.append(rows)
         parts.append(replace(trusted, lower=as_read(trusted.lower, column), upper=as_read(trusted.upper, column)))
     return Bounds.concat(parts).take(np.argsort(np.concatenate(places)))

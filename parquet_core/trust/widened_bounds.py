@@ -40,10 +40,10 @@ def enclosing_floats(wide: pa.Array) -> Pair:
     A double that is no exact float, because the text of a float was parsed as a double, gets the floats one step below
     and above its rounded value.
     """
-    numbers, valid = numbers_from(wide), flags_from(wide.is_valid())
+    doubles, valid = numbers_from(wide), flags_from(wide.is_valid())
     with np.errstate(over="ignore", invalid="ignore"):
-        narrow = numbers.astype(np.float32)
-        exact = (narrow == numbers) | np.isnan(numbers)
+        narrow = doubles.astype(np.float32)
+        exact = (narrow == doubles) | np.isnan(doubles)
         low = np.where(exact, narrow, np.nextafter(narrow, np.float32(-np.inf)))
         high = np.where(exact, narrow, np.nextafter(narrow, np.float32(np.inf)))
     return Pair(from_numpy(low, valid=valid), from_numpy(high, valid=valid))
@@ -54,18 +54,18 @@ def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for
 
     `from_float`: the column was a float before it was a double.
     """
-    kind = pair.lower.type
-    if pa.types.is_timestamp(kind):
+    arrow_type = pair.lower.type
+    if pa.types.is_timestamp(arrow_type):
         return _modern(Pair(pair.lower, _later(pair.upper)))
-    if pa.types.is_date(kind):
+    if pa.types.is_date(arrow_type):
         return _modern(pair)
-    if pa.types.is_floating(kind):
-        return _numbers(_of_floats(pair) if from_float and pa.types.is_float64(kind) else pair)
-    if pa.types.is_int64(kind):
+    if pa.types.is_floating(arrow_type):
+        return _numbers(_of_floats(pair) if from_float and pa.types.is_float64(arrow_type) else pair)
+    if pa.types.is_int64(arrow_type):
         return _through_float(pair)
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(arrow_type):
         return _decimals(pair)
-    if pa.types.is_binary(kind):
+    if pa.types.is_binary(arrow_type):
         return Pair(pair.lower, _without_old_tie_breaker(pair.upper))
     return pair
 
@@ -99,12 +99,12 @@ def _of_floats(pair: Pair) -> Pair:
 
 def _numbers(pair: Pair) -> Pair:
     """Replace NaN bounds with null; widen zeros to -0.0 and 0.0."""
-    kind = pair.lower.type
-    none, zero = pa.scalar(None, kind), pa.scalar(0.0, kind)
+    arrow_type = pair.lower.type
+    none, zero = pa.scalar(None, arrow_type), pa.scalar(0.0, arrow_type)
     low = pc.if_else(pc.is_nan(pair.lower), none, pair.lower)
     high = pc.if_else(pc.is_nan(pair.upper), none, pair.upper)
     return Pair(
-        pc.if_else(pc.equal(low, zero), pa.scalar(-0.0, kind), low),
+        pc.if_else(pc.equal(low, zero), pa.scalar(-0.0, arrow_type), low),
         pc.if_else(pc.equal(high, zero), zero, high),
     )
 
@@ -115,48 +115,50 @@ def _through_float(pair: Pair) -> Pair:
 
 
 def _stepped(values: pa.Array, way: int) -> pa.Array:
-    numbers = numbers_from(values)
-    near = numbers.astype(np.float64)
+    integers = numbers_from(values)
+    near = integers.astype(np.float64)
     ends = np.iinfo(np.int64)
     # A rounded number is a double, written with the fewest digits that identify it, at most 17.
-    few_digits = (np.abs(near) < 1e17) | (numbers % np.where(np.abs(near) < 1e18, 10, 100) == 0)
-    beyond = (numbers == ends.max) | (numbers == ends.min)
+    few_digits = (np.abs(near) < 1e17) | (integers % np.where(np.abs(near) < 1e18, 10, 100) == 0)
+    beyond = (integers == ends.max) | (integers == ends.min)
     with np.errstate(invalid="ignore"):
-        rounded = beyond | few_digits | (near.astype(np.int64) == numbers)
+        rounded = beyond | few_digits | (near.astype(np.int64) == integers)
     steps = np.where((np.abs(near) > _EXACT) & rounded, np.spacing(np.abs(near)), 0).astype(np.int64)
     if not steps.any():
         return values
-    moved = np.maximum(numbers, ends.min + steps) - steps if way < 0 else np.minimum(numbers, ends.max - steps) + steps
+    moved = (
+        np.maximum(integers, ends.min + steps) - steps if way < 0 else np.minimum(integers, ends.max - steps) + steps
+    )
     return from_numpy(moved, valid=flags_from(values.is_valid()))
 
 
 def _decimals(pair: Pair) -> Pair:
     """Widen decimals with more digits than a 64-bit float keeps."""
-    kind = pair.lower.type
-    if kind.precision <= _EXACT_DIGITS:
+    arrow_type = pair.lower.type
+    if arrow_type.precision <= _EXACT_DIGITS:
         return pair
     return Pair(_moved(pair.lower, -1), _moved(pair.upper, 1))
 
 
 def _moved(values: pa.Array, way: int) -> pa.Array:
-    kind = values.type
-    long = Decimal((0, (1, *(0,) * _EXACT_DIGITS), -kind.scale))
-    large = flags_from(pc.greater_equal(pc.abs(values), pa.scalar(long, kind)))
+    arrow_type = values.type
+    long = Decimal((0, (1, *(0,) * _EXACT_DIGITS), -arrow_type.scale))
+    large = flags_from(pc.greater_equal(pc.abs(values), pa.scalar(long, arrow_type)))
     if not large.any():
         return values
     moved = values.to_pylist()
     with localcontext(prec=100):
         for i in np.flatnonzero(large).tolist():
-            moved[i] = _moved_one(moved[i], way, kind)
-    return pa.array(moved, kind)
+            moved[i] = _moved_one(moved[i], way, arrow_type)
+    return pa.array(moved, arrow_type)
 
 
-def _moved_one(value: Decimal, way: int, kind: pa.DataType) -> Decimal:
+def _moved_one(value: Decimal, way: int, arrow_type: pa.DataType) -> Decimal:
     digits = "".join(map(str, value.as_tuple().digits)).strip("0")
     if len(digits) > _FLOAT_DIGITS:
         return value  # more digits than any 64-bit float is written with
-    least = Decimal((0, (1,), -kind.scale))
-    most = Decimal((0, (9,) * kind.precision, -kind.scale))
+    least = Decimal((0, (1,), -arrow_type.scale))
+    most = Decimal((0, (9,) * arrow_type.precision, -arrow_type.scale))
     steps = (Decimal(float(np.spacing(abs(float(value))))) / least).to_integral_value(ROUND_CEILING)
     return max(-most, min(most, value + way * steps * least))
 
@@ -166,7 +168,8 @@ def _without_old_tie_breaker(upper: pa.Array) -> pa.Array:
     if not pc.any(ends).as_py():
         return upper
     old = [
-        text is not None and len(text.decode("utf-8", "replace")) > _CUT_AT for text in upper.filter(ends).to_pylist()
+        upper_bytes is not None and len(upper_bytes.decode("utf-8", "replace")) > _CUT_AT
+        for upper_bytes in upper.filter(ends).to_pylist()
     ]
     flags = flags_from(ends)
     flags[np.flatnonzero(flags)] = old

@@ -44,8 +44,8 @@ def parse_writer(created_by: str) -> WriterVersion:
     match = _VERSIONED.match(created_by.strip())
     if match is None:
         return WriterVersion(application_of(created_by), None)
-    numbers = tuple(map(int, match[2].split(".")))
-    return WriterVersion(match[1].strip(), numbers + (0,) * (3 - len(numbers)), match[3])
+    version = tuple(map(int, match[2].split(".")))
+    return WriterVersion(match[1].strip(), version + (0,) * (3 - len(version)), match[3])
 
 
 def application_of(created_by: str) -> str:

@@ -102,8 +102,8 @@ def _vtable(buffer: bytes, table: int) -> int:
     return table - int(struct.unpack_from("<i", buffer, table)[0])
 
 
-def _member(buffer: bytes, table: int, number: int) -> int:
-    offset = struct.unpack_from("<H", buffer, _vtable(buffer, table) + 4 + 2 * number)[0]
+def _member(buffer: bytes, table: int, index: int) -> int:
+    offset = struct.unpack_from("<H", buffer, _vtable(buffer, table) + 4 + 2 * index)[0]
     return _target(buffer, table + int(offset))
 
 

@@ -166,11 +166,11 @@ def _with_paths(encoded: bytes) -> bytes:
     rows = np.frombuffer(chunks, np.int64).reshape(-1, 1 + _ENCODED_CHUNK.width)[:, 1:]
     encodings, paths = (rows[:, _ENCODED_CHUNK.offset(3, field) :][:, :2] for field in (2, 3))
     parts, last = [], 0
-    for at in encodings.sum(axis=1)[(encodings[:, 1] > 0) & (paths[:, 1] < 0)].tolist():
+    for position in encodings.sum(axis=1)[(encodings[:, 1] > 0) & (paths[:, 1] < 0)].tolist():
         # The upper four bits of a field header are the distance to the previous field id, if that is small.
-        following = encoded[at] if encoded[at] < _FIELD else encoded[at] - _FIELD
-        parts += [encoded[last:at], _EMPTY_PATH, bytes([following])]
-        last = at + 1
+        following = encoded[position] if encoded[position] < _FIELD else encoded[position] - _FIELD
+        parts += [encoded[last:position], _EMPTY_PATH, bytes([following])]
+        last = position + 1
     return b"".join([*parts, encoded[last:]])
 
 

@@ -41,7 +41,7 @@ class ChunkPages(NamedTuple):
     The dictionary page, if any, comes before the data pages. `leaf`: number of the column among the leaves of the file.
     `data`: the pages in their first `length` bytes; more bytes may follow. `dictionary_bytes`: size of the dictionary
     page, where the data pages begin. `num_values`: number of values with nulls; None if only the page headers have it.
-    `page_values`: number of values of each data page; empty if unknown. `place`: location for messages.
+    `page_values`: number of values of each data page; empty if unknown. `location`: for messages.
     """
 
     leaf: int
@@ -51,48 +51,48 @@ class ChunkPages(NamedTuple):
     dictionary_bytes: int
     num_values: int | None
     page_values: Sequence[int]
-    place: str
+    location: str
 
 
-def schema_of(kind: Provenance, leaves: Sequence[int]) -> bytes:
+def schema_of(footer_kind: Provenance, leaves: Sequence[int]) -> bytes:
     """Return the encoded schema of some leaves of a file.
 
     The schema is Thrift-encoded and has the table's names. `leaves`: ascending leaf numbers.
     """
-    return _list(_STRUCT, [_element(element) for element in _tree(kind, leaves)])
+    return _list(_STRUCT, [_element(element) for element in _tree(footer_kind, leaves)])
 
 
-def decode_pages(kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], rows: int) -> pa.Table:
+def decode_pages(footer_kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], rows: int) -> pa.Table:
     """Decode pages of some columns to a table of top-level columns.
 
     `chunks`: pages that contain the same `rows` rows. `schema`: from `schema_of`, for the leaves of `chunks` in the
     same order. Raises MalformedFile for pages that contradict the claims about them, UnsupportedFeature for an
     unsupported codec and for values that take much more memory than their pages, and the errors of Arrow.
     """
-    widest, parts, described, at = 1, [MAGIC], [], len(MAGIC)
+    widest, parts, described, offset = 1, [MAGIC], [], len(MAGIC)
     most = max(4 * BATCH_BYTES, _MOST_RATIO * sum(len(chunk.data) for chunk in chunks))
     for chunk in chunks:
-        leaf = kind.columns[chunk.leaf]
-        facts = _facts(chunk, leaf, always_compressed=is_always_compressed(kind.created_by))
+        leaf = footer_kind.columns[chunk.leaf]
+        facts = _facts(chunk, leaf, always_compressed=is_always_compressed(footer_kind.created_by))
         widest = max(widest, facts.widest)
         if leaf.max_repetition_level and facts.num_values * max(facts.widest, 16) > most:
-            raise _too_large(chunk.place, most)
-        described.append(_chunk(leaf, chunk, facts.num_values, at))
+            raise _too_large(chunk.location, most)
+        described.append(_chunk(leaf, chunk, facts.num_values, offset))
         parts.append(chunk.data)
-        at += len(chunk.data)
-    footer = _footer(schema, described, rows, kind.created_by)
+        offset += len(chunk.data)
+    footer = _footer(schema, described, rows, footer_kind.created_by)
     whole = b"".join([*parts, footer, len(footer).to_bytes(4, "little"), MAGIC])
-    table = _decoded(whole, rows, widest, most, chunks[0].place)
+    table = _decoded(whole, rows, widest, most, chunks[0].location)
     return _with_right_int96(
-        table, kind, chunks, lambda: _decoded(whole, rows, widest, most, chunks[0].place, int96_unit="ns")
+        table, footer_kind, chunks, lambda: _decoded(whole, rows, widest, most, chunks[0].location, int96_unit="ns")
     )
 
 
 def _with_right_int96(
-    table: pa.Table, kind: Provenance, chunks: Sequence[ChunkPages], as_nanos: Callable[[], pa.Table]
+    table: pa.Table, footer_kind: Provenance, chunks: Sequence[ChunkPages], as_nanos: Callable[[], pa.Table]
 ) -> pa.Table:
     """Correct top-level INT96 columns that Arrow may have decoded wrongly."""
-    leaves = [kind.columns[chunk.leaf] for chunk in chunks]
+    leaves = [footer_kind.columns[chunk.leaf] for chunk in chunks]
     names = [leaf.path[0] for leaf in leaves if leaf.physical is Physical.INT96 and len(leaf.path) == 1]
     suspects = [name for name in names if may_be_wrapped(table.column(name))]
     exact = as_nanos() if suspects else table
@@ -103,18 +103,18 @@ def _with_right_int96(
     return table
 
 
-def empty_table(kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
+def empty_table(footer_kind: Provenance, schema: bytes, leaves: Sequence[int]) -> pa.Table:
     """Return a table without rows, with the types that `decode_pages` returns."""
     chunks = [ChunkPages(leaf, 0, b"", 0, 0, 0, (), "") for leaf in leaves]
-    return decode_pages(kind, schema, chunks, 0)
+    return decode_pages(footer_kind, schema, chunks, 0)
 
 
 def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> ChunkContent:
-    check_codec(chunk.codec, chunk.place)
+    check_codec(chunk.codec, chunk.location)
     levels = (leaf.max_definition_level > 0) + (leaf.max_repetition_level > 0)
     is_text = leaf.physical is Physical.BYTE_ARRAY
     claims = ChunkClaims(
-        chunk.num_values, chunk.codec, chunk.place, is_text, levels, chunk.page_values, always_compressed
+        chunk.num_values, chunk.codec, chunk.location, is_text, levels, chunk.page_values, always_compressed
     )
     facts = check_pages(chunk.data, chunk.length, claims)
     if leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY:
@@ -122,7 +122,7 @@ def _facts(chunk: ChunkPages, leaf: LeafColumn, *, always_compressed: bool) -> C
     return facts
 
 
-def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int96_unit: str = "us") -> pa.Table:
+def _decoded(whole: bytes, rows: int, widest: int, most: int, location: str, *, int96_unit: str = "us") -> pa.Table:
     """Decode a file in memory to a table.
 
     Raises UnsupportedFeature for more than `most` decoded bytes. Decodes in batches if a few bytes may expand to more
@@ -140,13 +140,13 @@ def _decoded(whole: bytes, rows: int, widest: int, most: int, place: str, *, int
     for batch in opened.iter_batches(max(1, min(BATCH_ROWS, BATCH_BYTES // widest)), use_threads=False):
         taken += batch.nbytes
         if taken > most:
-            raise _too_large(place, most)
+            raise _too_large(location, most)
         parts.append(batch)
     return pa.Table.from_batches(parts, opened.schema_arrow)
 
 
-def _too_large(place: str, most: int) -> UnsupportedFeature:
-    return UnsupportedFeature(f"{place}: its values take more than {most:,} bytes decoded", LEAVE_OUT)
+def _too_large(location: str, most: int) -> UnsupportedFeature:
+    return UnsupportedFeature(f"{location}: its values take more than {most:,} bytes decoded", LEAVE_OUT)
 
 
 def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) -> bytes:
@@ -161,7 +161,7 @@ def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) 
     )
 
 
-def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
+def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, offset: int) -> bytes:
     described = [
         (1, _I32, _number(leaf.physical)),
         (2, _LIST, _NO_ENCODINGS),
@@ -170,11 +170,11 @@ def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, at: int) -> bytes:
         (5, _I64, _number(count)),
         (6, _I64, _number(chunk.length)),
         (7, _I64, _number(chunk.length)),
-        (9, _I64, _number(at + chunk.dictionary_bytes)),
+        (9, _I64, _number(offset + chunk.dictionary_bytes)),
     ]
     if chunk.dictionary_bytes:
-        described.append((11, _I64, _number(at)))
-    return _struct((2, _I64, _number(at)), (3, _STRUCT, _struct(*described)))
+        described.append((11, _I64, _number(offset)))
+    return _struct((2, _I64, _number(offset)), (3, _STRUCT, _struct(*described)))
 
 
 @lru_cache(maxsize=4096)
@@ -182,12 +182,12 @@ def _names(path: Path) -> bytes:
     return _list(_BINARY, [_bytes(name.encode()) for name in path])
 
 
-def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
+def _tree(footer_kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
     """Return the schema elements of these leaves and their groups.
 
     The elements have the table's names.
     """
-    wanted, elements = set(leaves), iter(kind.elements)
+    wanted, elements = set(leaves), iter(footer_kind.elements)
     leaf_number = 0
 
     def below(depth: int) -> list[SchemaElement]:
@@ -196,23 +196,23 @@ def _tree(kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
         element = next(elements)
         if depth and element.physical is not None:
             leaf_number += 1
-            name = kind.columns[leaf_number - 1].path[depth - 1]
+            name = footer_kind.columns[leaf_number - 1].path[depth - 1]
             return [replace(element, name=name)] if leaf_number - 1 in wanted else []
         first = leaf_number
         children = [below(depth + 1) for _ in range(element.children or 0)]
-        kept = [part for part in children if part]
-        if depth and not kept:
+        nonempty = [part for part in children if part]
+        if depth and not nonempty:
             return []
         # The group is named after a wanted leaf, because dropped leaves may have another name for it.
         one_kept = next((leaf for leaf in range(first, leaf_number) if leaf in wanted), first)
-        name = kind.columns[one_kept].path[depth - 1] if depth else element.name
-        return [replace(element, name=name, children=len(kept)), *(one for part in kept for one in part)]
+        name = footer_kind.columns[one_kept].path[depth - 1] if depth else element.name
+        return [replace(element, name=name, children=len(nonempty)), *(inner for part in nonempty for inner in part)]
 
     return below(0)
 
 
 def _element(element: SchemaElement) -> bytes:
-    numbers = [
+    by_field_id = [
         (1, element.physical),
         (2, element.type_length),
         (3, element.repetition),
@@ -223,8 +223,8 @@ def _element(element: SchemaElement) -> bytes:
         (8, element.precision),
     ]
     fields = [
-        (number, _BINARY, _bytes(value)) if isinstance(value, bytes) else (number, _I32, _number(int(value)))
-        for number, value in numbers
+        (field_id, _BINARY, _bytes(value)) if isinstance(value, bytes) else (field_id, _I32, _number(int(value)))
+        for field_id, value in by_field_id
         if value is not None
     ]
     # Arrow drops the values of columns that are declared as always null; Spark reads them.
@@ -245,19 +245,19 @@ def _logical(member: int, slots: list[Any]) -> bytes:
 
 
 def _struct(*fields: tuple[int, int, bytes]) -> bytes:
-    found, last = bytearray(), 0
-    for number, wire, value in fields:
-        delta = number - last
-        found += bytes([delta << 4 | wire]) if 0 < delta < 16 else bytes([wire]) + _number(number)
-        found += value
-        last = number
-    return bytes(found) + b"\0"
+    encoded, last = bytearray(), 0
+    for field_id, wire, value in fields:
+        delta = field_id - last
+        encoded += bytes([delta << 4 | wire]) if 0 < delta < 16 else bytes([wire]) + _number(field_id)
+        encoded += value
+        last = field_id
+    return bytes(encoded) + b"\0"
 
 
 def _list(wire: int, items: Iterable[bytes]) -> bytes:
-    found = list(items)
-    head = bytes([len(found) << 4 | wire]) if len(found) < 15 else bytes([0xF0 | wire]) + _varint(len(found))
-    return head + b"".join(found)
+    encoded = list(items)
+    head = bytes([len(encoded) << 4 | wire]) if len(encoded) < 15 else bytes([0xF0 | wire]) + _varint(len(encoded))
+    return head + b"".join(encoded)
 
 
 def _bytes(value: bytes) -> bytes:
@@ -271,12 +271,12 @@ def _number(value: int) -> bytes:
 def _varint(value: int) -> bytes:
     if value <= 0x7F:
         return value.to_bytes()
-    found = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 _NO_ENCODINGS = _list(_I32, [])

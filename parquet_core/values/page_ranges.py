@@ -30,7 +30,7 @@ class PagedChunk(NamedTuple):
 
     `leaf`: number of the column among the leaves of the file. `start`, `length`: byte range of the chunk. Per data
     page: `offset` in the file, `size` in bytes, `first_row` in the row group; empty if the pages are not located.
-    `place`: location for messages.
+    `location`: for messages.
     """
 
     leaf: int
@@ -43,7 +43,7 @@ class PagedChunk(NamedTuple):
     offset: Numbers
     size: Numbers
     first_row: Numbers
-    place: str
+    location: str
 
     @property
     def is_located(self) -> bool:

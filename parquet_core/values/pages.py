@@ -56,14 +56,14 @@ class ChunkClaims(NamedTuple):
     """Claims of the footer about a column chunk.
 
     `num_values`: number of values with nulls; None if only the page headers have it. `codec`: a key of `CODECS`.
-    `place`: location for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
+    `location`: for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
     values of a page. `page_values`: number of values of each data page according to the offset index; empty without
     one. `always_compressed`: True if data pages of version 2 are compressed even if their header denies it.
     """
 
     num_values: int | None
     codec: int
-    place: str
+    location: str
     is_text: bool
     levels: int
     page_values: Sequence[int] = ()
@@ -79,7 +79,7 @@ def is_always_compressed(created_by: str | None) -> bool:
 
 
 class _Page(NamedTuple):
-    kind: int
+    page_type: int
     plain_bytes: int
     stored: memoryview
     num_values: int
@@ -108,8 +108,8 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     seen = position = widest = data_pages = highest = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
-        highest = max(highest, page.kind)
-        if page.kind in {_DATA, _DATA_V2}:
+        highest = max(highest, page.page_type)
+        if page.page_type in {_DATA, _DATA_V2}:
             if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
                 claimed = chunk.page_values[data_pages]
                 raise _malformed(chunk, f"a page holds {page.num_values} rows, not the {claimed} of the offset index")
@@ -119,7 +119,7 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
                 _check_delta(page, chunk)
             if page.encoding == _BYTE_ARRAY:
                 widest = max(widest, page.plain_bytes)
-        elif page.kind == _DICTIONARY and chunk.is_text:
+        elif page.page_type == _DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
     # Pages of unknown (future) types are skipped, unless they contain values.
     if highest > _DATA_V2 and seen != chunk.num_values:
@@ -129,37 +129,37 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     return ChunkContent(widest, seen)
 
 
-def values_of_page(data: bytes, *, place: str) -> int | None:
+def values_of_page(data: bytes, *, location: str) -> int | None:
     """Return the number of values of the first page of `data`.
 
     Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
     header.
     """
-    (kind, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=place)
-    described = {_DATA: v1, _DATA_V2: v2}.get(kind)
+    (page_type, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=location)
+    described = {_DATA: v1, _DATA_V2: v2}.get(page_type)
     count: int | None = None if described is None else described[0]
     return count
 
 
 def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
     """Return the page at a position of `data`, and its end."""
-    (kind, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
-    if kind == _DATA:
+    (page_type, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
+    if page_type == _DATA:
         described = v1
-    elif kind == _DATA_V2:
+    elif page_type == _DATA_V2:
         described = v2 and [v2[0], v2[3]]
     else:
-        described = dictionary if kind == _DICTIONARY else [0, 0]
-    if described is None or None in {kind, plain_bytes, stored_bytes, *described}:
+        described = dictionary if page_type == _DICTIONARY else [0, 0]
+    if described is None or None in {page_type, plain_bytes, stored_bytes, *described}:
         raise _malformed(
             chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding"
         )
-    is_v2 = kind == _DATA_V2
+    is_v2 = page_type == _DATA_V2
     levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
     denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
     compressed = chunk.codec != _UNCOMPRESSED and not denied
     page = _Page(
-        kind,
+        page_type,
         plain_bytes,
         memoryview(data)[start : start + max(stored_bytes, 0)],
         described[0],
@@ -167,7 +167,7 @@ def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
         levels,
         compressed,
     )
-    if page.encoding not in _ENCODINGS.get(kind, _OF_DATA):
+    if page.encoding not in _ENCODINGS.get(page_type, _OF_DATA):
         raise _unsupported(chunk, numbered_encoding(page.encoding))
     _check(page, stored_bytes, position, chunk)
     return page, start + stored_bytes
@@ -177,7 +177,9 @@ def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], 
     for most in (_HEADER_GUESS, _MOST_HEADER_BYTES):
         encoded = data[position : position + most]
         try:
-            slots, length = decode(encoded, _PAGE_HEADER, place=f"{chunk.place}: page at byte {position} of the chunk")
+            slots, length = decode(
+                encoded, _PAGE_HEADER, place=f"{chunk.location}: page at byte {position} of the chunk"
+            )
         except MalformedFile:
             if len(encoded) < most or most == _MOST_HEADER_BYTES:
                 raise
@@ -187,23 +189,23 @@ def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], 
 
 
 def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) -> None:
-    kind, plain, stored, values, _, level_bytes, compressed = page
+    page_type, plain, stored, values, _, level_bytes, compressed = page
     if not 0 <= stored_bytes == len(stored):
         raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, of which {len(stored)} are there")
     most = values if chunk.num_values is None else chunk.num_values
-    if not 0 <= values <= most and kind != _DICTIONARY:
+    if not 0 <= values <= most and page_type != _DICTIONARY:
         raise _malformed(chunk, f"{_where(position)} claims {values} of the chunk's {chunk.num_values} values")
     levels = level_bytes or 0
     if not 0 <= levels <= plain or levels > stored_bytes:
         raise _malformed(chunk, f"{_where(position)} claims {plain} bytes uncompressed, {levels} of them levels")
     if not compressed and plain != stored_bytes:
         raise _malformed(chunk, f"{_where(position)} is not compressed, and claims {plain} bytes in {stored_bytes}")
-    if kind == _DICTIONARY and not 0 <= values <= plain:
+    if page_type == _DICTIONARY and not 0 <= values <= plain:
         raise _malformed(chunk, f"{_where(position)} claims {values} entries in {plain} bytes")
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
         fix = Fix("write it again with pages of 1 MiB")
-        raise UnsupportedFeature(f"{chunk.place}: {message}, more than is read", fix)
+        raise UnsupportedFeature(f"{chunk.location}: {message}, more than is read", fix)
 
 
 def _where(position: int) -> str:
@@ -252,19 +254,19 @@ def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
         raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
 
 
-def check_codec(codec: int, place: str) -> None:
+def check_codec(codec: int, location: str) -> None:
     """Raise UnsupportedFeature for a codec that is not in `CODECS`."""
     if codec not in CODECS:
-        raise UnsupportedFeature(f"{place}: compression codec {codec} is not read by this version", LEAVE_OUT)
+        raise UnsupportedFeature(f"{location}: compression codec {codec} is not read by this version", LEAVE_OUT)
 
 
 def _unsupported(chunk: ChunkClaims, what: str) -> UnsupportedFeature:
-    message = f"{chunk.place}: {what} is not supported by this version"
+    message = f"{chunk.location}: {what} is not supported by this version"
     return UnsupportedFeature(message, Fix("leave the column out, or write the file again without it"))
 
 
 def _malformed(chunk: ChunkClaims, message: str) -> MalformedFile:
-    return MalformedFile(f"{chunk.place}: {message}", WRITE_AGAIN)
+    return MalformedFile(f"{chunk.location}: {message}", WRITE_AGAIN)
 
 
 class _Stream(NamedTuple):
@@ -294,8 +296,8 @@ def most_claimed(values: memoryview, encoding: int) -> int:
 def _stream(data: memoryview, position: int) -> _Stream:
     header = []
     for _ in range(4):
-        number, position = _varint(data, position)
-        header.append(number)
+        value, position = _varint(data, position)
+        header.append(value)
     block, pieces, count, _ = header
     if not 0 < block <= _MOST_IN_BLOCK or not 0 < pieces <= block // 8:
         raise ValueError(f"blocks of {block} values in {pieces} parts")
@@ -319,11 +321,11 @@ def _after(data: memoryview, stream: _Stream) -> int:
 
 
 def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    number = 0
+    value = 0
     for shift in range(0, 70, 7):
         byte = data[position]
         position += 1
-        number |= (byte & 0x7F) << shift
+        value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return number, position
+            return value, position
     raise ValueError("a number of more than ten bytes")

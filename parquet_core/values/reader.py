@@ -73,18 +73,18 @@ class ValueReader:
         paths of the leaves to return as dictionary arrays.
         """
         leaves = self._leaves(columns)
-        for some in self._runs(groups, leaves):
-            with reading(self.file, f"row group {some[0].group}"):
+        for chunks in self._runs(groups, leaves):
+            with reading(self.file, f"row group {chunks[0].group}"):
                 data = read_ranges(
-                    self.file, [(chunk.start, chunk.fetched) for chunk in some], purpose="rows", traffic=self.traffic
+                    self.file, [(chunk.start, chunk.fetched) for chunk in chunks], purpose="rows", traffic=self.traffic
                 )
-                widest = max(self._widest(chunk, piece) for chunk, piece in zip(some, data, strict=True))
-                source = _Fetched(self.file.size, [chunk.start for chunk in some], data)
+                widest = max(self._widest(chunk, piece) for chunk, piece in zip(chunks, data, strict=True))
+                source = _Fetched(self.file.size, [chunk.start for chunk in chunks], data)
                 at_once = max(1, min(rows, BATCH_BYTES // max(widest, 1)))
                 with self._opened(source, coded) as opened:
                     yield from opened.iter_batches(
                         at_once,
-                        row_groups=list(dict.fromkeys(chunk.group for chunk in some)),
+                        row_groups=list(dict.fromkeys(chunk.group for chunk in chunks)),
                         columns=list(columns),
                         use_threads=False,
                     )
@@ -130,21 +130,21 @@ class ValueReader:
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
         """Yield the chunks of row groups, small row groups together."""
-        some: list[_PagePlace] = []
+        run: list[_PagePlace] = []
         fetched = 0
         for group in groups:
             if fetched > _RUN_BYTES:
-                yield some
-                some, fetched = [], 0
+                yield run
+                run, fetched = [], 0
             chunks = [self._place(group, leaf) for leaf in leaves if self.footer.row_groups[group].num_rows]
-            some += chunks
+            run += chunks
             fetched += sum(chunk.fetched for chunk in chunks)
-        if some:
-            yield some
+        if run:
+            yield run
 
     def _place(self, group: int, leaf: int) -> _PagePlace:
-        kind, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
-        name = f"{self.file.path}: row group {group}, column {kind.path}"
+        column, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
+        name = f"{self.file.path}: row group {group}, column {column.path}"
         chunk = self.footer.row_groups[group].chunks[leaf]
         if chunk is None:
             raise UnsupportedFeature(f"{name}: it is encrypted", LEAVE_OUT)
@@ -154,7 +154,7 @@ class ValueReader:
             start = dictionary
         if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:
             raise MalformedFile(f"{name}: is outside of the file", WRITE_AGAIN)
-        if count is None or count < 0 or (not kind.repeated and count != rows):
+        if count is None or count < 0 or (not column.repeated and count != rows):
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be", WRITE_AGAIN)
         # Arrow reads past the chunks of old writers, whose sizes do not include the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
@@ -168,8 +168,8 @@ class ValueReader:
                 count,
                 codec,
                 name,
-                kind.physical == Physical.BYTE_ARRAY,
-                kind.levels,
+                column.physical == Physical.BYTE_ARRAY,
+                column.levels,
                 always_compressed=is_always_compressed(self.footer.metadata.created_by),
             ),
         )
@@ -180,13 +180,13 @@ class ValueReader:
         This is `ChunkContent.widest`, or the type length of a FIXED_LEN_BYTE_ARRAY column. Raises MalformedFile, and
         UnsupportedFeature if the values would take too much memory.
         """
-        kind, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
+        column, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest
-        widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
-        in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
+        widest = column.type_length if column.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
+        in_lists = column.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
             reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
-            raise UnsupportedFeature(f"{chunk.claims.place}: {reason}", LEAVE_OUT)
+            raise UnsupportedFeature(f"{chunk.claims.location}: {reason}", LEAVE_OUT)
         return widest
 
 

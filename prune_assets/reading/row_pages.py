@@ -233,7 +233,7 @@ def _attach_bytes(
     count = count if leaf.max_repetition_level else part.rows
     joined = data[0] if len(data) == 1 else b"".join(data)
     page_values = _page_values(leaf, chunk, part)
-    return ChunkPages(chunk.leaf, chunk.codec, joined, length, dictionary, count, page_values, chunk.place)
+    return ChunkPages(chunk.leaf, chunk.codec, joined, length, dictionary, count, page_values, chunk.location)
 
 
 def rows_in(ranges: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -61,8 +61,8 @@ def outcomes_from_filters(leaf: Leaf, column: LeafColumn, filters: Sequence[NDAr
     if held is None:
         return answers
     if len(held):
-        found = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
-        present = present[~found.any(axis=1)]
+        maybe = may_hold([blocks for blocks in filters if blocks is not None], probe_hashes(column, held))
+        present = present[~maybe.any(axis=1)]
     answers[present] &= _without(leaf)
     return answers
 

@@ -47,7 +47,7 @@ def outcomes_of_each_from_dictionaries(
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
     if not present:
         return answers
-    at = np.array([i for i, _ in present])
+    containers = np.array([i for i, _ in present])
     entries = pa.concat_arrays([values for _, values in present])
     lengths = np.array([len(values) for _, values in present], np.int64)
     first = np.cumsum(lengths) - lengths
@@ -58,18 +58,18 @@ def outcomes_of_each_from_dictionaries(
         each = outcomes_of_each_value([leaf for _, leaf in part], entries)
         of_values = np.bitwise_or.reduceat(each, first, axis=1)
         for i, (_, leaf) in enumerate(part):
-            nulls = may_be_null[at] if may_be_null is not None and isinstance(leaf, OnValues) else ...
+            nulls = may_be_null[containers] if may_be_null is not None and isinstance(leaf, OnValues) else ...
             if nulls is ... or nulls.any():
                 of_values[i, nulls] |= _of_null(leaf, entries.type)
         of_values[:, old] = Outcomes.UNKNOWN
-        answers[np.ix_(np.array([i for i, _ in part]), at)] = of_values
+        answers[np.ix_(np.array([i for i, _ in part]), containers)] = of_values
     return answers
 
 
-def _of_null(leaf: ColumnLeaf, kind: pa.DataType) -> np.uint8:
+def _of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
     """Return the outcome of a leaf for null values."""
     if isinstance(leaf, OnValues):
-        return outcome_of_null(leaf, kind)
+        return outcome_of_null(leaf, arrow_type)
     return np.uint8(Outcomes.FALSE if isinstance(leaf, IsNaN) else Outcomes.NULL)
 
 

@@ -59,8 +59,10 @@ def selected_rows(
     undecided = np.flatnonzero(may_match(outcomes) & ~selected)
     if len(undecided):
         row = int(undecided[0])
-        found = [leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])]
-        raise _error(found, row, values, use)
+        undecided_leaves = [
+            leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])
+        ]
+        raise _error(undecided_leaves, row, values, use)
     return selected
 
 

@@ -79,15 +79,15 @@ def _placed_texts(ordered: list[bytes], bounds: list[bytes | None]) -> Numbers:
 _KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
 
 
-def listed_values(values: pa.Array, kind: pa.DataType) -> ListedValues:
-    """Return the sorted values, cast to `kind`; at least one value.
+def listed_values(values: pa.Array, arrow_type: pa.DataType) -> ListedValues:
+    """Return the sorted values, cast to `arrow_type`; at least one value.
 
-    The result is cached as long as the array lives. `kind`: usually the type of bounds.
+    The result is cached as long as the array lives. `arrow_type`: usually the type of bounds.
     """
-    key = id(values), kind
+    key = id(values), arrow_type
     listed = _KNOWN.get(key)
     if listed is None:
-        listed = _listed(values.cast(kind))
+        listed = _listed(values.cast(arrow_type))
         _KNOWN[key] = listed
         weakref.finalize(values, _KNOWN.pop, key, None).atexit = False
     return listed

@@ -80,7 +80,7 @@ def _compare_all(
     """Evaluate the comparisons and write their outcomes to `answers[rows]`."""
     compares = [leaf for leaf in comparisons if isinstance(leaf, Compare)]
     placed = _place(array_of_scalars([leaf.value for leaf in compares]), bounds)
-    numbers = np.array(rows, np.int64)
+    row_array = np.array(rows, np.int64)
     step = max(1, MAX_CELLS // max(1, len(bounds)))
     for op in Op:
         leaf = next((leaf for leaf in compares if leaf.op is op), None)
@@ -90,12 +90,12 @@ def _compare_all(
         nan_is_true = holds_for_nan(leaf)
         for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
             true_ruled_out, false_ruled_out = _ruled_out(op, placed, placed.literals[part][:, None])
-            true, false = presence.number & ~true_ruled_out, presence.number & ~false_ruled_out
+            true, false = presence.value & ~true_ruled_out, presence.value & ~false_ruled_out
             if nan_is_true:
                 true |= presence.nan
             else:
                 false |= presence.nan
-            answers[numbers[part]] = outcomes_of(true=true, false=false, null=presence.null)
+            answers[row_array[part]] = outcomes_of(true=true, false=false, null=presence.null)
 
 
 def _place(values: pa.Array, bounds: Bounds) -> _Placed:
@@ -121,13 +121,13 @@ def _place(values: pa.Array, bounds: Bounds) -> _Placed:
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     ascending: NDArray[Any] = np.sort(values)
     new = np.concatenate([np.ones(1, np.bool_), ascending[1:] != ascending[:-1]])
-    found: NDArray[Any] = ascending[new]
-    return found
+    unique: NDArray[Any] = ascending[new]
+    return unique
 
 
-def _places(ordered: NDArray[Any], numbers: NDArray[Any] | None) -> Scale:
-    assert numbers is not None
-    places = np.searchsorted(ordered, numbers, "left") + np.searchsorted(ordered, numbers, "right")
+def _places(ordered: NDArray[Any], values: NDArray[Any] | None) -> Scale:
+    assert values is not None
+    places = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
     return places.astype(np.int32)
 
 
@@ -170,15 +170,15 @@ def bounds_of_values(values: pa.Array) -> Bounds:
     nan = np.zeros(len(values), np.bool_)
     if pa.types.is_floating(values.type):
         lower, upper, nan = _floating(values)
-    known = from_numpy(~null & ~nan)
+    exact = from_numpy(~null & ~nan)
     return Bounds(
         lower=lower,
         upper=upper,
         null_count=from_numpy(null.astype(np.int64)),
         row_count=np.ones(len(values), np.int64),
         nan_count=from_numpy(nan.astype(np.int64)),
-        min_exact=known,
-        max_exact=known,
+        min_exact=exact,
+        max_exact=exact,
     )
 
 
@@ -188,7 +188,7 @@ def _floating(values: pa.Array) -> tuple[pa.Array, pa.Array, np.ndarray]:
     Bounds of NaN are null. Bounds of a zero, of either sign, are -0.0 and 0.0.
     """
     nan = flags_from(pc.is_nan(values))
-    numbers = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
-    zero = pc.equal(numbers, scalar_of(0.0, values.type))
-    low = pc.if_else(zero, scalar_of(-0.0, values.type), numbers)
-    return low, pc.if_else(zero, scalar_of(0.0, values.type), numbers), nan
+    without_nan = pc.if_else(from_numpy(~nan), values, scalar_of(None, values.type))
+    zero = pc.equal(without_nan, scalar_of(0.0, values.type))
+    low = pc.if_else(zero, scalar_of(-0.0, values.type), without_nan)
+    return low, pc.if_else(zero, scalar_of(0.0, values.type), without_nan), nan

@@ -51,12 +51,12 @@ _NUMPY: dict[Op, Any] = {
 class Presence(NamedTuple):
     """Flags of containers that may hold nulls, NaN and other values.
 
-    `number`: values of any type that are neither null nor NaN.
+    `value`: values of any type that are neither null nor NaN.
     """
 
     null: Flags
     nan: Flags
-    number: Flags
+    value: Flags
 
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
@@ -64,18 +64,18 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence
 
     `bounds`: bounds of the leaf's column. `presence`: the result of `presence_of(bounds)`; computed if None.
     """
-    null, nan, number = presence = presence_of(bounds) if presence is None else presence
+    null, nan, value = presence = presence_of(bounds) if presence is None else presence
     if isinstance(leaf, IsNull):
-        return outcomes_of(true=null, false=nan | number, null=np.zeros(len(bounds), np.bool_))
+        return outcomes_of(true=null, false=nan | value, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, IsNaN):
-        return outcomes_of(true=nan, false=number | null, null=np.zeros(len(bounds), np.bool_))
+        return outcomes_of(true=nan, false=value | null, null=np.zeros(len(bounds), np.bool_))
     if isinstance(leaf, OnValues):
         return outcomes_of_known_values(leaf, bounds, presence)
     if isinstance(leaf, Pattern):
         true_ruled_out, false_ruled_out = pattern_ruled_out(leaf, bounds.lower, bounds.upper)
-        return outcomes_of(true=number & ~true_ruled_out, false=number & ~false_ruled_out, null=null)
+        return outcomes_of(true=value & ~true_ruled_out, false=value & ~false_ruled_out, null=null)
     true_ruled_out, false_ruled_out = _ruled_out(leaf, bounds.lower, bounds.upper)
-    true, false = number & ~true_ruled_out, number & ~false_ruled_out
+    true, false = value & ~true_ruled_out, value & ~false_ruled_out
     if holds_for_nan(leaf):
         true |= nan
     else:
@@ -177,12 +177,12 @@ def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
     >>> holds_by_type(Op.LT, pa.scalar(-128, pa.int8())), holds_by_type(Op.GE, pa.scalar(float("-inf")))
     (False, True)
     """
-    kind = value.type
-    if pa.types.is_integer(kind) and not (pa.types.is_uint8(kind) or pa.types.is_uint16(kind)):
+    arrow_type = value.type
+    if pa.types.is_integer(arrow_type) and not (pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type)):
         # Spark reads UINT_8 and UINT_16 as wider types, so it returns values beyond the declared range.
-        ends = np.iinfo(kind.to_pandas_dtype())
+        ends = np.iinfo(arrow_type.to_pandas_dtype())
         least, most = value.as_py() <= ends.min, value.as_py() >= ends.max
-    elif pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    elif pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type):
         least, most = value.as_py() == -math.inf, value.as_py() == math.inf
     else:
         return None
@@ -209,12 +209,12 @@ def _compare(op: Op, lower: pa.Array, upper: pa.Array, value: pa.Scalar) -> tupl
 
 def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
     """Flag bounds that are known and satisfy the comparison with `value`."""
-    numbers = ordered_numbers(bound)
-    if numbers is None:
+    bound_numbers = ordered_numbers(bound)
+    if bound_numbers is None:
         return _certain(_ARROW[op](bound, value))
     plain = ordered_numbers(pa.repeat(value, 1))
     assert plain is not None
-    holds: Flags = _NUMPY[op](numbers, plain[0])
+    holds: Flags = _NUMPY[op](bound_numbers, plain[0])
     return holds if bound.null_count == 0 else holds & flags_from(bound.is_valid())
 
 
@@ -227,9 +227,9 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
     low, high, count = values.places(lower), values.places(upper), len(values.ascending)
     first, last = low // 2, (high + 1) // 2 - 1
     has_lower, has_upper = _certain(pc.is_valid(lower)), _certain(pc.is_valid(upper))
-    known = has_lower & has_upper
-    ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (known & (last < first))
-    are_listed = known & (low % 2 == 1) & (high % 2 == 1)
+    has_both = has_lower & has_upper
+    ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (has_both & (last < first))
+    are_listed = has_both & (low % 2 == 1) & (high % 2 == 1)
     runs = values.runs
     return ruled_out, are_listed & (runs[np.minimum(first, count - 1)] == runs[np.maximum(last, 0)])
 
@@ -239,16 +239,16 @@ def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence)
 
     Adds the outcomes for null and NaN if the container may hold them. Other containers with values are UNKNOWN.
     """
-    one, other = _only_values(bounds)
-    known = presence.number & one
-    if not np.any((known | ~presence.number) & (bounds.row_count > 0)):
+    is_single, other = _only_values(bounds)
+    tested = presence.value & is_single
+    if not np.any((tested | ~presence.value) & (bounds.row_count > 0)):
         return np.full(len(bounds), Outcomes.UNKNOWN, np.uint8)
-    answers: OutcomeArray = np.where(presence.number, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
-    if known.any():
+    answers: OutcomeArray = np.where(presence.value, np.uint8(Outcomes.UNKNOWN), np.uint8(Outcomes.NONE))
+    if tested.any():
         # -0.0 and 0.0 compare as equal, but a function may return different results for them.
-        at = from_numpy(np.flatnonzero(known))
-        low = leaf.test(bounds.lower.take(at))
-        answers[known] = low | leaf.test(bounds.upper.take(at)) if other[known].any() else low
+        tested_rows = from_numpy(np.flatnonzero(tested))
+        low = leaf.test(bounds.lower.take(tested_rows))
+        answers[tested] = low | leaf.test(bounds.upper.take(tested_rows)) if other[tested].any() else low
     if presence.nan.any():
         answers[presence.nan] |= outcome_of_value(leaf, array_of([math.nan], bounds.lower.type))
     if presence.null.any():
@@ -256,9 +256,9 @@ def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence)
     return answers
 
 
-def outcome_of_null(leaf: OnValues, kind: pa.DataType) -> np.uint8:
+def outcome_of_null(leaf: OnValues, arrow_type: pa.DataType) -> np.uint8:
     """Return the outcome set of the condition for null."""
-    return outcome_of_value(leaf, pa.nulls(1, kind))
+    return outcome_of_value(leaf, pa.nulls(1, arrow_type))
 
 
 def outcome_of_value(leaf: OnValues, value: pa.Array) -> np.uint8:

@@ -118,10 +118,10 @@ def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array
     """
     if not (isinstance(leaf, Contains) or (isinstance(leaf, Like) and leaf.parts[-1] is Wildcard.ANY)):
         return
-    known = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
-    (at,) = np.nonzero(known & ~always & _holds(leaf, lower) & _holds(leaf, upper))
-    if len(at):
-        always[at], _ = _of_values(leaf, common_prefix(lower.take(at), upper.take(at)))
+    bounded = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
+    (undecided,) = np.nonzero(bounded & ~always & _holds(leaf, lower) & _holds(leaf, upper))
+    if len(undecided):
+        always[undecided], _ = _of_values(leaf, common_prefix(lower.take(undecided), upper.take(undecided)))
 
 
 def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:

@@ -109,13 +109,13 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
     """
     match leaf:
         case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
-            kind = value.type
+            arrow_type = value.type
         case _:
             return False
-    if pa.types.is_decimal128(kind):
-        return bool(kind.precision < MAX_DIGITS and value.as_py() == _end(kind.precision, kind.scale))
-    is_small = pa.types.is_uint8(kind) or pa.types.is_uint16(kind)
-    return bool(is_small and value.as_py() == (1 << kind.bit_width) - 1)
+    if pa.types.is_decimal128(arrow_type):
+        return bool(arrow_type.precision < MAX_DIGITS and value.as_py() == _end(arrow_type.precision, arrow_type.scale))
+    is_small = pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type)
+    return bool(is_small and value.as_py() == (1 << arrow_type.bit_width) - 1)
 
 
 def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
@@ -147,16 +147,16 @@ def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
     return None if around is None else pa.concat_arrays([literals, *around, pa.nulls(1, literals.type)])
 
 
-def _as_wide(kind: pa.DataType) -> pa.DataType:
+def _as_wide(arrow_type: pa.DataType) -> pa.DataType:
     """Return a type that holds every value Spark may read.
 
     That includes decimals with more digits than declared, and unsigned integers beyond the declared range.
     """
-    if pa.types.is_decimal128(kind):
-        return pa.decimal128(MAX_DIGITS, kind.scale)
-    if pa.types.is_uint8(kind) or pa.types.is_uint16(kind):
+    if pa.types.is_decimal128(arrow_type):
+        return pa.decimal128(MAX_DIGITS, arrow_type.scale)
+    if pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type):
         return pa.int32()
-    return pa.binary() if pa.types.is_string(kind) else kind
+    return pa.binary() if pa.types.is_string(arrow_type) else arrow_type
 
 
 def _array(value: pa.Scalar) -> pa.Array:
@@ -168,33 +168,33 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
 
     None if the type is not supported. Binary values have no largest value.
     """
-    kind = values.type
-    if pa.types.is_boolean(kind):
+    arrow_type = values.type
+    if pa.types.is_boolean(arrow_type):
         return [from_numpy(np.array([False, True]))]
-    if pa.types.is_binary(kind):
+    if pa.types.is_binary(arrow_type):
         return [
-            pc.binary_join_element_wise(values, scalar_of(b"\0", kind), scalar_of(b"", kind)),
-            array_of([b""], kind),
+            pc.binary_join_element_wise(values, scalar_of(b"\0", arrow_type), scalar_of(b"", arrow_type)),
+            array_of([b""], arrow_type),
         ]
-    if pa.types.is_float32(kind) or pa.types.is_float64(kind):
+    if pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
         with np.errstate(over="ignore", under="ignore"):  # the successors of the largest value and of zero
             after = np.nextafter(numbers, numbers.dtype.type(np.inf))
-        return [from_numpy(after, kind), from_numpy(extremes, kind)]
-    if pa.types.is_integer(kind) or pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        return [from_numpy(after, arrow_type), from_numpy(extremes, arrow_type)]
+    if pa.types.is_integer(arrow_type) or pa.types.is_date32(arrow_type) or pa.types.is_timestamp(arrow_type):
         numbers = numbers_from(values)
         ends = np.iinfo(numbers.dtype)
         after = numbers + (numbers < ends.max)
-        return [from_numpy(after, kind), from_numpy(np.array([ends.min, ends.max], numbers.dtype), kind)]
-    return _decimals(values) if pa.types.is_decimal128(kind) else None
+        return [from_numpy(after, arrow_type), from_numpy(np.array([ends.min, ends.max], numbers.dtype), arrow_type)]
+    return _decimals(values) if pa.types.is_decimal128(arrow_type) else None
 
 
 def _decimals(values: pa.Array) -> list[pa.Array]:
-    kind = values.type
-    step, end = Decimal((0, (1,), -kind.scale)), _end(kind.precision, kind.scale)
+    arrow_type = values.type
+    step, end = Decimal((0, (1,), -arrow_type.scale)), _end(arrow_type.precision, arrow_type.scale)
     after = [min(Context(prec=80).add(value, step), end) for value in values.to_pylist()]
-    return [array_of(after, kind), array_of([end.copy_negate(), end], kind)]
+    return [array_of(after, arrow_type), array_of([end.copy_negate(), end], arrow_type)]
 
 
 def _end(digits: int, scale: int) -> Decimal:

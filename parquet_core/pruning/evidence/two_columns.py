@@ -35,12 +35,12 @@ def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArra
     other.
     """
     ours, theirs = presence_of(left), presence_of(right)
-    numbers = ours.number & theirs.number
+    both_valued = ours.value & theirs.value
     low, high, other_low, other_high = _ends(left, right)
-    smaller = (numbers & ~_certain(pc.greater_equal, low, other_high)) | (ours.number & theirs.nan)
+    smaller = (both_valued & ~_certain(pc.greater_equal, low, other_high)) | (ours.value & theirs.nan)
     apart = _certain(pc.greater, low, other_high) | _certain(pc.less, high, other_low)
-    equal = (numbers & ~apart) | (ours.nan & theirs.nan)
-    larger = (numbers & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.number)
+    equal = (both_valued & ~apart) | (ours.nan & theirs.nan)
+    larger = (both_valued & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.value)
     true, false = np.zeros(len(left), np.bool_), np.zeros(len(left), np.bool_)
     for possible, holding in ((smaller, HOLD_FOR_SMALLER), (equal, HOLD_FOR_EQUAL), (larger, HOLD_FOR_LARGER)):
         side = true if op in holding else false
@@ -64,7 +64,7 @@ def _common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
         return pa.float64()
     if left == right:
         return left
-    scale = max((kind.scale for kind in (left, right) if pa.types.is_decimal(kind)), default=0)
+    scale = max((arrow_type.scale for arrow_type in (left, right) if pa.types.is_decimal(arrow_type)), default=0)
     if scale or pa.types.is_decimal(left) or pa.types.is_decimal(right) or pa.uint64() in {left, right}:
         return pa.decimal256(_MOST_DIGITS, scale)
     return pa.int64() if pa.types.is_integer(left) else left

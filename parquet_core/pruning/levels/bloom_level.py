@@ -40,13 +40,13 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     refined = outcomes.copy()
     filters_read, reasons = 0, dict[str, None]()
     wanted = frozenset(equality)
-    for column, numbers in query.by_column():
-        probed = [i for i in numbers if i in wanted]
+    for column, leaf_indices in query.by_column():
+        probed = [i for i in leaf_indices if i in wanted]
         open_ = np.flatnonzero(helpful & (outcomes[probed] != best[probed]).any(axis=0))
         there = query.index.bloom_filters.may_exist(column)[open_]
         if not there.all():
-            some = " in some row groups" if there.any() else ""
-            reasons[f"no bloom filter on {column.name}{some}"] = None
+            extent = " in some row groups" if there.any() else ""
+            reasons[f"no bloom filter on {column.name}{extent}"] = None
         open_ = open_[there]
         if len(open_) == 0:
             continue
@@ -56,8 +56,8 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
             reasons.update({f"{column.name}: {blocks}": None for blocks in filters if isinstance(blocks, str)})
             usable = [None if isinstance(blocks, str) else blocks for blocks in filters]
             denied = outcomes_of_each_from_filters([query.parts[i] for i in probed], stored, usable)
-            at = np.ix_(np.array(probed), positions)
-            refined[at] = intersect(refined[at], denied)
+            cells = np.ix_(np.array(probed), positions)
+            refined[cells] = intersect(refined[cells], denied)
     status: Status = "consulted" if filters_read else "absent"
     folded, why = query.fold(refined), "; ".join(list(reasons)[:3])
     return LevelState(_NAME, folded, refined, status, why)
@@ -68,8 +68,8 @@ def _nothing_to_look_up(query: PruningQuery) -> str:
 
     The reason names an unsupported condition if there is one.
     """
-    asked = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
-    part = next((part for part in asked if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
+    parts = (leaf.part if isinstance(leaf, OnValues) else leaf for leaf in query.parts)
+    part = next((part for part in parts if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
     if part is None:
         return "no equality or IN to look up"
     return f"no equality or IN that can be looked up; {part.sql}: {part.reason}"
@@ -93,10 +93,10 @@ def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafCo
         return ""
     if int(query.index.footers.chunks(column).bloom_filter[position, 0]) <= 0:
         return "no bloom filter"
-    (known,) = query.index.bloom_filters.at_hand(column, np.array([position]))
-    if isinstance(known, str):
-        return f"bloom filter: {known}"
-    return "the bloom filter was not read" if known is None else "the bloom filter may contain it"
+    (blocks,) = query.index.bloom_filters.at_hand(column, np.array([position]))
+    if isinstance(blocks, str):
+        return f"bloom filter: {blocks}"
+    return "the bloom filter was not read" if blocks is None else "the bloom filter may contain it"
 
 
 BLOOM_FILTERS = PruningLevel(_NAME, evaluate, denies="the bloom filter does not contain the value; ", explain=explain)

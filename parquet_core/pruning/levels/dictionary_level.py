@@ -82,12 +82,12 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
             dictionaries_read += sum(not isinstance(values, str) for values in dictionaries)
             reasons.update({f"{candidate.column.name}: {why}": None for why in dictionaries if isinstance(why, str)})
             usable = [None if isinstance(values, str) else values for values in dictionaries]
-            at = np.ix_(np.array(leaf_indices), positions)
+            cells = np.ix_(np.array(leaf_indices), positions)
             denied = outcomes_of_each_from_dictionaries(parts, usable, may_be_null=may_be_null[positions])
-            earlier, refined[at] = refined[at], intersect(refined[at], denied)
+            earlier, refined[cells] = refined[cells], intersect(refined[cells], denied)
             if (
                 all(isinstance(part, OnValues) and part.test.limits for part in parts)
-                and (earlier == refined[at]).all()
+                and (earlier == refined[cells]).all()
             ):
                 break
     why = list(reasons)[:3]
@@ -171,8 +171,8 @@ def _batches(positions: Numbers, cost: Numbers, probed: int) -> Iterator[Numbers
 
     The first `probed` row groups are a batch of their own.
     """
-    number = np.cumsum(cost[positions]) // MAX_BATCH + (np.arange(len(positions)) >= probed)
-    yield from (part for part in np.split(positions, np.flatnonzero(np.diff(number)) + 1) if len(part))
+    batch = np.cumsum(cost[positions]) // MAX_BATCH + (np.arange(len(positions)) >= probed)
+    yield from (part for part in np.split(positions, np.flatnonzero(np.diff(batch)) + 1) if len(part))
 
 
 def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafColumn, position: int) -> str:
@@ -182,10 +182,10 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
     """
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
-    (known,) = query.index.dictionaries.at_hand(column, np.array([position]))
-    if isinstance(known, str):
-        return f"dictionary: {known}"
-    return "the dictionary was not read" if known is None else "at least one dictionary value matches"
+    (values,) = query.index.dictionaries.at_hand(column, np.array([position]))
+    if isinstance(values, str):
+        return f"dictionary: {values}"
+    return "the dictionary was not read" if values is None else "at least one dictionary value matches"
 
 
 DICTIONARIES = PruningLevel(_NAME, evaluate, denies="no dictionary value matches; ", explain=explain)

@@ -77,9 +77,9 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
     """Return why page bounds do not decide a leaf, "" if unknown."""
     pages = state.of_pages
     if pages is None or leaf.column not in pages.pages:
-        known = query.index.page_indexes.why_silent(column, position)
-        if known and known != NoStructure.ABSENT:
-            return f"page index: {known}"
+        refusal = query.index.page_indexes.why_silent(column, position)
+        if refusal and refusal != NoStructure.ABSENT:
+            return f"page index: {refusal}"
         return "no page index" if state.status == "absent" else "the page index was not used"
     slot = int(np.searchsorted(pages.positions, position))
     if slot >= len(pages.positions) or pages.positions[slot] != position:
@@ -102,8 +102,8 @@ def _starts(base: NDArray[np.int64], batches: Sequence[PageBatch]) -> list[NDArr
     return starts_of
 
 
-def _same_borders(one: PageBatch, other: PageBatch) -> bool:
-    return np.array_equal(one.first, other.first) and np.array_equal(one.first_row, other.first_row)
+def _same_borders(batch: PageBatch, other: PageBatch) -> bool:
+    return np.array_equal(batch.first, other.first) and np.array_equal(batch.first_row, other.first_row)
 
 
 def _firsts(segments: Segments) -> NDArray[np.int64]:

@@ -81,9 +81,9 @@ class PruningQuery:
             return True
         return any(not isinstance(it, str | None) for it in self.index.dictionaries.at_hand(column, positions))
 
-    def column_leaves(self, numbers: Sequence[int]) -> list[ColumnLeaf]:
-        """Return the leaves on one column among `parts[i]` for i in `numbers`."""
-        return [leaf for i in numbers if isinstance(leaf := self.parts[i], ColumnLeaf)]
+    def column_leaves(self, indices: Sequence[int]) -> list[ColumnLeaf]:
+        """Return the leaves on one column among `parts[i]` for i in `indices`."""
+        return [leaf for i in indices if isinstance(leaf := self.parts[i], ColumnLeaf)]
 
     def by_column(self) -> list[tuple[LeafColumn, list[int]]]:
         """Return columns with metadata, and their leaf indices in `parts`."""

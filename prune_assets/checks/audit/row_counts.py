@@ -57,7 +57,7 @@ def _headers(file: DataFile, ranges: Sequence[tuple[int, int]], traffic: Traffic
 
 def _values_of(data: bytes, location: str) -> int | str | None:
     try:
-        return values_of_page(data, place=location)
+        return values_of_page(data, location=location)
     except MalformedFile as error:
         return str(error)
 

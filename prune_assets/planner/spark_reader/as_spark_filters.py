@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 # Nodes that are NULL if an operand is NULL; Spark calls them null intolerant.
 _STRICT = (nodes.Comparison, nodes.Arithmetic, nodes.Negative, nodes.LikeTest, nodes.Between)
-_TRUE = scalar_of(value=True, kind=pa.bool_())
+_TRUE = scalar_of(value=True, arrow_type=pa.bool_())
 _PATTERNS: dict[type, Rel] = {StartsWith: Rel.PREFIX, EndsWith: Rel.SUFFIX, Contains: Rel.CONTAINS}
 # Spark removes casts between these types from the column, in both directions.
 _UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKind.DATE, ValueKind.TIMESTAMP_NTZ})

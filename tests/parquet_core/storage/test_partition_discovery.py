@@ -77,12 +77,12 @@ def test_the_file_that_gives_the_schema(names, schema_file):
 def test_directories_with_empty_files_have_a_say_in_types():
     partitioning = listed("p=1/a", "p=x/b!", "p=2/_SUCCESS").partitioning
     assert partitioning.names == (("p",),)
-    assert partitioning.texts == (("1",), ("x",))
+    assert partitioning.value_strings == (("1",), ("x",))
 
 
 def test_columns_end_at_a_plain_folder():
     found = listed("p=1/x/q%20r=2/y/a").partitioning
-    assert (found.names, found.texts) == ((("q r",),), (("2",),))
+    assert (found.names, found.value_strings) == ((("q r",),), (("2",),))
 
 
 def test_columns_that_only_case_tells_apart_are_left_to_spark():

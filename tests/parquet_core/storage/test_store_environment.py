@@ -130,7 +130,7 @@ def test_the_url_to_write_is_shown(listed):
         listed("s3", AWS_ENDPOINT_URL="minio:9000")
 
 
-@pytest.mark.parametrize("name", sorted({name for store in STORES for name in store.texts}))
+@pytest.mark.parametrize("name", sorted({name for store in STORES for name in store.header_variables}))
 def test_a_line_break_of_a_secret_is_named_and_not_shown(listed, capfd, name):
     with pytest.raises(
         WrongUse, match=rf"{name} has a line break or another control character; set it without"

@@ -35,7 +35,7 @@ def flat_columns(snapshot):
     return [
         column
         for column in snapshot.schema.columns
-        if len(column.leaf.path) == 1 and not column.refused and column.kind != "binary"
+        if len(column.leaf.path) == 1 and not column.refused and column.delta_type != "binary"
     ]
 
 
@@ -72,9 +72,9 @@ def _rows(place, columns, texts):
     for column in columns:
         name = column.leaf.path[0]
         if column.partition is not None:
-            values[name] = [_partition_value(texts.get(column.partition), column.kind)] * count
+            values[name] = [_partition_value(texts.get(column.partition), column.delta_type)] * count
         elif column.physical[0] in there:
-            values[name] = [_of_table(value, column.kind) for value in _python(table[column.physical[0]])]
+            values[name] = [_of_table(value, column.delta_type) for value in _python(table[column.physical[0]])]
         else:
             values[name] = [None] * count
     return (dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True))
