@@ -159,11 +159,7 @@ def asset_from(
     Raises WrongUse if the table has partitions. The run raises WrongUse before Spark starts if the table cannot be
     written in its format.
     """
-    if self.partitions_def is not None:
-        raise WrongUse(
-            f"{self.key.to_user_string()}: the table has partitions, and each run would write the whole table; use "
-            "`asset`, whose function returns the rows of the run's partitions"
-        )
+    _refuse_partitions(self.key, self.partitions_def)
     to_write = self.layout if written_as is None else load_layout(written_as)
     key, table, table_format = self.key, self.table, self.format or "parquet"
     check_when_empty(when_empty)
@@ -182,6 +178,7 @@ def asset_from(
         from prune_assets.tables.target import refuse_place
         from prune_assets.writing.write import write_rows
 
+        _refuse_partitions(key, context.assets_def.partitions_def)  # options of definitions can add partitions
         refuse_place(table, table_format)
         session = session_for(context)
         df = rows_of(source, session)
@@ -203,6 +200,14 @@ def asset_from(
         yield dg.MaterializeResult(metadata=written_metadata(result, df.schema, self.layout), check_results=checked)
 
     return table_asset
+
+
+def _refuse_partitions(key: dg.AssetKey, partitions: object) -> None:
+    if partitions is not None:
+        raise WrongUse(
+            f"{key.to_user_string()}: the table has partitions, and each run would write the whole table; use "
+            "LayoutTable.asset, whose function returns the rows of the run's partitions"
+        )
 
 
 def no_rows(key: dg.AssetKey, table: object) -> dg.Failure:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import dagster as dg
 
@@ -34,7 +34,18 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import Workload
     from prune_assets.writing.layout_file import LayoutSource
 
+_Class = TypeVar("_Class")
 
+
+def _checking_arguments(cls: type[_Class]) -> type[_Class]:
+    """Let the public methods of a class check their arguments, as functions of a package do."""
+    for name, method in [*vars(cls).items()]:
+        if isinstance(method, FunctionType) and not name.startswith("_"):
+            setattr(cls, name, public_function(method, cls.__module__, makers=examples, failure=explained_import))
+    return cls
+
+
+@_checking_arguments
 @dataclass(frozen=True, init=False)
 class LayoutTable:
     """A table with a layout. Its methods return Dagster definitions.
@@ -206,9 +217,3 @@ class LayoutTable:
             return self.asset_from(source, **options)
         made: dg.AssetsDefinition = self.asset(**options)(source)
         return made
-
-
-for _name, _method in [*vars(LayoutTable).items()]:
-    if isinstance(_method, FunctionType) and not _name.startswith("_"):
-        _checked = public_function(_method, LayoutTable.__module__, makers=examples, failure=explained_import)
-        setattr(LayoutTable, _name, _checked)

@@ -26,7 +26,7 @@ def test_what_dagster_knows_of_assets_is_passed_on():
 
 def test_partitions_are_refused_when_the_asset_is_defined():
     with pytest.raises(
-        WrongUse, match="the table has partitions, and each run would write the whole table; use `asset`"
+        WrongUse, match="the table has partitions, and each run would write the whole table; use LayoutTable"
     ):
         LayoutTable(
             *("ids", "t"),
@@ -34,6 +34,16 @@ def test_partitions_are_refused_when_the_asset_is_defined():
             partitions_def=dg.StaticPartitionsDefinition(["a"]),
             partition_expr="day",
         ).asset_from("SELECT 1")
+
+
+def test_partitions_that_were_added_from_outside_fail_the_run():
+    days = dg.StaticPartitionsDefinition(["a"])
+    asset = LayoutTable("ids", "t").asset_from("SELECT 1 AS id")
+    partitioned = asset.map_asset_specs(lambda spec: spec.replace_attributes(partitions_def=days))
+    resources = {"spark": dg.ResourceDefinition.hardcoded_resource(7)}
+    failed = dg.materialize([partitioned], resources=resources, partition_key="a", raise_on_error=False)
+    (failure,) = failed.get_step_failure_events()
+    assert "each run would write the whole table" in str(failure.step_failure_data.error)
 
 
 def test_a_predicate_that_is_no_sql_is_refused_when_the_asset_is_defined():
