@@ -2,7 +2,7 @@
 
 The advised layout is compared with rules of thumb: sort by the most filtered column, z-order by the three most filtered
 columns, partition by the date, and common hand-picked sort keys. Layouts are written without Spark, as
-`pr.verify_advice` does; `parity` measures how far those files differ from Spark's. Results are stored in a file, so
+`advice.verify` does; `parity` measures how far those files differ from Spark's. Results are stored in a file, so
 that an interrupted run resumes.
 """
 
@@ -144,7 +144,7 @@ def _predicted(source: str, layouts: list[LayoutSpec]) -> list[tuple[NDArray[np.
     from prune_assets.tables.opening import open_table
 
     table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], None, {})
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in WORKLOAD], {})
     paths = dict.fromkeys(path for query in queries for path in query.paths())
     workspace = Workspace(take_sample(table, list(paths)), queries, costs_of(table.read_all()))
     found = [simulate(workspace, layout) for layout in layouts]

@@ -89,21 +89,20 @@ def end_to_end() -> Table:
 
 def _row(spark: SparkSession, case: Case, logs: str) -> list[str]:
     import prune_assets as pr
-    from prune_assets.spark.lower_predicate import semantics_for
 
     before, table = _made(spark, case)
     opened = spark.read.parquet(table)
     for where in case.wheres:
         _run(opened, where, case.sums)
-    session, times = semantics_for(spark), [time.perf_counter()]
+    times = [time.perf_counter()]
     observed = pr.workload(logs, table=table)
-    advice = pr.advise(table, workload=observed, session=session, in_place=True)
+    advice = pr.advise(table, workload=observed, session=spark, in_place=True)
     times.append(time.perf_counter())
-    applied = pr.apply_advice(spark, table, advice, workload=observed, session=session)
+    applied = advice.apply(workload=observed, session=spark)
     times.append(time.perf_counter())
     since, sides = dt.datetime.now(dt.UTC), [spark.read.parquet(place) for place in (before, table)]
     turns = [[_run(side, where, case.sums) for where in case.wheres for side in sides] for _ in range(TURNS)]
-    outcome = pr.advice_outcome(advice, pr.workload(logs, table=table, since=since))
+    outcome = advice.outcome(pr.workload(logs, table=table, since=since))
     return [
         f"{case.name}\n{len(case.wheres)} queries, {sum(shape.runs for shape in observed.shapes):g} in the log",
         "" if advice.advised is None else advice.advised.title,

@@ -198,7 +198,7 @@ def _predicted(
 
     table = open_table(str(source), semantics=semantics_for(None))
     shapes = [QueryShape(str(source), where, (), 1.0, (RanPredicate(where),)) for where in wheres]
-    queries = queries_of(table, shapes, None, {})
+    queries = queries_of(table, shapes, {})
     paths = dict.fromkeys(path for query in queries for path in query.paths())
     sample, costs = take_sample(table, list(paths), most), costs_of(table.read_all())
     workspace = Workspace(sample, queries, costs, encoded_rows(table, queries, list(sample.columns), costs))

@@ -60,7 +60,7 @@ def _turn(spark: SparkSession, place: str) -> dict[str, float]:
     def by_delta_spark() -> DataFrame:
         return spark.read.format("delta").load(place).where(ONE_DAY)
 
-    ours = _seconds(lambda: pr.read(spark, place, where=ONE_DAY))
+    ours = _seconds(lambda: pr.read(place, where=ONE_DAY, session=spark))
     held = _seconds(by_delta_spark)
     # A job that runs once a day starts without a cached log.
     spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()

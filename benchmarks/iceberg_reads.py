@@ -67,7 +67,7 @@ def _turn(spark: SparkSession, where: str) -> dict[str, float]:
     import prune_assets as pr
 
     return {
-        "ours": _seconds(lambda: pr.read(spark, TABLE, where=where)),
+        "ours": _seconds(lambda: pr.read(TABLE, where=where, session=spark)),
         "Iceberg": _seconds(lambda: spark.table(TABLE).where(where)),
     }
 

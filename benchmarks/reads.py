@@ -83,7 +83,7 @@ def _turns(case: Case, spark: SparkSession) -> list[Times]:
     place = str(_lineitem(spark, case.files))
     held = spark.read.parquet(place)
     sides: list[Callable[[], DataFrame]] = [
-        lambda: pr.read(spark, place, where=case.where),
+        lambda: pr.read(place, where=case.where, session=spark),
         lambda: spark.read.parquet(place).where(case.where),
         lambda: held.where(case.where),
     ]

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 # The pages of the API, and the modules whose public names stand on each.
 API = {
     "prune_assets": ["prune_assets"],
+    "results": [
+        "prune_assets.advisor.apply",
+        "prune_assets.advisor.outcome",
+        "prune_assets.checks.audit.report",
+        "prune_assets.reading.read_stats",
+        "prune_assets.tables.writes.write_result",
+        "prune_assets.writing.result",
+    ],
     "prune_assets.dagster": ["prune_assets.dagster"],
     "deltalog": ["deltalog"],
     "parquet_core": ["parquet_core.layout", "parquet_core.inspection", "parquet_core.bloom"],

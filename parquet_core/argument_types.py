@@ -71,11 +71,12 @@ def check_arguments(
 ) -> None:
     """Raise WrongUse for an argument of a type that the annotation excludes.
 
-    Missing or extra arguments are left to the call, whose TypeError names them.
+    Missing or extra arguments are left to the call, whose TypeError names them, if the other arguments fit.
     """
     signature, hints = _signature(function)
+    places = sum(one.kind is not one.KEYWORD_ONLY for one in signature.parameters.values())
     try:
-        given = signature.bind_partial(*args, **kwargs).arguments
+        given = signature.bind_partial(*args[:places], **kwargs).arguments
     except TypeError:
         return
     for name, value in given.items():
@@ -83,7 +84,15 @@ def check_arguments(
         if not matches(value, hint) or _is_other_number(value, hint):
             known = makers()
             made = {**known, "dict": known[key]} if (key := f"{function.__name__}.{name}") in known else known
-            raise WrongUse(f"{function.__name__}: {_problem(name, value, hint, made)}")
+            problem = _belongs_elsewhere(name, value, hints, known) or _problem(name, value, hint, made)
+            raise WrongUse(f"{function.__name__}: {problem}")
+
+
+def _belongs_elsewhere(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
+    """Return a message that names the parameter for an object; "" if no other parameter takes its class."""
+    classes = {one.__name__ for one in type(value).__mro__} & makers.keys()
+    other = next((one for one, hint in hints.items() if one != name and classes & {*_nouns(hint)}), None)
+    return "" if other is None else f"{name} is {_with_article(_class_of(value))}; pass it as {other}="
 
 
 def _problem(name: str, value: object, hint: Any, makers: Mapping[str, str]) -> str:

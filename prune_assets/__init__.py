@@ -23,15 +23,9 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec as LayoutSpec
     from parquet_core.layout.spec import Severity as Severity
     from prune_assets.advisor.advise import advise as advise
-    from prune_assets.advisor.apply import AppliedAdvice as AppliedAdvice
-    from prune_assets.advisor.apply import apply_advice as apply_advice
-    from prune_assets.advisor.outcome import AdviceOutcome as AdviceOutcome
-    from prune_assets.advisor.outcome import advice_outcome as advice_outcome
     from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
-    from prune_assets.advisor.verify import verify_advice as verify_advice
     from prune_assets.advisor.workload.declared import workload_of_predicates as workload_of_predicates
     from prune_assets.advisor.workload.observe import workload as workload
-    from prune_assets.checks.audit.report import AuditReport as AuditReport
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
     from prune_assets.planner.explain.plan import Plan as Plan
@@ -49,7 +43,6 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
     from prune_assets.writing.layout_file import load_layout as load_layout
     from prune_assets.writing.optimize import optimize as optimize
-    from prune_assets.writing.result import OptimizeResult as OptimizeResult
     from prune_assets.writing.write import write as write
 else:
 

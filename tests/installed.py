@@ -91,7 +91,7 @@ def try_extras(*, java: bool) -> str:
     import_from_dagster()
     if not java:
         return "no Java here, so nothing was read with Spark"
-    assert pr.read(spark_session(master="local[1]"), TABLE, where=WHERE).count() == ROWS // DAYS
+    assert pr.read(TABLE, where=WHERE, session=spark_session(master="local[1]")).count() == ROWS // DAYS
     return f"and read with Spark {version('pyspark')}"
 
 

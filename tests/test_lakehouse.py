@@ -47,7 +47,14 @@ def test_days_are_written_proven_drift_and_are_optimized(spark, monkeypatch, tmp
     tick = defs.resolve_sensor_def("events_layout_drift")
     assert tick(dg.build_sensor_context()).run_requests == []
 
-    arguments = [str(module.events.table), str(module.events.table), "--layout", str(PLACE / "layout.yaml"), "--mode", "append"]
+    arguments = [
+        str(module.events.table),
+        str(module.events.table),
+        "--layout",
+        str(PLACE / "layout.yaml"),
+        "--mode",
+        "append",
+    ]
     select = "day = DATE '2024-01-02' AND user % 2 = 0"
     for _ in range(2):
         assert CliRunner().invoke(main, ["write", *arguments, "--select", select]).exit_code == 0

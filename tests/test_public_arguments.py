@@ -26,6 +26,10 @@ FUNCTIONS = {
 VALUES = ["text", b"bytes", 1, 1.5, None, ["a"], [1], [None], {"a": 1}, Path("p"), pa.array([1]), pa.schema([])]
 
 
+class SparkSession:
+    """Spark's session is recognized by the name of its class."""
+
+
 class Unrelated:
     """An object that no function takes."""
 
@@ -78,8 +82,8 @@ def test_a_value_is_refused_by_the_check_or_by_a_line_of_the_function(function):
             "append: snapshot=PosixPath('t') is a PosixPath; give a Snapshot: deltalog.open_snapshot(table)",
         ),
         (
-            lambda: pr.read("t", where="id = 1"),
-            "read: spark='t' is a str; give a SparkSession: SparkSession.builder.getOrCreate()",
+            lambda: pr.read("t", where="id = 1", session="t"),
+            "read: session='t' is a str; give a SparkSession or None: SparkSession.builder.getOrCreate()",
         ),
         (
             lambda: pr.plan("t", where="id = 1", columns="id"),
@@ -114,11 +118,31 @@ def test_a_value_is_refused_by_the_check_or_by_a_line_of_the_function(function):
             "plan: table is None; give a str, a Path or a list of str",
         ),
         (
-            lambda: pr.count("t", where="id = 1", session="UTC"),
+            lambda: pr.count("t", where="id = 1", semantics="UTC"),
             (
-                "count: session='UTC' is a str; give a SparkSession, a SparkSemantics or None: "
-                "SparkSession.builder.getOrCreate(), or pr.SparkSemantics(time_zone=..) without Spark"
+                "count: semantics='UTC' is a str; give a SparkSemantics or None: "
+                "pr.SparkSemantics(time_zone=..) without Spark"
             ),
+        ),
+        (
+            lambda: pr.read(SparkSession(), "t", where="id = 1"),
+            "read: table is a SparkSession; pass it as session=",
+        ),
+        (
+            lambda: pr.optimize(SparkSession(), "t", layout={}),
+            "optimize: table is a SparkSession; pass it as session=",
+        ),
+        (
+            lambda: pr.plan("t", where="id = 1", semantics=SparkSession()),
+            "plan: semantics is a SparkSession; pass it as session=",
+        ),
+        (
+            lambda: pr.plan("t", where="id = 1", session=pr.SparkSemantics()),
+            "plan: session is a SparkSemantics; pass it as semantics=",
+        ),
+        (
+            lambda: pr.count("t", session=SparkSession(), semantics=pr.SparkSemantics()),
+            "session, semantics: a session has settings of its own; pass one of the two",
         ),
     ],
 )

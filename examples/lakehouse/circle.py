@@ -49,11 +49,11 @@ def run_dashboard(spark: SparkSession, table: str) -> None:
     draw = random.Random(1)
     for _ in range(20):
         where = f"shop = {draw.randrange(SHOPS)}"
-        pr.read(spark, table, where=where).selectExpr("sum(amount)").collect()
+        pr.read(table, where=where, session=spark).selectExpr("sum(amount)").collect()
     for _ in range(5):
         day, shop = draw.randrange(DAYS), draw.randrange(SHOPS)
         where = f"day = date_add(DATE '2024-01-01', {day}) AND shop BETWEEN {shop} AND {shop + 20}"
-        pr.read(spark, table, where=where).selectExpr("sum(amount)").collect()
+        pr.read(table, where=where, session=spark).selectExpr("sum(amount)").collect()
 
 
 def rows_read(log: Path, table: str) -> int:
@@ -81,7 +81,7 @@ def main(folder: str = "lake") -> None:
         return
 
     spark = session_with_event_log(after)
-    print(pr.apply_advice(spark, table, advice, workload=workload))
+    print(advice.apply(workload=workload, session=spark))
     run_dashboard(spark, table)
     spark.stop()
     print(f"rows that Spark read: {rows_read(before, table):,} before, {rows_read(after, table):,} after")

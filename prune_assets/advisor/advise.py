@@ -6,8 +6,10 @@ Spark is not needed.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,10 +51,10 @@ from prune_assets.tables.rewriting import check_rewrite
 from prune_assets.writing.layout_file import load_layout, naming_layout_file
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from prune_assets.advisor.candidates import Tried
@@ -82,7 +84,8 @@ def advise(
     table: str | os.PathLike[str],
     *,
     workload: Workload | Sequence[str],
-    session: SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     sample_rows: int = MOST_ROWS,
     in_place: bool = False,
     layout: LayoutSource | None = None,
@@ -102,38 +105,39 @@ def advise(
     >>> advice.advised.layout.sort_by, advice.advised.bytes < advice.today / 2
     (('shop',), True)
 
-    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once. `session`: settings of the
-    Spark that will read the table, for predicates that depend on its time zone. `sample_rows`: maximum number of rows
-    to read; the simulation is exact for a table with fewer rows. `in_place`: advise the best layout that `optimize` can
-    give the existing table; layouts that need a new table, such as directories for a table without them, are only
-    ranked. `layout`: your own layout, or the path of a `layout.yaml`; the result's `own` has the bytes that queries
-    would read with it.
+    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once. `session`, `semantics`: the
+    Spark session that will read the table, or its settings, for predicates that depend on its time zone.
+    `sample_rows`: maximum number of rows to read; the simulation is exact for a table with fewer rows. `in_place`:
+    advise the best layout that `optimize` can give the existing table; layouts that need a new table, such as
+    directories for a table without them, are only ranked. `layout`: your own layout, or the path of a `layout.yaml`;
+    the result's `own` has the bytes that queries would read with it.
     Raises LayoutError if `layout` has a column that the table lacks or that cannot be its key; WrongUse if no predicate
     of the workload fits the table, or the table has no rows; the errors of `plan`; and with `in_place` the errors of
     `optimize` for a table that it cannot rewrite at all.
     """
     own = None if layout is None else load_layout(layout)
     with naming_layout_file(layout):
-        return retry_on_stale_listing(lambda: _advise(table, workload, session, sample_rows, own, in_place=in_place))
+        opening = partial(open_table, table, semantics=semantics_for(session, semantics), session=session)
+        advice = retry_on_stale_listing(lambda: _advise(opening, workload, sample_rows, own, in_place=in_place))
+        return replace(advice, named=os.fspath(table))
 
 
 def _advise(
-    location: str | os.PathLike[str],
+    opening: Callable[..., Table],
     workload: Workload | Sequence[str],
-    session: SparkSemantics | None,
     most: int,
     own: LayoutSpec | None,
     *,
     in_place: bool,
 ) -> LayoutAdvice:
-    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    table = opening(cache=metadata_cache())
     keys = key_paths(own, table)
     index = table.read_all()
     if not index.groups.row_count.sum():
         raise NoRows(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
     skipped: dict[str, int] = {}
     shapes = shapes_of(table, workload)
-    queries = queries_of(table, shapes, session, skipped)
+    queries = queries_of(table, shapes, skipped)
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions, *keys])
     costs = costs_of(index)
@@ -328,6 +332,8 @@ def _advice(
     filtered = {path[0] for path in filtered_columns(queries)}
     return LayoutAdvice(
         table=table.name,
+        named=table.name,
+        semantics=table.semantics,
         rows=workspace.sample.total,
         sampled_rows=workspace.sample.rows,
         advised=advised,

@@ -10,6 +10,7 @@ from parquet_core.printable import printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.reads import workload_reads
 from prune_assets.report.quantities import share_text
+from prune_assets.spark.spark_session import given_or_active
 from prune_assets.writing.optimize import optimize
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import LayoutSpec
     from prune_assets.advisor.result import LayoutAdvice, RankedLayout
     from prune_assets.advisor.workload.query_shapes import Workload
-    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.writing.result import OptimizeResult
 
 
@@ -31,8 +31,7 @@ class AppliedAdvice:
 
     `optimized`: result of the rewrite. Printed, it is one line:
 
-    >>> import prune_assets as pr
-    >>> print(pr.AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
+    >>> print(AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
     lake/orders: one run of the workload read 1.0 KiB; promised 100 B (90.0 % less), now 120 B (88.0 % less)
     """
 
@@ -50,46 +49,20 @@ class AppliedAdvice:
         )
 
 
-def apply_advice(
-    spark: SparkSession,
-    table: str | os.PathLike[str],
-    advice: LayoutAdvice,
-    *,
-    workload: Workload | Sequence[str],
-    session: SparkSemantics | None = None,
-    budget: int | None = None,
+def apply(
+    advice: LayoutAdvice, workload: Workload | Sequence[str], *, session: SparkSession | None, budget: int | None
 ) -> AppliedAdvice:
-    """Rewrite a table into the advised layout, and plan the workload again.
-
-    With `spark` a SparkSession:
-
-    >>> import tempfile
-    >>> import prune_assets as pr
-    >>> table, queries = tempfile.mkdtemp(), ["shop = 7", "shop = 123"]
-    >>> visits = spark.range(200_000).selectExpr("id", "hash(id) % 500 AS shop")
-    >>> written = pr.write(visits, table, layout=pr.LayoutSpec(files=2))
-    >>> advice = pr.advise(table, workload=queries)
-    >>> done = pr.apply_advice(spark, table, advice, workload=queries)
-    >>> done.now < 0.3 * done.before
-    True
-
-    `workload`, `session`: as in `advise`. The rewrite is `optimize` with `full` and the advised layout; layouts that
-    `optimize` refuses, such as other partitions than the table's, raise here, and are not advised with `in_place`. With
-    `budget` and an advised sort key, only files that break the order are rewritten, at most `budget` bytes of them, and
-    later calls continue; for any other layout the budget must cover the whole table.
-
-    Raises WrongUse if nothing is advised or the budget is too small, and the errors of `optimize`.
-    """
+    """Carry out `LayoutAdvice.apply`, which documents the arguments and errors."""
     if advice.advised is None:
         raise WrongUse(f"{redacted(advice.table)}: nothing to apply; {advice.verdict}")
     if advice.advised.refused:
         remedy = "advise with in_place=True for the best layout that optimize can make"
         raise WrongUse(f"{advice.advised.refused}; {remedy}")
-    layout = advice.advised.layout
+    spark, table, layout = given_or_active(session), advice.named, advice.advised.layout
     if why := "" if budget is None else beyond_budget(spark, table, advice.advised, budget):
         raise WrongUse(f"{redacted(advice.table)}: {why}")
-    done = optimize(spark, table, layout=layout, rows=True, budget=budget, full=is_full(layout, budget))
-    now = workload_reads(table, workload, session).today
+    done = optimize(table, layout=layout, session=spark, rows=True, budget=budget, full=is_full(layout, budget))
+    now = workload_reads(table, workload, advice.semantics).today
     return AppliedAdvice(advice.table, done, advice.today, advice.advised.bytes, now)
 
 
@@ -106,7 +79,7 @@ def beyond_budget(spark: SparkSession, table: str | os.PathLike[str], best: Rank
     full = is_full(best.layout, budget)
 
     def forecast(budget: int | None) -> OptimizeResult:
-        return optimize(spark, table, layout=best.layout, dry_run=True, budget=budget, full=full)
+        return optimize(table, layout=best.layout, session=spark, dry_run=True, budget=budget, full=full)
 
     needed = forecast(None).picked_bytes
     if needed <= budget or (not full and forecast(budget).picked):

@@ -10,9 +10,8 @@ from parquet_core.errors import PruneError
 from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.advise import advise
-from prune_assets.advisor.apply import apply_advice, beyond_budget
+from prune_assets.advisor.apply import beyond_budget
 from prune_assets.advisor.layout_changes import LayoutChange, last_change, location_of, note_change
-from prune_assets.spark.lower_predicate import semantics_for
 
 if TYPE_CHECKING:
     import os
@@ -60,15 +59,14 @@ def follow_advice(
     if last is not None and now < last.at + AGAIN_AFTER:
         again = f"the next change is possible from {last.at + AGAIN_AFTER:%Y-%m-%d} on"
         return Followed(None, f"the layout was changed on {last.at:%Y-%m-%d} ({last.title}); {again}")
-    session = semantics_for(spark)
-    advice = advise(table, workload=workload, session=session, in_place=True)
+    advice = advise(table, workload=workload, session=spark, in_place=True)
     why = why_not(advice) or _why_not_now(spark, table, advice, budget)
     if why or advice.advised is None:
         return Followed(None, why)
     change = _change(now, advice, advice.advised, declared)
     if not note_change(location, number, change):
         return Followed(None, f"{redacted(location)}: another run changes the layout")
-    applied = apply_advice(spark, table, advice, workload=workload, session=session, budget=budget)
+    applied = advice.apply(workload=workload, session=spark, budget=budget)
     return Followed(applied, str(applied))
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import printable, redacted
-from prune_assets.advisor.result import LayoutAdvice, PromisedShape
+from prune_assets.advisor.result import PromisedShape
 from prune_assets.advisor.same_table import notes_on, shapes_on
 from prune_assets.advisor.workload.constants import shape_of
 from prune_assets.advisor.workload.same_shape import same_shape
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.queries import Query
+    from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
 
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 class AdviceOutcome:
     """Savings of a later workload, compared with the workload that advice was made for.
 
-    >>> from prune_assets import AdviceOutcome
     >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
     lake/orders: promised 82% fewer bytes, measured 79% fewer by the rows scanned over 412 queries
 
@@ -63,26 +61,8 @@ def _fewer(share: float) -> str:
     return f"{abs(share):.0%} {'fewer' if share >= 0 else 'more'}"
 
 
-def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Workload) -> AdviceOutcome:
-    """Compare a workload that ran after advice was applied with the promised bytes.
-
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
-    >>> table = tempfile.mkdtemp()
-    >>> rows = {"shop": [i * 7919 % 500 for i in range(100_000)]}
-    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
-    >>> advice = pr.advise(table, workload=["shop = 7"])
-    >>> ran = QueryShape(table, "shop = ?", (), 4.0, (RanPredicate("shop = 9", 4.0),), ScanTotals(rows_read=20_000))
-    >>> print(pr.advice_outcome(advice, Workload((ran,))))  # doctest: +ELLIPSIS
-    /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
-
-    `advice`: the advice, or the file that `prune advise --keep` wrote. Raises WrongUse if none of its queries ran, if
-    they ran only on several tables of this name, or if the file is not advice.
-    """
-    if not isinstance(advice, LayoutAdvice):
-        advice = read_advice(advice)
+def outcome_of(advice: LayoutAdvice, workload: Workload) -> AdviceOutcome:
+    """Return the result of `LayoutAdvice.outcome`, which documents the errors."""
     known = _known(advice.promised)
     ran = _by_shape(shapes_on(advice.table, workload=workload))
     pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
@@ -97,17 +77,6 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
         bytes=_saved([_measured(shapes, "bytes_read", one.bytes_read) for one, shapes in pairs]),
         notes=notes_on(advice.table, workload=workload),
     )
-
-
-def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
-    """Read a file that `prune advise --keep` wrote.
-
-    Raises WrongUse if the file is not advice.
-    """
-    try:
-        return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
-    except OSError as error:
-        raise WrongUse(f"{os.fspath(file)}: {error.strerror}; keep advice with `prune advise .. --keep FILE`") from None
 
 
 def promised_shapes(

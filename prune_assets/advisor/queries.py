@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Leaf, Predicate
     from parquet_core.pruning.trees import PredicateNode
     from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
-    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 # Maximum number of simulated predicates; of more, an even sample, each weighted for several.
@@ -164,9 +163,7 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
     return dictionary_pays(page, distinct_in(page, min(entries, rows), rows), entry)
 
 
-def queries_of(
-    table: Table, shapes: Sequence[QueryShape], session: SparkSemantics | None, skipped: dict[str, int]
-) -> list[Query]:
+def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, int]) -> list[Query]:
     """Plan the predicates of query shapes on the table.
 
     `skipped`: counts the predicates that no longer fit the table, by reason.
@@ -181,7 +178,7 @@ def queries_of(
     for predicate, shape in chosen:
         columns = columns_read(shape, predicate, every)
         try:
-            found.append(_planned(table, predicate.where, predicate.runs * step, columns, session))
+            found.append(_planned(table, predicate.where, predicate.runs * step, columns))
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
     if not found:
@@ -189,10 +186,8 @@ def queries_of(
     return found
 
 
-def _planned(
-    table: Table, where: str, runs: float, columns: Sequence[str] | None, session: SparkSemantics | None
-) -> Query:
-    plan = plan_opened(table, where=where or "true", columns=columns, session=session, depth="pages")
+def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | None) -> Query:
+    plan = plan_opened(table, where=where or "true", columns=columns, session=None, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})

@@ -33,24 +33,24 @@ class WorkloadReads(NamedTuple):
 
 
 def workload_reads(
-    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None = None
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], semantics: SparkSemantics | None = None
 ) -> WorkloadReads:
     """Plan a workload on the current table.
 
     All values are 0 if the workload has no query on the table.
     """
-    return retry_on_stale_listing(lambda: _once(location, workload, session))
+    return retry_on_stale_listing(lambda: _once(location, workload, semantics))
 
 
 def _once(
-    location: str | os.PathLike[str], workload: Workload | Sequence[str], session: SparkSemantics | None
+    location: str | os.PathLike[str], workload: Workload | Sequence[str], semantics: SparkSemantics | None
 ) -> WorkloadReads:
-    table = open_table(location, semantics=semantics_for(session), cache=metadata_cache())
+    table = open_table(location, semantics=semantics_for(None, semantics), cache=metadata_cache())
     try:
         shapes = shapes_of(table, workload)
     except WrongUse:
         return WorkloadReads(0, 0, 0, 0)
-    queries = queries_of(table, shapes, session, {})
+    queries = queries_of(table, shapes, {})
     lost = [size for shape in shapes if (size := needless_bytes(shape.totals)) is not None]
     return WorkloadReads(
         runs=sum(shape.runs for shape in shapes),

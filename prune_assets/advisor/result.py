@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,9 +18,16 @@ from prune_assets.advisor.verified import VerifiedLayout, verified_lines
 from prune_assets.report.output import json_text
 from prune_assets.report.quantities import clipped
 from prune_assets.report.skip_report import UnsupportedPart  # noqa: TC001 - read from JSON by its type
+from prune_assets.sql.semantics import SparkSemantics  # noqa: TC001 - read from JSON by its type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from prune_assets.advisor.apply import AppliedAdvice
+    from prune_assets.advisor.outcome import AdviceOutcome
+    from prune_assets.advisor.workload.query_shapes import Workload
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
@@ -120,12 +129,15 @@ class LayoutAdvice:
     `unsupported`: conditions of the workload that do not prune in any layout, with the reason, most bytes first.
     `reasons`: reason for each key of the advised layout. `skipped`: number of predicates that do not fit the table, by
     reason.
-    `verified`: results of `verify_advice` for the first layouts. `promised`: bytes of query shapes today and promised,
-    which `advice_outcome` compares with later reads. `notes`: for example that the queries ran on another table of this
-    name. `own`: the layout that was passed to `advise`; None without one.
+    `verified`: results of `verify` for the first layouts. `promised`: bytes of query shapes today and promised, which
+    `outcome` compares with later reads. `notes`: for example that the queries ran on another table of this name. `own`:
+    the layout that was passed to `advise`; None without one. `named`: the table as it was passed to `advise`.
+    `semantics`: the settings with which the queries were planned.
     """
 
     table: str
+    named: str
+    semantics: SparkSemantics
     rows: int
     sampled_rows: int
     advised: RankedLayout | None
@@ -147,9 +159,102 @@ class LayoutAdvice:
     notes: tuple[str, ...] = ()
     own: RankedLayout | None = None
 
+    def verify(
+        self, *, workload: Workload | Sequence[str], session: SparkSession | None = None, on_sample: bool = False
+    ) -> LayoutAdvice:
+        """Write the first three layouts and your own, and plan the queries on them.
+
+        Returns the advice with the results. Each layout is written into a temporary folder next to the table, which is
+        removed afterwards; every query is planned on it.
+
+        >>> import random, tempfile
+        >>> import pyarrow as pa, pyarrow.parquet as pq
+        >>> import prune_assets as pr
+        >>> table, draw = tempfile.mkdtemp(), random.Random(1)
+        >>> rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
+        >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
+        >>> advice = pr.advise(table, workload=["shop = 7"])
+        >>> verified = advice.verify(workload=["shop = 7"]).verified[0]
+        >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
+        (True, 0.0)
+
+        `workload`: as in `advise`. `session`: writes the layouts as `optimize` does, and counts the rows that its scans
+        return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
+        predict for these rows. A sample of a table in a store is written on this machine.
+
+        Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
+        UnsupportedFeature for a column or a layout that only Spark can write.
+        """
+        from prune_assets.advisor.verify import verified_on
+
+        return replace(self, verified=verified_on(self, workload, session=session, on_sample=on_sample))
+
+    def apply(
+        self, *, workload: Workload | Sequence[str], session: SparkSession | None = None, budget: int | None = None
+    ) -> AppliedAdvice:
+        """Rewrite the table into the advised layout, and plan the workload again.
+
+        `spark` is a SparkSession here:
+
+        >>> import tempfile
+        >>> import prune_assets as pr
+        >>> table, queries = tempfile.mkdtemp(), ["shop = 7", "shop = 123"]
+        >>> visits = spark.range(200_000).selectExpr("id", "hash(id) % 500 AS shop")
+        >>> written = pr.write(visits, table, layout=pr.LayoutSpec(files=2))
+        >>> advice = pr.advise(table, workload=queries)
+        >>> done = advice.apply(workload=queries, session=spark)
+        >>> done.now < 0.3 * done.before
+        True
+
+        `workload`: as in `advise`. `session`: as in `optimize`. The rewrite is `optimize` with `full` and the advised
+        layout; layouts that `optimize` refuses, such as other partitions than the table's, raise here, and are not
+        advised with `in_place`. With `budget` and an advised sort key, only files that break the order are rewritten,
+        at most `budget` bytes of them, and later calls continue; for any other layout the budget must cover the whole
+        table.
+
+        Raises WrongUse if nothing is advised or the budget is too small, and the errors of `optimize`.
+        """
+        from prune_assets.advisor.apply import apply
+
+        return apply(self, workload, session=session, budget=budget)
+
+    def outcome(self, workload: Workload) -> AdviceOutcome:
+        """Compare a workload that ran after the advice was applied with the promised bytes.
+
+        >>> import tempfile
+        >>> import pyarrow as pa, pyarrow.parquet as pq
+        >>> import prune_assets as pr
+        >>> from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
+        >>> table = tempfile.mkdtemp()
+        >>> rows = {"shop": [i * 7919 % 500 for i in range(100_000)]}
+        >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=20_000)
+        >>> advice = pr.advise(table, workload=["shop = 7"])
+        >>> ran = QueryShape(table, "shop = ?", (), 4.0, (RanPredicate("shop = 9", 4.0),), ScanTotals(rows_read=20_000))
+        >>> print(advice.outcome(Workload((ran,))))  # doctest: +ELLIPSIS
+        /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
+
+        Raises WrongUse if none of its queries ran, or if they ran only on several tables of this name.
+        """
+        from prune_assets.advisor.outcome import outcome_of
+
+        return outcome_of(self, workload)
+
     def to_json(self) -> str:
         """Return the advice as JSON of schema layout-advice/1."""
-        return json_text({"schema": SCHEMA} | asdict(self) | {"table": redacted(self.table)})
+        names = {"table": redacted(self.table), "named": redacted(self.named)}
+        return json_text({"schema": SCHEMA} | asdict(self) | names)
+
+    @staticmethod
+    def read(file: str | os.PathLike[str]) -> LayoutAdvice:
+        """Read a file that `prune advise --keep` wrote.
+
+        Raises WrongUse if the file is not advice.
+        """
+        try:
+            return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
+        except OSError as error:
+            step = "keep advice with `prune advise .. --keep FILE`"
+            raise WrongUse(f"{os.fspath(file)}: {error.strerror}; {step}") from None
 
     @staticmethod
     def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:

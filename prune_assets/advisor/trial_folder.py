@@ -1,4 +1,4 @@
-"""Temporary folders for the layouts that `verify_advice` writes: hidden, next to the table.
+"""Temporary folders for the layouts that `LayoutAdvice.verify` writes: hidden, next to the table.
 
 The process holds a lock in its folder. The system releases the lock when the process ends for any reason, so a folder
 with a free lock is abandoned: the next verification of the table, or `prune doctor TABLE`, removes it. Folders are

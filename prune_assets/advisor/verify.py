@@ -26,12 +26,10 @@ from prune_assets.advisor.trial_folder import LAYOUTS, SAMPLE, trial_folder
 from prune_assets.advisor.trial_write import write_without_spark
 from prune_assets.advisor.verified import VerifiedQuery, verified_layout
 from prune_assets.cache_directory import metadata_cache
-from prune_assets.spark.lower_predicate import semantics_for
-from prune_assets.spark.spark_session import own_jobs
+from prune_assets.spark.spark_session import given_or_active, own_jobs
 from prune_assets.tables.opening import open_table
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from prune_assets.advisor.result import LayoutAdvice
     from prune_assets.advisor.verified import VerifiedLayout
     from prune_assets.advisor.workload.query_shapes import QueryShape, Workload
-    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 # Maximum rows and bytes of a written sample; without Spark, maximum bytes of a table that is written completely.
@@ -58,39 +55,12 @@ _UNCUT = 1 << 20
 _ALL = 1 << 62
 
 
-def verify_advice(
-    table: str | os.PathLike[str],
-    advice: LayoutAdvice,
-    *,
-    workload: Workload | Sequence[str],
-    spark: SparkSession | None = None,
-    on_sample: bool = False,
-    session: SparkSemantics | None = None,
-) -> LayoutAdvice:
-    """Write the first three layouts and your own, and plan the queries on them.
-
-    Returns the advice with the results. Each layout is written into a temporary folder next to the table, which is
-    removed afterwards; every query is planned on it.
-
-    >>> import random, tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table, draw = tempfile.mkdtemp(), random.Random(1)
-    >>> rows = {"id": range(100_000), "shop": [draw.randrange(500) for _ in range(100_000)]}
-    >>> pq.write_table(pa.table(rows), f"{table}/part-0.parquet", write_page_index=True, max_rows_per_page=10_000)
-    >>> advice = pr.advise(table, workload=["shop = 7"])
-    >>> verified = pr.verify_advice(table, advice, workload=["shop = 7"]).verified[0]
-    >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
-    (True, 0.0)
-
-    `workload`, `session`: as in `advise`. `spark`: writes the layouts as `optimize` does, and counts the rows that its
-    scans return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
-    predict for these rows. A sample of a table in a store is written on this machine.
-
-    Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
-    UnsupportedFeature for a column or a layout that only Spark can write.
-    """
-    original = open_table(table, semantics=semantics_for(session), cache=metadata_cache())
+def verified_on(
+    advice: LayoutAdvice, workload: Workload | Sequence[str], *, session: SparkSession | None, on_sample: bool
+) -> tuple[VerifiedLayout, ...]:
+    """Return the results of `LayoutAdvice.verify`, which documents the arguments and errors."""
+    spark = None if session is None else given_or_active(session)
+    original = open_table(advice.named, semantics=advice.semantics, session=spark, cache=metadata_cache())
     shapes = shapes_of(original, workload)
     if spark is None and not on_sample:
         _check_size(original)
@@ -102,9 +72,8 @@ def verify_advice(
         layouts = [(one.title, one.layout) for one in advice.ranking[:LAYOUTS]]
         layouts += [] if advice.own is None else [(own_title(advice.own), advice.own.layout)]
         keys = [path for _, layout in layouts for path in key_paths(layout, source)]
-        trial = _Trial(source, shapes, session, spark, None if spark else sampled_rows(source, _ALL), most, keys)
-        found = [_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts)]
-    return replace(advice, verified=tuple(found))
+        trial = _Trial(source, shapes, spark, None if spark else sampled_rows(source, _ALL), most, keys)
+        return tuple(_verified(trial, title, layout, folder / f"{i}") for i, (title, layout) in enumerate(layouts))
 
 
 @dataclass(frozen=True)
@@ -116,7 +85,6 @@ class _Trial:
 
     source: Table
     shapes: Sequence[QueryShape]
-    session: SparkSemantics | None
     spark: SparkSession | None
     rows: pa.Table | None
     most: int
@@ -133,7 +101,7 @@ class _Trial:
         return Workspace(sample, queries, costs, encoded)
 
     def queries(self, table: Table) -> list[Query]:
-        return queries_of(table, self.shapes, self.session, {})
+        return queries_of(table, self.shapes, {})
 
     def write(self, layout: LayoutSpec, place: Path) -> Table:
         if self.spark is not None:
@@ -141,7 +109,7 @@ class _Trial:
             from prune_assets.writing.write import write
 
             with own_jobs(self.spark, f"verify {place}"):
-                write(read(self.spark, self.source.given, where="true"), str(place), layout=layout)
+                write(read(self.source.given, where="true", session=self.spark), str(place), layout=layout)
         elif self.rows is not None:
             per_row = self.workspace.bytes_per_row
             write_without_spark(self.rows, place, layout, table=self.source, bytes_per_row=per_row)
@@ -179,7 +147,7 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
 
     found = {}
     for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:
-        counted = read(spark, str(place), where=one.where).agg(fn.count(fn.lit(1)))
+        counted = read(str(place), where=one.where, session=spark).agg(fn.count(fn.lit(1)))
         with own_jobs(spark, f"verify {place}"):
             counted.collect()
         found[one.where] = sum(scan.rows for scan in scan_metrics(counted))

@@ -96,9 +96,9 @@ class OptimizeTableOperator(TableOperator):
             budget=None if self.budget is None else arguments.size("budget", self.budget),
         )
         spark = session_for(self.conn_id) if needs_session(str(self.table)) else None
-        done = again(spark, dry_run=True)
+        done = again(session=spark, dry_run=True)
         if not self.only_look and (done.picked or done.statements):
-            done = again(spark or session_for(self.conn_id))
+            done = again(session=spark or session_for(self.conn_id))
         for line in done.text(AIRFLOW).splitlines():
             self.log.info(line)
         figures = {key: value for key, value in done.as_json().items() if key != "picked"}

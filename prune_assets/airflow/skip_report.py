@@ -141,9 +141,9 @@ class SkipReportOperator(TableOperator):
         from prune_assets.spark.spark_versions import installed_version
         from prune_assets.sql.semantics import SparkSemantics
 
-        session = SparkSemantics.of(installed_version(), time_zone=self.time_zone)
+        semantics = SparkSemantics.of(installed_version(), time_zone=self.time_zone)
         try:
-            return plan(str(self.table), where=where, columns=self.columns, session=session).report
+            return plan(str(self.table), where=where, columns=self.columns, semantics=semantics).report
         except (PredicateSyntaxError, PredicateTypeError, UnknownColumn) as error:
             raise type(error)(f"predicate {name}: {error}") from None
 

@@ -95,23 +95,21 @@ def advise(
     if promised is not None:
         if not isinstance(ran, Workload):
             raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
-        outcome = pr.advice_outcome(promised, ran)
+        outcome = pr.LayoutAdvice.read(promised).outcome(ran)
         said = outcome.notes
         click.echo(f"{without_notes(outcome)}\n", err=as_json)
-    advice = pr.advise(table, workload=ran, session=semantics_of(time_zone), in_place=apply, layout=own_layout)
+    advice = pr.advise(table, workload=ran, semantics=semantics_of(time_zone), in_place=apply, layout=own_layout)
     if verify:
         spark = start_session() if with_spark else None
         with showing_progress(spark) if spark is not None else nullcontext():
-            advice = pr.verify_advice(
-                table, advice, workload=ran, spark=spark, on_sample=on_sample, session=semantics_of(time_zone)
-            )
+            advice = advice.verify(workload=ran, session=spark, on_sample=on_sample)
     _write_files(advice, layout_file, kept_file, html_file)
     shown = without_notes(advice, said=said)
     click.echo(advice.to_json() if as_json else str(shown))
     if apply and advice.advised is not None:
         spark = start_session(table)
         with showing_progress(spark):
-            done = pr.apply_advice(spark, table, advice, workload=ran, session=semantics_of(time_zone), budget=budget)
+            done = advice.apply(workload=ran, session=spark, budget=budget)
         click.echo(f"\n{done.optimized}\n{done}", err=as_json)
 
 

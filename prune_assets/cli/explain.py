@@ -87,13 +87,13 @@ def explain(
     from prune_assets.report.skip_report import Caveat, Reading
     from prune_assets.report.wording import engine_that
 
-    session = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
-    session = replace(session, case_sensitive=case_sensitive, ansi=session.ansi and not no_ansi)
+    semantics = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
+    semantics = replace(semantics, case_sensitive=case_sensitive, ansi=semantics.ansi and not no_ansi)
     made = plan(
         table,
         where=where,
         columns=listed_names("--columns", columns),
-        session=session,
+        semantics=semantics,
         version=version,
         timestamp=timestamp,
     )

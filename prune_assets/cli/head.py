@@ -55,7 +55,7 @@ def head(
         )
     for name, why in columns_left_out(found.schema).items():
         click.echo(f"column {name!r} is left out: {why}", err=True)
-    _print(found, selection.session.time_zone, as_json=as_json)
+    _print(found, selection.semantics.time_zone, as_json=as_json)
 
 
 def _print(found: pa.Table, time_zone: str | None, *, as_json: bool) -> None:

@@ -82,11 +82,11 @@ def optimize(
         # Before Spark starts, the metadata show whether there is anything to do. This is not tried with --rows, which
         # takes longer, or with a condition, which may depend on the time zone of the session.
         asks_more = rows or where is not None or predicates or needs_session(table)
-        done = optimize_table(None, dry_run=True) if dry_run or not asks_more else None
+        done = optimize_table(dry_run=True) if dry_run or not asks_more else None
         if done is None or (done.picked and not dry_run):
             spark = start_session(table)
             with showing_progress(spark):
-                done = optimize_table(spark)
+                done = optimize_table(session=spark)
     done = replace(done, dry_run=dry_run)
     if as_json:
         click.echo(json_text({"schema": SCHEMA} | done.as_json()))

@@ -35,7 +35,7 @@ class RowSelection(NamedTuple):
     """
 
     where: str
-    session: SparkSemantics
+    semantics: SparkSemantics
     version: int | None
     timestamp: str | None
 

@@ -85,9 +85,9 @@ def workload(
             event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress, app=apps, user=users
         )
     if promised is not None:
-        from prune_assets.advisor.outcome import advice_outcome
+        from prune_assets.advisor.result import LayoutAdvice
 
-        click.echo(f"{without_notes(advice_outcome(promised, found))}\n", err=as_json)
+        click.echo(f"{without_notes(LayoutAdvice.read(promised).outcome(found))}\n", err=as_json)
     found = redacted(found) if redact else found
     for problem in found.problems:
         click.echo(f"note: {problem}", err=True)

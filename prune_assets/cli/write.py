@@ -76,7 +76,7 @@ def write(
     spark = start_session(source, table)
     reading = nanoseconds_as_numbers(spark) if nanoseconds else nullcontext()
     with naming_layout_file(layout_file), showing_progress(spark), reading:
-        frame = pr.read(spark, source, where="true" if nanoseconds else rows)
+        frame = pr.read(source, where="true" if nanoseconds else rows, session=spark)
         if nanoseconds:
             frame = in_microseconds(frame, nanoseconds).where(rows)
         done = pr.write(frame, table, layout=layout, format=table_format, mode=mode, where=where)  # type: ignore[arg-type]  # click holds mode to its choices

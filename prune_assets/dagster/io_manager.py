@@ -135,7 +135,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
             columns = _plain(metadata[PARTITION_EXPR])
             parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location)), is_exact=True))
         where = " AND ".join(f"({part})" for part in parts) or "true"
-        return read(session, location, where=where, columns=chosen.get("columns"))
+        return read(location, where=where, columns=chosen.get("columns"), session=session)
 
 
 def _is_by_catalog_alone(name: str) -> bool:

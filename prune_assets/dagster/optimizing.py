@@ -42,9 +42,9 @@ def _optimize(
     from prune_assets.writing.optimize import optimize
 
     return optimize(
-        spark,
         table.table,
         layout=layout_now(table, spark),
+        session=spark,
         where=table.optimize_where,
         predicates=[*table.predicates.values()],
         dry_run=dry_run,

@@ -106,9 +106,9 @@ def _verdict(
     from prune_assets.spark.spark_versions import installed_version
     from prune_assets.sql.semantics import SparkSemantics
 
-    session = SparkSemantics.of(installed_version(), time_zone=time_zone)
+    semantics = SparkSemantics.of(installed_version(), time_zone=time_zone)
     try:
-        report = plan(str(table.table), where=where, columns=columns, allow=table.allow, session=session).report
+        report = plan(str(table.table), where=where, columns=columns, allow=table.allow, semantics=semantics).report
     except PruneError as error:
         return {"passed": False, "description": str(error)}
     if not report.total.files:

@@ -15,7 +15,6 @@ from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
 from prune_assets.spark.stores import reach_as
-from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.tables.opening import open_table, retry_on_stale_listing
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
 
@@ -33,7 +33,8 @@ def plan_read(
     *,
     where: str | Column,
     columns: Sequence[str] | None = None,
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     depth: Depth = "pages",
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
@@ -47,23 +48,22 @@ def plan_read(
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
     check_names(columns)
-    if session is not None and not isinstance(session, SparkSemantics):
-        reach_as(session, table, allow)
     # Excluded from the planning time: a new session takes seconds to resolve its time zone, once.
-    semantics = semantics_for(session)
+    semantics = semantics_for(session, semantics)
+    if session is not None:
+        reach_as(session, table, allow)
     started = time.perf_counter()
-    spark = None if isinstance(session, SparkSemantics) else session
 
     def plan_once() -> PlannedRead:
         opened = open_table(
             table,
             semantics=semantics,
-            session=spark,
+            session=session,
             version=version,
             timestamp=timestamp,
             allow=allow,
             cache=metadata_cache(),
-            whole_below=_executor_files(spark),
+            whole_below=_executor_files(session),
         )
         return plan_opened(
             opened,
@@ -83,26 +83,28 @@ def plan_opened(
     *,
     where: str | Column,
     columns: Sequence[str] | None = None,
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
     depth: Depth,
     started: float | None = None,
     for_rows: bool = False,
 ) -> PlannedRead:
-    """Plan a read of an opened table; `started`: clock value (seconds) when planning began."""
+    """Plan a read of an opened table, with the settings that it was opened with.
+
+    `started`: clock value (seconds) when planning began.
+    """
     started = time.perf_counter() if started is None else started
-    spark = None if isinstance(session, SparkSemantics) else session
-    if spark is not None:
-        opened.format.check_columns(opened, spark)
-    lowered = lower_predicate(where, opened, session=session)
+    if session is not None:
+        opened.format.check_columns(opened, session)
     semantics = opened.semantics
+    lowered = lower_predicate(where, opened, session=session, semantics=semantics)
     tests = value_tests(lowered, partitions=opened.partitions, session=session, semantics=semantics)
     predicate = replaced(lowered.predicate, tests)
     answers = opened.answers(predicate)
-    if spark is not None:
+    if session is not None:
         from prune_assets.planner.executors import ask_executors
 
         # Executors cannot run the value tests: only this process can query the session.
-        elsewhere = ask_executors(spark, opened, lowered.predicate, answers, pages=depth == "pages")
+        elsewhere = ask_executors(session, opened, lowered.predicate, answers, pages=depth == "pages")
         answers = replace(answers, elsewhere=elsewhere)
     index = opened.read(answers.left)
     if answers.elsewhere is not None:

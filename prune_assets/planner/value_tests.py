@@ -23,12 +23,10 @@ from parquet_core.arrow_arrays import filled, from_numpy, numbers_from
 from parquet_core.format.schema import Physical
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
-from prune_assets.spark.lower_predicate import semantics_for
 from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
 from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
-from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.lexer import TokenKind
 from prune_assets.sql.syntax.parsed import ParsedPredicate
 from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Predicate
     from prune_assets.sql.lower import LoweredPredicate
+    from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.nodes import SyntaxNode
 
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
@@ -154,7 +153,7 @@ def value_tests(
     lowered: LoweredPredicate,
     *,
     partitions: Sequence[LeafColumn],
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
     semantics: SparkSemantics,
 ) -> dict[Unsupported, OnValues | OnPartitions]:
     """Return a test for each condition tested on values while planning.
@@ -173,7 +172,7 @@ def value_tests(
 def row_tests(
     lowered: LoweredPredicate,
     *,
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
     semantics: SparkSemantics,
     most: int,
 ) -> dict[Unsupported, Predicate]:
@@ -205,7 +204,7 @@ def _open_parts(lowered: LoweredPredicate) -> Iterator[tuple[Unsupported, Parsed
 def _value_test(
     part: Unsupported,
     written: ParsedPredicate,
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
     semantics: SparkSemantics,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
@@ -217,28 +216,32 @@ def _value_test(
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
     classes = classes_of(written.tree, named[0], semantics) if len(named) == 1 else None
-    ask = _ask(part, named, session)
+    ask = _ask(part, named, session, semantics)
     longest = longest_matched(written) if _is_asked(session) else None
     test = RememberedTest(named, ask, most or _most(session), classes, longest)
     paths = tuple(column.path for column in named)
     return OnValues(paths[0], part, test) if len(paths) == 1 else OnPartitions(paths, part, test)
 
 
-def _most(session: SparkSession | SparkSemantics | None) -> int:
+def _most(session: SparkSession | None) -> int:
     return MAX_ASKED if _is_asked(session) else MAX_SETTLED
 
 
 def tests_hold(
-    tests: Mapping[Unsupported, OnValues | OnPartitions], session: SparkSession, columns: Sequence[LeafColumn]
+    tests: Mapping[Unsupported, OnValues | OnPartitions],
+    columns: Sequence[LeafColumn],
+    *,
+    session: SparkSession,
+    semantics: SparkSemantics,
 ) -> bool:
     """Return True if the tests have the same outcomes in `session`.
 
-    The values tested while planning are compared.
+    The values tested while planning are compared. `semantics`: settings of the session.
     """
     by_path = {column.path: column for column in columns}
     return all(
         not isinstance(it.test, RememberedTest)
-        or it.test.holds(_ask(part, [by_path[path] for path in columns_of_leaf(it)], session))
+        or it.test.holds(_ask(part, [by_path[path] for path in columns_of_leaf(it)], session, semantics))
         for part, it in tests.items()
     )
 
@@ -257,7 +260,7 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     )
 
 
-def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
+def _is_asked(session: SparkSession | None) -> bool:
     """Return True if the session can run queries for tests.
 
     Spark Connect cannot, as it shows no plans.
@@ -265,10 +268,12 @@ def _is_asked(session: SparkSession | SparkSemantics | None) -> bool:
     return hasattr(session, "_jsparkSession")
 
 
-def _ask(part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession | SparkSemantics | None) -> Ask:
-    if session is None or isinstance(session, SparkSemantics) or not _is_asked(session):
+def _ask(
+    part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession | None, semantics: SparkSemantics
+) -> Ask:
+    if session is None or not _is_asked(session):
         assert isinstance(part.source, ParsedPredicate)
-        return partial(evaluate_on_values, part.source, columns, semantics_for(session))
+        return partial(evaluate_on_values, part.source, columns, semantics)
     from prune_assets.spark.queries.ask_values import ask_values
 
     return partial(ask_values, session, columns, part.sql)

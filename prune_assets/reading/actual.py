@@ -32,7 +32,7 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
     >>> plan = pr.plan(table, where="id < 150", session=spark)
-    >>> df = pr.read(spark, table, where="id < 150", plan=plan)
+    >>> df = pr.read(table, where="id < 150", session=spark, plan=plan)
     >>> len(df.collect())
     150
     >>> actual = pr.report_after(plan, df).engines[-1]

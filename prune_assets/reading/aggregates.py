@@ -23,7 +23,8 @@ def count(
     table: Location,
     *,
     where: str | Column = "true",
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
@@ -43,7 +44,14 @@ def count(
     Takes the arguments and raises the errors of `read_arrow`.
     """
     planned = plan_rows(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[],
+        session=session,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
     scan = scan_of(planned, (), session)
     return scan.count(scan.kept())
@@ -53,7 +61,8 @@ def exists(
     table: Location,
     *,
     where: str | Column,
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
@@ -71,7 +80,14 @@ def exists(
     Takes the arguments and raises the errors of `read_arrow`.
     """
     planned = plan_rows(
-        table, where=where, columns=[], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[],
+        session=session,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
     return next(scan_of(planned, (), session).first(1), None) is not None
 
@@ -81,7 +97,8 @@ def min_max(
     column: str,
     *,
     where: str | Column = "true",
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
@@ -102,7 +119,14 @@ def min_max(
     the errors of `read_arrow`.
     """
     planned = plan_rows(
-        table, where=where, columns=[column], session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=[column],
+        session=session,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
     names = names_of(planned, [column])
     if any(

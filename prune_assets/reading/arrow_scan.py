@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
     from prune_assets.reading.row_filter import Stage
-    from prune_assets.sql.semantics import SparkSemantics
 
 # Plan a read without Spark, whose rows are read page by page.
 plan_rows = partial(plan_read, for_rows=True)
@@ -272,7 +271,7 @@ class ArrowScan:
         return int(self.index.groups.row_count[before].sum())
 
 
-def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | SparkSemantics | None = None) -> ArrowScan:
+def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | None = None) -> ArrowScan:
     """Prepare a planned read.
 
     Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.

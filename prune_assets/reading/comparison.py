@@ -79,7 +79,7 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
     planned = plan.table.version_number
     ways: list[Callable[[], DataFrame]] = [
         lambda: _whole(spark, table, planned).where(where),
-        lambda: read(spark, table, where=where, plan=plan),
+        lambda: read(table, where=where, session=spark, plan=plan),
     ]
     if baseline is not None:
         ways.append(lambda: _whole(spark, baseline).where(where))
@@ -129,7 +129,7 @@ def _whole(spark: SparkSession, table: str, version: int | None = None) -> DataF
 
     if recognize(table, spark)[0].spark_lists_files:
         return spark.read.parquet(table)
-    return read(spark, table, where="true", version=version)
+    return read(table, where="true", session=spark, version=version)
 
 
 def _read_once(way: Callable[[], DataFrame]) -> tuple[MeasuredRead, float]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
-    from prune_assets.sql.semantics import SparkSemantics
 
 # Levels of a rank: no known bounds, nulls, NaN, other values, no rows.
 _UNKNOWN, _NULL, _NAN, _VALUE, _EMPTY = 3, 2, 1, 0, 4
@@ -53,7 +52,7 @@ def rows_in_order(
     names: Sequence[str],
     keys: Sequence[SortKey],
     limit: int | None,
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
 ) -> pa.Table:
     """Return columns of the selected rows, sorted; only the first `limit` rows unless None.
 

@@ -34,7 +34,8 @@ def read_arrow(
     columns: Sequence[str] | None = None,
     order_by: str | Sequence[str] = (),
     limit: int | None = None,
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
@@ -54,10 +55,10 @@ def read_arrow(
     >>> pr.read_arrow(table, where="id BETWEEN 41 AND 42", columns=["name"]).to_pylist()
     [{'name': 'n41'}, {'name': 'n42'}]
 
-    `table`, `where`, `session`, `version`, `timestamp`, `allow`: as in `plan`. `columns`: columns to return, by default
-    all. `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`,
-    as in Spark SQL. `limit`: maximum number of rows. Reading stops when they are found; with `order_by`, when no other
-    row group can hold a row that comes before them.
+    `table`, `where`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`. `columns`: columns to
+    return, by default all. `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS
+    FIRST` or `NULLS LAST`, as in Spark SQL. `limit`: maximum number of rows. Reading stops when they are found; with
+    `order_by`, when no other row group can hold a row that comes before them.
 
     >>> pr.read_arrow(table, order_by="id DESC", limit=2).to_pylist()
     [{'id': 999, 'name': 'n999'}, {'id': 998, 'name': 'n998'}]
@@ -77,7 +78,14 @@ def read_arrow(
     keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
     read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
     planned = plan_rows(
-        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=read,
+        session=session,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     if keys:
@@ -92,7 +100,8 @@ def read_batches(
     *,
     where: str | Column = "true",
     columns: Sequence[str] | None = None,
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
@@ -116,7 +125,14 @@ def read_batches(
     """
     read = None if columns is None else _checked(columns)
     planned = plan_rows(
-        table, where=where, columns=read, session=session, version=version, timestamp=timestamp, allow=allow
+        table,
+        where=where,
+        columns=read,
+        session=session,
+        semantics=semantics,
+        version=version,
+        timestamp=timestamp,
+        allow=allow,
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     scan = scan_of(planned, names, session)

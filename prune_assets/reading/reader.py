@@ -23,6 +23,7 @@ from prune_assets.planner.value_tests import tests_hold
 from prune_assets.spark.columns import column_of, quoted
 from prune_assets.spark.lower_predicate import lower_predicate, means_the_same
 from prune_assets.spark.semantics_of_session import is_true, semantics_of
+from prune_assets.spark.spark_session import given_or_active
 from prune_assets.sql.render import literal_sql
 from prune_assets.tables.catalogs.resolve import catalog_entry
 from prune_assets.tables.opening import recognize, retry_on_stale_listing
@@ -48,11 +49,11 @@ _SUFFIXES = {"int8": "Y", "int16": "S", "int64": "L", "uint8": "S", "uint32": "L
 
 
 def read(
-    spark: SparkSession,
     table: Location,
     *,
     where: str | Column,
     columns: Sequence[str] | None = None,
+    session: SparkSession | None = None,
     plan: Plan | None = None,
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
@@ -68,12 +69,12 @@ def read(
     >>> import prune_assets as pr
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> pr.read(spark, table, where="id < 150").count()
+    >>> pr.read(table, where="id < 150", session=spark).count()
     150
 
     `table`, `where`, `version`, `timestamp`, `allow`: as in `plan`. For a table named in a catalog the rows equal
     `spark.table(table).where(where)`.
-    `columns`: columns to return, by default all.
+    `columns`: columns to return, by default all. `session`: the Spark session that reads, by default the active one.
     `plan`: an existing plan for the same table and predicate, made with `session=spark`; its files are compared with
     the current files.
 
@@ -81,10 +82,7 @@ def read(
     for a plan of another table or predicate.
     """
     check_names(columns)
-    if not hasattr(spark, "read"):
-        raise WrongUse(
-            f"spark: {type(spark).__name__} is not a SparkSession; it comes first: pr.read(spark, table, ..)"
-        )
+    spark = given_or_active(session)
     if plan is not None and (version is not None or timestamp is not None):
         raise WrongUse(
             "version, timestamp: the given plan has a version already; leave out version and timestamp, or leave "
@@ -186,7 +184,7 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
         sql, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
     if plan.lowered.sql != sql:
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {sql!r}; plan again")
-    if not same or not tests_hold(plan.tests, spark, plan.table.columns):
+    if not same or not tests_hold(plan.tests, plan.table.columns, session=spark, semantics=semantics):
         raise WrongUse(
             f"the plan was made for {plan.semantics}, and this session has other settings; pass session= to plan"
         )

@@ -28,4 +28,4 @@ def rows_of(source: str | Path | Callable[[SparkSession], DataFrame], session: S
         return source(session)
     if isinstance(source, str) and _QUERY.match(source):
         return session.sql(source)
-    return read(session, str(source), where="true")
+    return read(str(source), where="true", session=session)

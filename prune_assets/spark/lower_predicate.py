@@ -40,21 +40,23 @@ def lower_predicate(
     where: str | Column,
     table: NamedColumns,
     *,
-    session: SparkSession | SparkSemantics | None,
+    session: SparkSession | None,
+    semantics: SparkSemantics | None = None,
     now: int | None = None,
 ) -> LoweredPredicate:
     """Lower a predicate on the columns of a table.
 
     Raises WrongUse unless `where` is a string or a Column.
+    `semantics`: settings to use; None for the settings of the session.
     `now`: current time for clock functions, in microseconds since 1970-01-01; None for the present.
     """
-    semantics = semantics_for(session)
+    semantics = semantics_for(session) if semantics is None else semantics
     if isinstance(where, str):
         fold = _constant_folding(session)
         return lower(where, table.columns, semantics=semantics, is_builtin=builtin_check(session), now=now, fold=fold)
     if not hasattr(where, "isNull"):
         raise WrongUse(f"where={where!r}: give the predicate as text in Spark SQL or as a Column")
-    if session is None or isinstance(session, SparkSemantics):
+    if session is None:
         raise WrongUse("where: only Spark can read a Column; pass session=spark, or give the predicate as text")
     from prune_assets.spark.queries.column_predicate import lower_column
 
@@ -80,38 +82,41 @@ def means_the_same(
     return (again.frozen_sql, again.predicate) == (lowered.frozen_sql, lowered.predicate)
 
 
-def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemantics:
+def semantics_for(session: SparkSession | None, semantics: SparkSemantics | None = None) -> SparkSemantics:
     """Return the settings that decide the meaning of a predicate.
 
-    None means the settings of the installed Spark.
+    They are the settings of `session`, or `semantics`; without both, the settings of the installed Spark.
+    Raises WrongUse if both are given, or one is given in place of the other.
     """
-    if session is None:
-        return SparkSemantics.of(installed_version())
-    if isinstance(session, str):
-        raise WrongUse(
-            f"session={session!r}: is no session; pass a SparkSession, or SparkSemantics(time_zone={session!r})"
-        )
-    if not isinstance(session, SparkSemantics):
+    if isinstance(session, SparkSemantics):
+        raise WrongUse("session is a SparkSemantics; pass it as semantics=")
+    if semantics is not None and not isinstance(semantics, SparkSemantics):
+        raise WrongUse(f"semantics is a {type(semantics).__name__}; pass a SparkSession as session=")
+    if session is not None and semantics is not None:
+        raise WrongUse("session, semantics: a session has settings of its own; pass one of the two")
+    if session is not None:
         return semantics_of(session)
-    if session.time_zone is not None:
-        check_zone_name(session.time_zone)
-    return session
+    if semantics is None:
+        return SparkSemantics.of(installed_version())
+    if semantics.time_zone is not None:
+        check_zone_name(semantics.time_zone)
+    return semantics
 
 
-def builtin_check(session: SparkSession | SparkSemantics | None) -> Callable[[str], bool] | None:
+def builtin_check(session: SparkSession | None) -> Callable[[str], bool] | None:
     """Return a function that tests whether a function name is a Spark builtin.
 
     None if all names are.
     """
-    if session is None or isinstance(session, SparkSemantics):
+    if session is None:
         return None
     from prune_assets.spark.queries.ask_values import is_builtin_function
 
     return cache(partial(is_builtin_function, session))
 
 
-def _constant_folding(session: SparkSession | SparkSemantics | None) -> Callable[[str], str | None] | None:
-    if session is None or isinstance(session, SparkSemantics) or not hasattr(session, "_jsparkSession"):
+def _constant_folding(session: SparkSession | None) -> Callable[[str], str | None] | None:
+    if session is None or not hasattr(session, "_jsparkSession"):
         return None
     from prune_assets.spark.queries.ask_values import literal_of
 

@@ -13,14 +13,17 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from parquet_core.errors import WrongUse
 from parquet_core.printable import HIDDEN, redacted
 from prune_assets.errors import JavaFailure
+from prune_assets.extras import after_install, is_installed
 from prune_assets.spark.java import use_java
 from prune_assets.spark.local_options import is_local, local_options
 from prune_assets.spark.own_tag import OWN_TAG
 from prune_assets.spark.spark_versions import java_error, option_that_was_set
 from prune_assets.spark.startup_log import StartupLog, cause
 from prune_assets.spark.supported import check_installed, check_start, is_client_only
+from prune_assets.sql.semantics import SparkSemantics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +67,23 @@ def spark_session(
             return _start(options, app_name)
         except (PySparkException, java_error(), OSError) as error:
             raise JavaFailure(f"Spark did not start: {cause(str(error))}; see `prune doctor`") from error
+
+
+def given_or_active(session: SparkSession | None) -> SparkSession:
+    """Return the session that was given, or the active one.
+
+    Raises WrongUse if no session is active, or if `session` is another object.
+    """
+    if session is None:
+        session = _running() if is_installed("pyspark") else None
+    if session is None:
+        step = after_install("pyspark", "pass session=SparkSession.builder.getOrCreate()")
+        raise WrongUse(f"no Spark session is active; {step}")
+    if isinstance(session, SparkSemantics):
+        raise WrongUse("session is a SparkSemantics, which reads nothing; pass a SparkSession as session=")
+    if not hasattr(session, "read"):
+        raise WrongUse(f"session is a {type(session).__name__}; pass a SparkSession as session=")
+    return session
 
 
 def _running() -> SparkSession | None:

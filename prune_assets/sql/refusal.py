@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from parquet_core.pruning.predicate import Cause
 
-GIVE_ZONE = "pass session= or --time-zone"
+GIVE_ZONE = "pass session=, semantics= or --time-zone"
 
 
 class Refusal(Exception):

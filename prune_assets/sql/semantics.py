@@ -25,7 +25,7 @@ class SparkSemantics:
     >>> pq.write_table(pa.table({"at": hours}), f"{table}/part-0.parquet", row_group_size=1)
     >>> for zone in ("UTC", "+01:00"):
     ...     semantics = pr.SparkSemantics(time_zone=zone)
-    ...     pr.plan(table, where="at < TIMESTAMP '1970-01-02 00:00:00'", session=semantics).report.kept.rows
+    ...     pr.plan(table, where="at < TIMESTAMP '1970-01-02 00:00:00'", semantics=semantics).report.kept.rows
     24
     23
 

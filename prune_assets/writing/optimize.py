@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
-from prune_assets.extras import after_install
-from prune_assets.spark.spark_session import own_jobs
+from prune_assets.spark.spark_session import given_or_active, own_jobs
 from prune_assets.tables.catalogs.session_catalog import tell_catalog
 from prune_assets.tables.rewriting import GROUP, Rewrite
 from prune_assets.tables.target import find_target
@@ -33,10 +32,10 @@ _ROUNDS = 4
 
 
 def optimize(
-    spark: SparkSession | None,
     table: str | os.PathLike[str],
     *,
     layout: LayoutSource,
+    session: SparkSession | None = None,
     where: str | Column | None = None,
     predicates: Sequence[str] = (),
     dry_run: bool = False,
@@ -53,10 +52,10 @@ def optimize(
     >>> table, layout = tempfile.mkdtemp(), pr.LayoutSpec(sort_by=["id"], files=1)
     >>> for i in range(4):
     ...     written = pr.write(spark.range(i, 1000, 4), table, layout=layout, format="delta")
-    >>> done = pr.optimize(spark, table, layout=layout)
+    >>> done = pr.optimize(table, layout=layout, session=spark)
     >>> len(done.picked), done.new_files, done.depth_before, done.depth_after
     (4, 1, 4.0, 1.0)
-    >>> len(pr.optimize(spark, table, layout=layout).picked)
+    >>> len(pr.optimize(table, layout=layout, session=spark).picked)
     0
 
     A file is picked if it overlaps other files of its partition on the leading sort key, if more than 5% of its rows
@@ -65,7 +64,8 @@ def optimize(
     of them. Other files stay, so the cost of a run is about proportional to the new data.
 
     `layout`, `where`: as in `write`; `where` selects the partitions to consider. `predicates`: SQL conditions whose
-    kept bytes are compared before and after. `dry_run`: only report the rewrite; `spark` may then be None.
+    kept bytes are compared before and after. `session`: the Spark session that rewrites, by default the active one.
+    `dry_run`: only report the rewrite, which needs no session.
     `rows`: read the sort key of considered files if bounds leave the order of their rows open, and pick files whose
     rows are not in order, as `check` finds them (`order.rows`). Each run then reads the key of all these files.
     `budget`: maximum bytes of files to rewrite. Overlapping files are rewritten together or not at all, the largest
@@ -90,6 +90,7 @@ def optimize(
     if isinstance(predicates, str):
         raise WrongUse(f"predicates={predicates!r}: give a list of predicates, e.g. [{predicates!r}]")
     source, layout = layout, load_layout(layout)
+    spark = session if dry_run else given_or_active(session)
     target = find_target(table, spark)
     location = target.writing.location(target.opened_by)
     request = OptimizeRequest(location, layout, where, spark, rows, budget, full)
@@ -97,11 +98,8 @@ def optimize(
         first = assess(request)
     _warn_of_partition_columns(first, layout)
     forecasted = forecast(first, [plan_of(request, sql, first) for sql in predicates], layout)
-    if dry_run:
+    if dry_run or spark is None:
         return replace(forecasted, statements=() if spark is None else _statements(spark, request, first))
-    if spark is None:
-        step = after_install("pyspark", "pass a SparkSession")
-        raise WrongUse(f"spark=None: only dry_run=True works without a session; {step}")
     with own_jobs(spark, f"optimize {redacted(location)}"):
         done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:

@@ -55,7 +55,7 @@ class OptimizeResult:
     >>> table = tempfile.mkdtemp()
     >>> for name in ("a", "b"):
     ...     pq.write_table(pa.table({"id": range(1000)}), f"{table}/{name}.parquet")
-    >>> result = pr.optimize(None, table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+    >>> result = pr.optimize(table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
     >>> result.considered, len(result.picked), result.depth_before
     (2, 2, 2.0)
 

@@ -57,7 +57,7 @@ def write(
     >>> second = days.where("day = DATE '2024-01-02'")
     >>> pr.write(second, table, layout=layout, mode="replace_partitions").version
     1
-    >>> pr.read(spark, table, where="day = DATE '2024-01-02'").count()
+    >>> pr.read(table, where="day = DATE '2024-01-02'", session=spark).count()
     100
 
     `table`: a directory, an address, or the name of a table in the session's catalogs (`db.orders`). A named table is

@@ -138,7 +138,7 @@ def test_a_reading_that_loses_a_row_fails_its_asset(settings, monkeypatch):
     read = reader.read
 
     def loses_a_row(spark, table, **options):
-        kept = read(spark, table, **options)
+        kept = read(table, session=spark, **options)
         return kept.limit(kept.count() - 1)
 
     monkeypatch.setattr(reader, "read", loses_a_row)

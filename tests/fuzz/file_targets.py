@@ -157,7 +157,7 @@ def _judged(error):
 
 
 def _plan(path, case):
-    made = pr.plan(path, where=case.where, session=pr.SparkSemantics(time_zone="UTC"))
+    made = pr.plan(path, where=case.where, semantics=pr.SparkSemantics(time_zone="UTC"))
     return made.report.to_json()
 
 
@@ -172,7 +172,7 @@ def _check(path, case):
 
 
 def _rows(path, case):
-    found = pr.read_arrow(path, where=case.where, order_by=case.sort_by, limit=1_000, session=pr.SparkSemantics())
+    found = pr.read_arrow(path, where=case.where, order_by=case.sort_by, limit=1_000, semantics=pr.SparkSemantics())
     return f"{found.num_rows} rows"
 
 

@@ -278,7 +278,7 @@ def _write_forever(table: str, layout: str, seed: int, number: int) -> None:
         sys.stdout.write(f"begin {number}\n")
         sys.stdout.flush()
         if mode == "optimize":
-            pr.optimize(spark, table, layout=LAYOUT)
+            pr.optimize(table, layout=LAYOUT, session=spark)
         else:
             pr.write(rows, table, layout=LAYOUT, format=layout.partition(" ")[0], mode=mode)
         sys.stdout.write(f"done {number}\n")

@@ -33,7 +33,7 @@ def check(spark, table, where):
     assert truth <= kept, where
     assert named_rows(made.index, made.evaluation.access.matches) <= truth, where
     # Like `count()`, this reads no column of its own, but it avoids the shuffle, which takes most of the time.
-    assert len(pr.read(spark, table, where=where, plan=made).selectExpr("1").collect()) == len(truth), where
+    assert len(pr.read(table, where=where, session=spark, plan=made).selectExpr("1").collect()) == len(truth), where
     return len(truth), len(kept)
 
 

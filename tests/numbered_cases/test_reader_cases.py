@@ -41,8 +41,8 @@ def test_case_43_a_file_that_was_replaced_is_not_read_by_an_old_plan(spark, tmp_
     made = plan(path, where="a = 1", session=spark)
     pq.write_table(pa.table({"a": [3, 1, 1]}), path)
     with pytest.raises(pr.PruneError, match="plan again"):
-        pr.read(spark, path, where="a = 1", plan=made)
-    assert pr.read(spark, path, where="a = 1").count() == 2
+        pr.read(path, where="a = 1", session=spark, plan=made)
+    assert pr.read(path, where="a = 1", session=spark).count() == 2
 
 
 def test_case_44_what_is_encrypted_is_unknown(parquet_testing):

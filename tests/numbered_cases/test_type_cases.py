@@ -191,7 +191,7 @@ def test_case_23_a_column_that_a_file_lacks_or_stores_otherwise(spark, tmp_path)
 
 def test_case_24_a_column_that_is_only_asked_about_is_read_all_the_same(spark, path):
     pq.write_table(pa.table({"a": [1, 2, 3, 4], "b": [10, 20, 30, 40]}), path, row_group_size=2, write_page_index=True)
-    found = pr.read(spark, path, where="b > 25", columns=["a"])
+    found = pr.read(path, where="b > 25", session=spark, columns=["a"])
     assert found.columns == ["a"]
     assert sorted(row.a for row in found.collect()) == [3, 4]
     made = plan(path, where="b > 25", columns=["a"])

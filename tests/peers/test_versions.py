@@ -178,7 +178,7 @@ def spark_history(spark, place, properties):
     if properties.items() >= VECTORS.items():
         versions.append(without_one(place, versions[-1]))
     before = deltalog.open_snapshot(place).version
-    pr.optimize(spark, place, layout=pr.LayoutSpec(sort_by=["x"]))
+    pr.optimize(place, layout=pr.LayoutSpec(sort_by=["x"]), session=spark)
     versions += [versions[-1]] * (deltalog.open_snapshot(place).version - before)
     assert deltalog.open_snapshot(place).version > before
     return versions
@@ -190,7 +190,7 @@ def spark_history(spark, place, properties):
 def test_readers_find_the_rows_of_every_version_that_spark_wrote(spark, tmp_path, form):
     versions = spark_history(spark, tmp_path, FORMS[form])
     for version, rows in enumerate(versions):
-        found = pr.read(spark, tmp_path, where="true", version=version).toArrow()
+        found = pr.read(tmp_path, where="true", session=spark, version=version).toArrow()
         assert plain_rows(found.to_pylist()) == plain_rows(rows)
     for path in deltalog.open_snapshot(tmp_path).paths():
         assert "prune_group" not in path

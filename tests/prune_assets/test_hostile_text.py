@@ -74,7 +74,7 @@ def table(tmp_path_factory):
 
 
 def plan(table, **arguments):
-    report = pr.plan(table, **({"where": "a = 1", "session": SEMANTICS} | arguments)).report
+    report = pr.plan(table, **({"where": "a = 1", "semantics": SEMANTICS} | arguments)).report
     report.to_html().encode()
     return json.loads(report.to_json())
 
@@ -98,7 +98,7 @@ DOORS = {
     "plan, a name": lambda table, text: plan(table, where=f"`{text}` = 1"),
     "plan, columns": lambda table, text: plan(table, columns=[text]),
     "plan, timestamp": lambda table, text: plan(table, timestamp=text),
-    "plan, zone": lambda table, text: plan(table, session=pr.SparkSemantics(time_zone=text)),
+    "plan, zone": lambda table, text: plan(table, semantics=pr.SparkSemantics(time_zone=text)),
     "check, table": lambda table, text: check(text, pr.LayoutSpec(sort_by=["a"])),
     "check, sort_by": lambda table, text: check(table, pr.LayoutSpec(sort_by=[text])),
     "check, bloom": lambda table, text: check(table, pr.LayoutSpec(bloom={text: 0.1})),

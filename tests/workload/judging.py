@@ -75,7 +75,9 @@ def _judged(ground, case):
     found = Judgement(case)
     plain = _or_error(lambda: reading(ground.frame(case.table).where(case.where()), fingerprint))
     made = _or_error(lambda: pr.plan(path, where=case.where(), session=spark))
-    ours = _or_error(lambda: reading(pr.read(spark, path, where=case.where(), plan=given_to(made)), fingerprint))
+    ours = _or_error(
+        lambda: reading(pr.read(path, where=case.where(), session=spark, plan=given_to(made)), fingerprint)
+    )
     if isinstance(plain, Exception):
         found.refused = _first_line(plain)
         if isinstance(plain, AnalysisException) and not isinstance(ours, Exception):
@@ -171,7 +173,7 @@ def _check_command(found, spark, path, case, report):
         found.add("explain answers where Spark does", f"exit {result.exit_code}: {result.stderr or result.exception}")
         return
     kept = json.loads(result.stdout)["kept"]["rows"]
-    told = pr.plan(path, where=case.predicate, session=semantics_of(spark)).report.kept.rows
+    told = pr.plan(path, where=case.predicate, semantics=semantics_of(spark)).report.kept.rows
     if kept != told:
         found.add("explain keeps what plan does", f"{kept} rows, not {told}")
     if kept < report.kept.rows:

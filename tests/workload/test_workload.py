@@ -110,7 +110,7 @@ def test_every_form_of_a_column_makes_sql_that_is_planned(rows, tmp_path):
     for column in generator.columns_of(table):
         for form in column.forms:
             sql = form(Draw(chance, column.name, column.values))
-            made = pr.plan(tmp_path / "t.parquet", where=sql, session=SparkSemantics(time_zone="UTC"))
+            made = pr.plan(tmp_path / "t.parquet", where=sql, semantics=SparkSemantics(time_zone="UTC"))
             assert made.lowered.conjuncts
 
 

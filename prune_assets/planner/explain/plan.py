@@ -101,7 +101,8 @@ def plan(
     *,
     where: str | Column,
     columns: Sequence[str] | None = None,
-    session: SparkSession | SparkSemantics | None = None,
+    session: SparkSession | None = None,
+    semantics: SparkSemantics | None = None,
     depth: Depth = "pages",
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
@@ -127,7 +128,8 @@ def plan(
     A name that exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which requires a session.
     `columns`: columns that will be read, all by default; their bytes are counted.
-    `session`: the Spark session that will read, or its settings; by default the settings of Spark 4, without a zone.
+    `session`: the Spark session that will read. `semantics`: its settings, to plan without a session. Without both, the
+    settings of the installed Spark, without a time zone.
     With 100,000 or more files whose footers are not cached, a cluster's executors read them, and return survivors
     and counts. The session's `spark.prune.executorFiles` sets another number, also for a local session.
     `depth`: "pages", or "row_groups" to ignore page indexes.
@@ -149,6 +151,7 @@ def plan(
         where=where,
         columns=columns,
         session=session,
+        semantics=semantics,
         depth=depth,
         version=version,
         timestamp=timestamp,

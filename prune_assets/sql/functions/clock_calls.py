@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from prune_assets.sql.functions.entry import SqlFunction
+from prune_assets.sql.refusal import GIVE_ZONE
 from prune_assets.sql.types.zones import SECOND, Clocks, UncertainTime
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 CLOCK_NEEDED = (
     "the current day and time depend on the session's time zone",
-    "pass session= to plan, or --time-zone",
+    GIVE_ZONE,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -80,7 +80,7 @@ def _opened(ground, where, by, plan, found, tally):  # noqa: PLR0917 - of a loop
         return ground.spark.table(ground.name).where(where)
     place, plan = (ground.name, plan) if by == BY_NAME else (ground.path, None)
     try:
-        return pr.read(ground.spark, place, where=where, plan=plan)
+        return pr.read(place, where=where, session=ground.spark, plan=plan)
     except PruneError as error:
         tally.note(f"refused {by}: {_plain(error)}", where)
         tally.counts[f"refused {by}"] += 1

@@ -157,7 +157,7 @@ def _parts(case):
 
 def _reported(case, selected):
     """Check the public `plan`: same rows, or fewer if it evaluates values, and a report whose levels add up."""
-    made = plan(case.ground.directory, where=case.predicate.sql, session=case.ground.planner.semantics)
+    made = plan(case.ground.directory, where=case.predicate.sql, semantics=case.ground.planner.semantics)
     report, where = made.report, case.predicate.sql
     kept_rows = case.ground.planner.flags_of(made)
     other = kept_rows & ~case.ranges if made.tests else kept_rows != case.ranges

@@ -142,7 +142,7 @@ def _line(error, path="", where="CONDITION"):
 
 def _planned(file, condition, right, tally):
     """Return the error of the plan, None if it is right; count skipped row groups."""
-    access = pr.plan(file.path, where=condition.spark, session=UTC).evaluation.access
+    access = pr.plan(file.path, where=condition.spark, semantics=UTC).evaluation.access
     groups = file.truth.groups
     starts = [sum(groups[:i]) for i in range(len(groups))]
     whole = {i for i, verdict in enumerate(access.verdict) if verdict == Verdict.SCAN}
@@ -167,12 +167,12 @@ def _rows(ranges, starts):
 
 
 def _counted(file, condition, right, _):
-    counted = pr.count(file.path, where=condition.spark, session=UTC)
+    counted = pr.count(file.path, where=condition.spark, semantics=UTC)
     return None if counted == len(right) else f"{counted}, right is {len(right)}"
 
 
 def _read(file, condition, right, _):
-    rows = pr.read_arrow(file.path, where=condition.spark, columns=[ROW], session=UTC)[ROW].to_pylist()
+    rows = pr.read_arrow(file.path, where=condition.spark, columns=[ROW], semantics=UTC)[ROW].to_pylist()
     numbers = file.truth.table[ROW].to_pylist()
     wanted = sorted(numbers[row] for row in right)
     return None if sorted(rows) == wanted else f"{len(rows)} rows, right are {len(wanted)}"

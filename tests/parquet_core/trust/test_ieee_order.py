@@ -138,5 +138,5 @@ def test_spark_loses_rows_by_such_bounds_only_where_both_are_one_value(spark, tm
     right = [5, 8, 10, 12, 13, 14, 17, 18, 30]
     alone = [row["id"] for row in spark.read.parquet(table).where("x > 5").collect()]
     assert sorted(alone) == [row for row in right if row not in {17, 18}]
-    assert sorted(row["id"] for row in pr.read(spark, table, where="x > 5").collect()) == right
+    assert sorted(row["id"] for row in pr.read(table, where="x > 5", session=spark).collect()) == right
     assert pr.plan(table, where="x > 5 AND id < 16", session=spark).report.warnings == ()

@@ -15,7 +15,7 @@ from prune_assets.tables.opening import open_table
 @lru_cache(maxsize=2)
 def _opened(source, wheres):
     table = open_table(source, semantics=semantics_for(None))
-    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], None, {})
+    queries = queries_of(table, [QueryShape(source, w, (), 1.0, (RanPredicate(w),)) for w in wheres], {})
     return table, queries, costs_of(table.read_all())
 
 

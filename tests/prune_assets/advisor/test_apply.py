@@ -1,4 +1,4 @@
-"""`apply_advice`: the table really gets the advised layout, whatever kind it is."""
+"""`advice.apply`: the table really gets the advised layout, whatever kind it is."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_curve_is_applied_and_reads_what_was_promised(spark, orders):
     advice = pr.advise(orders, workload=QUERIES)
     assert advice.advised.layout.curve_by
     before = pr.count(orders, where=QUERIES[0])
-    done = pr.apply_advice(spark, orders, advice, workload=QUERIES, budget=1 << 30)
+    done = advice.apply(workload=QUERIES, session=spark, budget=1 << 30)
     assert done.now < 2 * done.promised < 0.5 * done.before
     assert pr.count(orders) == 240_000
     assert pr.count(orders, where=QUERIES[0]) == before
@@ -42,5 +42,5 @@ def test_a_budget_that_a_curve_does_not_fit_is_refused_before_anything_is_writte
     advice = pr.advise(orders, workload=QUERIES)
     files = sorted(file.path for file in pr.plan(orders, where="true").files)
     with pytest.raises(WrongUse, match=r"one rewrite of all files, \d.\d MiB, and the budget is 1.0 MiB; give \dMiB"):
-        pr.apply_advice(spark, orders, advice, workload=QUERIES, budget=1 << 20)
+        advice.apply(workload=QUERIES, session=spark, budget=1 << 20)
     assert sorted(file.path for file in pr.plan(orders, where="true").files) == files

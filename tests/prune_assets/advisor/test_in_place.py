@@ -11,7 +11,6 @@ from made_tables import put
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
-from prune_assets.advisor.apply import apply_advice
 
 ROWS = 100_000
 # Each query selects one kind, and within a kind one of two unrelated columns.
@@ -80,7 +79,7 @@ def test_what_a_new_table_would_read_is_said_in_one_line(of_plain):
 
 def test_advice_for_a_new_table_is_not_applied_to_this_one(plain, of_plain):
     with pytest.raises(WrongUse, match=r"optimize does not change that.*advise with in_place=True"):
-        apply_advice(None, plain, of_plain[0], workload=OF_A_KIND)
+        of_plain[0].apply(workload=OF_A_KIND)
 
 
 def test_of_an_iceberg_table_a_z_order_is_advised_where_a_hilbert_curve_reads_less(rows, tmp_path):

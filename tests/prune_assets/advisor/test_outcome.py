@@ -50,7 +50,7 @@ def test_runs_of_later_are_held_against_runs_of_before(shops, advice):
             ran(shops, "id = 7", 12.0, rows_read=5),
         )
     )
-    found = pr.advice_outcome(advice, after)
+    found = advice.outcome(after)
     assert (found.runs, found.others) == (400, 12)
     assert found.promised == pytest.approx(1 - advice.advised.bytes / advice.today, abs=1e-4)
     assert found.rows == pytest.approx(0.8)
@@ -64,7 +64,7 @@ def test_what_was_promised_is_weighed_by_what_ran_later(shops):
     advice = pr.advise(shops, workload=Workload(shapes))
     assert advice.advised.layout.sort_by[0] == "shop"
     by_shop, by_id = ({one.shape: one for one in advice.promised}[shape] for shape in ("shop = ?", "id = ?"))
-    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 1.0), ran(shops, "id = 9", 3.0))))
+    found = advice.outcome(Workload((ran(shops, "shop = 9", 1.0), ran(shops, "id = 9", 3.0))))
     wanted = 1 - (by_shop.advised + 3 * by_id.advised) / (by_shop.today + 3 * by_id.today)
     assert found.promised == pytest.approx(wanted)
     assert found.rows is None
@@ -77,18 +77,18 @@ def test_rows_weigh_what_a_query_reads_of_each_as_often_as_it_ran_later(shops):
     later = ran(shops, "shop = 9", 1.0, rows_read=50), ran(shops, "id = 9", 9.0, rows_read=900)
     by_shop, by_id = ({one.shape: one.today for one in advice.promised}[shape] for shape in ("shop = ?", "id = ?"))
     assert by_shop > 5 * by_id, "a run by shop reads all pages today, one by id a page"
-    assert pr.advice_outcome(advice, Workload(later)).rows == pytest.approx(0.5 * by_shop / (by_shop + 9 * by_id))
+    assert advice.outcome(Workload(later)).rows == pytest.approx(0.5 * by_shop / (by_shop + 9 * by_id))
 
 
 def test_rows_that_nobody_measured_before_are_those_that_were_planned(shops):
     advice = pr.advise(shops, workload=["shop = 7"])
-    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 2.0, rows_read=ROWS, bytes_read=5),)))
+    found = advice.outcome(Workload((ran(shops, "shop = 9", 2.0, rows_read=ROWS, bytes_read=5),)))
     assert found.rows == pytest.approx(0.5)
     assert found.bytes is None
 
 
 def test_advice_that_reads_more_than_before_says_so(shops, advice):
-    found = pr.advice_outcome(advice, Workload((ran(shops, "shop = 9", 1.0, rows_read=6 * ROWS),)))
+    found = advice.outcome(Workload((ran(shops, "shop = 9", 1.0, rows_read=6 * ROWS),)))
     assert "measured 200% more by the rows scanned" in str(found)
 
 
@@ -98,12 +98,12 @@ def test_what_is_kept_is_the_advice(advice):
 
 def test_queries_that_the_advice_did_not_know_are_no_outcome(shops, advice, tmp_path):
     with pytest.raises(WrongUse, match="no query ran that the advice knew"):
-        pr.advice_outcome(advice, Workload((ran(shops, "id = 7", 1.0),)))
+        advice.outcome(Workload((ran(shops, "id = 7", 1.0),)))
     (tmp_path / "other.json").write_text('{"schema": "workload/1"}')
     (tmp_path / "broken.json").write_text("[")
     for name in ("other.json", "broken.json", "none.json"):
         with pytest.raises(WrongUse, match=name) as raised:
-            pr.advice_outcome(tmp_path / name, before(shops))
+            pr.LayoutAdvice.read(tmp_path / name).outcome(before(shops))
         assert "\n" not in str(raised.value)
 
 
@@ -117,14 +117,14 @@ LOGGED = ("shop = 9 AND id = 6", "shop <= 8 AND shop >= 4")
 )
 def test_queries_are_known_however_they_are_written(shops, advised, later):
     advice = pr.advise(shops, workload=pr.workload_of_predicates(str(shops), advised))
-    found = pr.advice_outcome(advice, pr.workload_of_predicates(str(shops), later, weights=[3, 2]))
+    found = advice.outcome(pr.workload_of_predicates(str(shops), later, weights=[3, 2]))
     assert (found.runs, found.others) == (5, 0)
 
 
 def test_shapes_that_older_advice_keeps_apart_are_added(shops, advice):
     one, many = PromisedShape("shop = ?", 1.0, 100, 50, 10, 8.0), PromisedShape("? = SHOP", 3.0, 200, 10, 30, None)
     ran_since = ran(shops, "shop = 9", 2.0, rows_read=25, bytes_read=8)
-    found = pr.advice_outcome(replace(advice, promised=(one, many)), Workload((ran_since,)))
+    found = replace(advice, promised=(one, many)).outcome(Workload((ran_since,)))
     assert found.promised == pytest.approx(1 - (50 + 3 * 10) / (100 + 3 * 200))
     assert found.rows == pytest.approx(1 - 12.5 / 25)
     assert found.bytes == pytest.approx(1 - 4 / 8)

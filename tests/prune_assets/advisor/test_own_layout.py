@@ -104,7 +104,7 @@ def test_a_layout_that_takes_a_new_table_says_so(table):
 def test_it_is_verified_beside_the_ranking(table):
     layout = {"sort_by": ["kind", "id"]}
     advice = pr.advise(table, workload=["shop = 7", "kind = 3"], layout=layout)
-    found = pr.verify_advice(table, advice, workload=["shop = 7", "kind = 3"])
+    found = advice.verify(workload=["shop = 7", "kind = 3"])
     assert found.verified[-1].title == "your layout: sort by kind, id"
     assert len(found.verified) == 4
     assert found.verified[-1].median_error < 2.5

@@ -51,7 +51,7 @@ def test_a_table_that_one_task_may_read_and_a_large_one_have_the_usual_row_group
 
 
 def test_what_is_predicted_is_what_is_planned_of_the_small_row_groups(visits, advice):
-    (found, *_) = pr.verify_advice(visits, advice, workload=QUERIES).verified
+    (found, *_) = advice.verify(workload=QUERIES).verified
     assert found.predicted == pytest.approx(found.planned, abs=0.01)
 
 
@@ -59,7 +59,7 @@ def test_what_is_predicted_is_what_is_planned_of_the_small_row_groups(visits, ad
 def test_several_tasks_of_spark_read_the_table_once_it_has_the_layout(spark, visits, advice, tmp_path):
     visits = shutil.copytree(visits, str(tmp_path / "visits"))
     before = json.dumps(sorted(pr.read_arrow(visits, columns=["shop"])["shop"].to_pylist()))
-    done = pr.apply_advice(spark, visits, advice, workload=QUERIES)
+    done = advice.apply(workload=QUERIES, session=spark)
     (file,) = pr.plan(visits, where="true").files
     assert pq.ParquetFile(file.path).num_row_groups >= 3
     assert done.now < 1.1 * done.promised

@@ -1,4 +1,4 @@
-"""The folder next to a table into which `verify_advice` writes is always removed, even if the process is killed."""
+"""The folder next to a table into which `advice.verify` writes is always removed, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_folder_of_a_killed_process_is_removed(killed, remedy):
     assert left.startswith(".t-verify-")
     if remedy == "verify":
         advice = pr.advise(str(shops), workload=[QUERY])
-        assert pr.verify_advice(str(shops), advice, workload=[QUERY]).verified
+        assert advice.verify(workload=[QUERY]).verified
     else:
         done = CliRunner().invoke(main, ["doctor", str(shops)])
         line = f"{shops}: deleted copies of a verification that was cut off: {left}\n"

@@ -45,12 +45,12 @@ def beside(table):
 
 @pytest.fixture(scope="module")
 def on_all(shops, advice):
-    return pr.verify_advice(shops, advice, workload=QUERIES)
+    return advice.verify(workload=QUERIES)
 
 
 @pytest.mark.parametrize("on_sample", [False, True])
 def test_the_first_three_layouts_are_written_planned_and_removed(shops, advice, on_all, on_sample):
-    found = pr.verify_advice(shops, advice, workload=QUERIES, on_sample=True) if on_sample else on_all
+    found = advice.verify(workload=QUERIES, on_sample=True) if on_sample else on_all
     assert [one.title for one in found.verified] == [one.title for one in advice.ranking[:3]]
     for one in found.verified:
         assert (one.writer, one.rows) == ("pyarrow", ROWS)
@@ -69,7 +69,7 @@ def test_what_is_planned_differs_where_the_prediction_is_wrong(shops, advice, mo
         return found._replace(read=found.whole)
 
     monkeypatch.setattr(verify, "simulate", wrong)
-    verified = pr.verify_advice(shops, advice, workload=QUERIES)
+    verified = advice.verify(workload=QUERIES)
     found = verified.verified[0]
     assert found.predicted == pytest.approx(1)
     assert found.planned < 0.3
@@ -87,7 +87,7 @@ def test_the_folder_is_removed_after_a_failure(shops, advice, monkeypatch):
 
     monkeypatch.setattr(verify, "write_without_spark", fails)
     with pytest.raises(UnsupportedFeature):
-        pr.verify_advice(shops, advice, workload=QUERIES)
+        advice.verify(workload=QUERIES)
     assert any(name.startswith(".t-verify-") for name in seen)
     assert beside(shops) == ["t"]
 
@@ -95,9 +95,9 @@ def test_the_folder_is_removed_after_a_failure(shops, advice, monkeypatch):
 def test_of_a_large_table_a_sample_is_written(shops, advice, monkeypatch):
     monkeypatch.setattr(verify, "_MOST_WITHOUT_SPARK", 1_000)
     with pytest.raises(WrongUse, match="verify on a sample"):
-        pr.verify_advice(shops, advice, workload=QUERIES)
+        advice.verify(workload=QUERIES)
     monkeypatch.setattr(verify, "_MOST_SAMPLED", 50_000)
-    found = pr.verify_advice(shops, advice, workload=QUERIES, on_sample=True).verified[0]
+    found = advice.verify(workload=QUERIES, on_sample=True).verified[0]
     assert 40_000 <= found.rows <= 60_000
 
 
@@ -117,7 +117,7 @@ def test_a_dictionary_that_does_not_pay_is_not_predicted(tmp_path, group_rows, c
     pq.write_table(rows, tmp_path / "t.parquet", write_page_index=True, row_group_size=group_rows, compression=codec)
     queries = ["id < 10000", "shop = 7"]
     advice = pr.advise(str(tmp_path / "t.parquet"), workload=queries)
-    for one in pr.verify_advice(str(tmp_path / "t.parquet"), advice, workload=queries).verified:
+    for one in advice.verify(workload=queries).verified:
         assert one.predicted == pytest.approx(one.planned, abs=0.05)
 
 
@@ -155,7 +155,7 @@ def test_of_a_delta_table_the_rows_that_are_left_are_written(tmp_path):
     deltalake.DeltaTable(str(tmp_path / "t")).delete("id < 10000")
     advice = pr.advise(str(tmp_path / "t"), workload=["shop = 7"])
     for on_sample in (False, True):
-        found = pr.verify_advice(str(tmp_path / "t"), advice, workload=["shop = 7"], on_sample=on_sample)
+        found = advice.verify(workload=["shop = 7"], on_sample=on_sample)
         assert {one.rows for one in found.verified} == {40_000}
         assert found.verified[0].within_five == 1
 
@@ -173,7 +173,7 @@ class _Remote:
 @pytest.mark.deep
 @pytest.mark.spark
 def test_spark_writes_the_layouts_and_scans_what_is_planned(shops, advice, spark):
-    found = pr.verify_advice(shops, advice, workload=QUERIES, spark=spark)
+    found = advice.verify(workload=QUERIES, session=spark)
     for one in found.verified:
         assert one.writer == "Spark"
         # Spark draws a curve from a sample of its own, which differs from run to run; a sort key has no such sample.

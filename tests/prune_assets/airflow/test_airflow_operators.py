@@ -151,7 +151,7 @@ class TestWithSpark:
         told = write.execute(context)
         assert (told["rows"], told["version"], told["files"]) == (1000, 0, 2)
         assert write.execute(context)["version"] == 1, "a second run replaces the rows"
-        assert pr.read(spark, table, where="true").count() == 1000
+        assert pr.read(table, where="true", session=spark).count() == 1000
         LayoutCheckOperator(task_id="c", table=table, layout=SORTED).execute(context)
 
     @pytest.mark.parametrize("kind", ["path", "function"])
@@ -461,5 +461,5 @@ def test_a_function_that_returns_a_dataframe_becomes_a_table(spark, context, tmp
     context |= {"ds": "2026-01-01", "params": {"rows": 50}}
     written.render_template_fields(context)
     assert written.execute(context)["rows"] == 50
-    assert pr.read(spark, tmp_path / "t", where="day = DATE '2026-01-01'").count() == 50
+    assert pr.read(tmp_path / "t", where="day = DATE '2026-01-01'", session=spark).count() == 50
     assert written.retries == 2

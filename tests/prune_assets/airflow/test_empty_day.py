@@ -144,7 +144,7 @@ def test_a_write_without_rows_replaces_rows_only_where_that_passes(format_, spar
         SortedWriteOperator(source=none, when_empty="skip", **write).execute(context)
     with pytest.raises(AirflowFailException, match="the source has no rows"):
         SortedWriteOperator(source=none, when_empty="fail", **write).execute(context)
-    assert pr.read(spark, tmp_path / "t", where="true").count() == 9
+    assert pr.read(tmp_path / "t", where="true", session=spark).count() == 9
     result = SortedWriteOperator(source=none, **write).execute(context)
     assert (result["rows"], result["empty"]) == (0, True)
-    assert pr.read(spark, tmp_path / "t", where="true").count() == 0
+    assert pr.read(tmp_path / "t", where="true", session=spark).count() == 0

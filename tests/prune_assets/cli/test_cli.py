@@ -280,5 +280,5 @@ def test_a_pattern_that_the_shell_has_replaced_is_told_from_too_many_words():
 
 
 def test_a_time_zone_is_no_session(tmp_path):
-    with pytest.raises(WrongUse, match=r"session='UTC' is a str; give .* pr\.SparkSemantics\(time_zone=\.\.\)"):
-        pr.count(tmp_path, where="x = 1", session="UTC")
+    with pytest.raises(WrongUse, match=r"semantics='UTC' is a str; give .* pr\.SparkSemantics\(time_zone=\.\.\)"):
+        pr.count(tmp_path, where="x = 1", semantics="UTC")

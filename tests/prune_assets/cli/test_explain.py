@@ -89,13 +89,13 @@ def test_a_new_page_has_the_rights_of_any_new_file(tmp_path):
 
 def test_options_reach_the_planner(planner):
     prune("--columns", "b, c.d", "--time-zone", "UTC", "--case-sensitive", "--no-ansi")
-    session = SparkSemantics(time_zone="UTC", ansi=False, case_sensitive=True)
-    assert planner.calls == [("t", {"where": "a = 1", "columns": ["b", "c.d"], "session": session, **LAST})]
+    semantics = SparkSemantics(time_zone="UTC", ansi=False, case_sensitive=True)
+    assert planner.calls == [("t", {"where": "a = 1", "columns": ["b", "c.d"], "semantics": semantics, **LAST})]
 
 
 def test_defaults_are_those_of_spark_with_no_zone_and_all_columns(planner):
     prune()
-    assert planner.calls == [("t", {"where": "a = 1", "columns": None, "session": SparkSemantics(), **LAST})]
+    assert planner.calls == [("t", {"where": "a = 1", "columns": None, "semantics": SparkSemantics(), **LAST})]
 
 
 @pytest.mark.parametrize(("wanted", "code"), [("0", 0), ("0.75", 0), ("0.7500001", 1), ("1", 1)])

@@ -81,7 +81,7 @@ def test_what_the_refusal_names_keeps_the_column(spark, grown, layout, tmp_path)
     assert spark.read.parquet(str(grown)).columns == ["id", "zone"]
     merged = spark.read.option("mergeSchema", "true").parquet(str(grown))
     pr.write(merged, tmp_path / "t2", layout=layout)
-    assert pr.read(spark, tmp_path / "t2", where="source = 'b'").count() == 1
+    assert pr.read(tmp_path / "t2", where="source = 'b'", session=spark).count() == 1
     done = prune("write", grown, tmp_path / "t3", "--layout", layout, "--select", "id < 3")
     assert done.exit_code == 0, done.output
     assert "column source is not in the table's schema, and is not copied" in done.stderr

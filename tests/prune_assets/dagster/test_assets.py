@@ -97,7 +97,7 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
     )
     run = dg.materialize([first, second, report], resources=resources)
     assert run.success
-    assert pr.read(spark, tmp_path / "b", where="true").count() == 9
+    assert pr.read(tmp_path / "b", where="true", session=spark).count() == 9
     metadata = run.asset_materializations_for_node("skip_reports__r")[0].metadata
     assert (metadata["prune/rows_equal"].value, metadata["prune/selected_rows"].value) == (True, 3)
     assert sum(isinstance(value.value, int | float) for value in metadata.values()) == 12, (

@@ -35,7 +35,7 @@ def orders(place, layout_format, rows="range(100)", days=None, **options):
 
 
 def counts(spark, table):
-    rows = pr.read(spark, table, where="true").groupBy("day").count().collect()
+    rows = pr.read(table, where="true", session=spark).groupBy("day").count().collect()
     return {f"{row.day:%d}": row["count"] for row in rows}
 
 
@@ -172,8 +172,8 @@ def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
     for shop in ("a'b", "c", "a'b"):
         key = dg.MultiPartitionKey({"shop": shop, "month": "2024-02-01"})
         assert dg.materialize([sales], resources=resources, partition_key=key).success
-    assert pr.read(spark, tmp_path / "sales", where="shop = 'a\\'b'").count() == 10
-    assert pr.read(spark, tmp_path / "sales", where="true").count() == 20
+    assert pr.read(tmp_path / "sales", where="shop = 'a\\'b'", session=spark).count() == 10
+    assert pr.read(tmp_path / "sales", where="true", session=spark).count() == 20
 
 
 def test_partitions_need_a_column_of_the_layout():

@@ -72,7 +72,7 @@ def test_the_job_optimizes_and_says_so_on_the_page_of_the_asset(spark, tmp_path)
     assert metadata["prune/files_rewritten"].value == 4
     assert metadata["prune/overlap"].value == 1.0
     assert metadata["prune/predicates"].records[0].data["predicate"] == "id < 10"
-    assert len(pr.optimize(None, table.table, layout=LAYOUT, dry_run=True).picked) == 0
+    assert len(pr.optimize(table.table, layout=LAYOUT, dry_run=True).picked) == 0
 
 
 def shops(place, **options):
@@ -106,7 +106,7 @@ def test_only_a_table_that_says_so_gets_the_advised_layout(spark, tmp_path):
     instance = dg.DagsterInstance.ephemeral(str(tmp_path))
     by_hand = shops(tmp_path, automatic=False)
     assert "prune/advice" not in optimized(by_hand, instance)
-    assert not pr.optimize(None, by_hand.table, layout=by_hand.layout, dry_run=True).picked
+    assert not pr.optimize(by_hand.table, layout=by_hand.layout, dry_run=True).picked
 
     automatic = replace(by_hand, automatic=True)
     first = optimized(automatic, instance)

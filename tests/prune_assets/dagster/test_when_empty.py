@@ -160,7 +160,7 @@ def test_a_run_without_rows_leaves_the_table_as_it_is_unless_that_passes(kind, s
         resources = {"spark": session, "tables": PrunedTableIOManager(root="lake", spark=session)}
         done = dg.materialize([ids], resources=resources, raise_on_error=False)
         made = len(done.get_asset_materialization_events())
-        return done.success, made, pr.read(spark, table, where="true").count()
+        return done.success, made, pr.read(table, where="true", session=spark).count()
 
     assert run("skip") == (True, 0, 9)
     assert run("fail") == (False, 0, 9)

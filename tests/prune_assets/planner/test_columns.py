@@ -16,7 +16,7 @@ def test_columns_that_are_no_list_of_names_are_refused_at_once(columns):
 
 def read(columns):
     """There is no session: wrong columns are refused before a session is needed."""
-    return reader.read(None, "nowhere", where="id = 1", columns=columns)
+    return reader.read("nowhere", where="id = 1", columns=columns)
 
 
 def test_a_name_alone_is_shown_as_a_list():

@@ -70,7 +70,7 @@ def test_every_file_that_must_be_kept_is_among_those_to_read(table):
     root = f"{GOLDEN / table}/"
     for case in skip_truth()[table]["predicates"]:
         try:
-            plan = pr.plan(GOLDEN / table, where=case["predicate"], session=pr.SparkSemantics(time_zone="UTC"))
+            plan = pr.plan(GOLDEN / table, where=case["predicate"], semantics=pr.SparkSemantics(time_zone="UTC"))
         except PredicateSyntaxError:
             continue  # a literal of an array
         read = {file.path.removeprefix(root) for file in plan.surviving_files}

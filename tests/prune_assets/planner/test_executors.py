@@ -126,8 +126,8 @@ def test_as_much_is_kept_as_by_this_process_alone(asked, here, tmp_path, make):
 def test_rows_are_those_that_spark_selects(asked, tmp_path, make):
     table = make(tmp_path / "t")
     where = "id < 250 OR name = 'v3' AND number > 360.0"
-    every = asked.read.parquet(str(table)) if make is not in_delta else pr.read(asked, table, where="true")
-    found = pr.read(asked, table, where=where)
+    every = asked.read.parquet(str(table)) if make is not in_delta else pr.read(table, where="true", session=asked)
+    found = pr.read(table, where=where, session=asked)
     assert sorted(row.id for row in found.collect()) == sorted(row.id for row in every.where(where).collect()) != []
     levels = pr.plan(table, where=where, session=asked).report.levels
     assert "tasks" in next(level for level in levels if level.level == "executors").why
@@ -213,7 +213,7 @@ from prune_assets.planner import executors
 executors.FILES_A_TASK = 3
 found = pr.plan(sys.argv[1], where="id < 250", session=session).report
 print(next(level.why for level in found.levels if level.level == "executors"))
-print(found.kept.rows, pr.read(session, sys.argv[1], where="id < 250").count())
+print(found.kept.rows, pr.read(sys.argv[1], where="id < 250", session=session).count())
 """
 
 

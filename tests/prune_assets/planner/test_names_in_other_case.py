@@ -180,9 +180,9 @@ def test_of_two_spellings_nothing_is_known(tmp_path, sensitive, kind):
     (_, second) = with_twice(tmp_path)
     if kind == "delta":
         Log(tmp_path).create(COLUMNS, *(add(f"{i}.parquet", size=1) for i in (0, 1)))
-    session = SparkSemantics(case_sensitive=sensitive)
+    semantics = SparkSemantics(case_sensitive=sensitive)
     for where in ("id < 0", "id IS NULL", "id IS NOT NULL", "id = 103"):
-        made = plan(tmp_path, where=where, session=session)
+        made = plan(tmp_path, where=where, semantics=semantics)
         assert str(second) in {file.path for file in made.surviving_files}, where
         assert not any(path == str(second) for path, _ in named_rows(made.index, made.evaluation.access.matches))
 
@@ -198,7 +198,7 @@ def test_spark_refuses_a_file_with_another_spelling_beside_the_tables_own(tmp_pa
         assert str(tmp_path / "1.parquet") in {file.path for file in made.surviving_files}
         matches = {path[-9:] for path, _ in named_rows(made.index, made.evaluation.access.matches)}
         assert matches == ({"0.parquet"} if where == "id = 1" else set())
-    made = plan(tmp_path, where="id = 1", session=SparkSemantics(case_sensitive=True))
+    made = plan(tmp_path, where="id = 1", semantics=SparkSemantics(case_sensitive=True))
     assert [file.path[-9:] for file in made.surviving_files] == ["0.parquet"]
 
 
@@ -274,5 +274,5 @@ def test_duckdb_agrees(spark, tmp_path):
 def test_the_names_are_part_of_what_is_kept_on_disk(tmp_path):
     write(tmp_path / "t", SPELLINGS[:2])
     for sensitive, kept in ((True, 5), (False, 2), (True, 5)):
-        made = pr.plan(tmp_path / "t", where="id = 103", session=SparkSemantics(case_sensitive=sensitive))
+        made = pr.plan(tmp_path / "t", where="id = 103", semantics=SparkSemantics(case_sensitive=sensitive))
         assert len(named_rows(made.index, made.evaluation.access.ranges)) == kept

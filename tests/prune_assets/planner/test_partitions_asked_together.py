@@ -112,13 +112,13 @@ def test_parts_on_partition_columns_skip_as_spark_selects(spark, read_as, ansi):
             needless = files - {file for file, _ in expected}
             assert not needless or "x" in where, f"{where}: {len(files)} files are kept, {len(needless)} for nothing"
             assert made.report.kept.rows == len(kept)
-            own = plan(read_as, where=where, session=semantics_of(spark))
+            own = plan(read_as, where=where, semantics=semantics_of(spark))
             assert expected <= named_rows(own.index, own.evaluation.access.ranges), where
 
 
 @pytest.mark.parametrize("where", BY_RULES)
 def test_the_own_rules_answer_some_without_a_session(read_as, where):
-    made = plan(read_as, where=where, session=SparkSemantics(time_zone="UTC"))
+    made = plan(read_as, where=where, semantics=SparkSemantics(time_zone="UTC"))
     assert 0 < len(made.surviving_files) < 72
     assert made.report.levels[0].skipped_bytes > 0
 
@@ -135,6 +135,6 @@ def test_read_returns_the_rows_that_spark_selects(spark, table, tmp_path):
     path = shutil.copytree(table[0], tmp_path / "t", ignore=shutil.ignore_patterns("_delta_log"))
     for where in BY_SPARK[:4]:
         expected = spark.read.parquet(str(path)).where(where)
-        read = pr.read(spark, path, where=where)
+        read = pr.read(path, where=where, session=spark)
         assert read.columns == expected.columns
         assert sorted(map(str, read.collect())) == sorted(map(str, expected.collect()))

@@ -18,9 +18,9 @@ def test_what_a_session_is_asked_once_is_not_among_them(tmp_path, monkeypatch):
     pq.write_table(pa.table({"id": range(10)}), tmp_path / "a.parquet")
     asked = plan_read.semantics_for
 
-    def slowly(session):
+    def slowly(*given):
         time.sleep(WAIT)
-        return asked(session)
+        return asked(*given)
 
     monkeypatch.setattr(plan_read, "semantics_for", slowly)
     assert 0 < pr.plan(tmp_path, where="id < 3").report.seconds < WAIT

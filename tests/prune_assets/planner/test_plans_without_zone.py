@@ -33,8 +33,10 @@ def test_the_report_asks_for_the_zone_and_says_what_it_would_skip(table):
         ("at >= TIMESTAMP '2024-01-10'", "it depends on the time zone, which is not known"),
         ("at < TIMESTAMP '2024-01-11'", "it depends on the time zone, which is not known"),
     ]
-    assert {part.remedy for part in report.unsupported} == {"pass session= or --time-zone (would skip 95.0 % in UTC)"}
-    in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
+    assert {part.remedy for part in report.unsupported} == {
+        "pass session=, semantics= or --time-zone (would skip 95.0 % in UTC)"
+    }
+    in_utc = plan(table, where=WHERE, semantics=SparkSemantics(time_zone="UTC")).report
     assert f"{in_utc.skipped_fraction:.1%}" == "95.0%"
     kept = [group.reason for file in report.files for group in file.row_groups if group.verdict != "skip"]
     assert all("it depends on the time zone, which is not known" in reason for reason in kept)
@@ -42,7 +44,7 @@ def test_the_report_asks_for_the_zone_and_says_what_it_would_skip(table):
 
 def test_no_more_is_promised_than_a_zone_would_bring(table):
     (part,) = plan(table, where="at >= TIMESTAMP '2023-01-01'").report.unsupported or (None,)
-    assert part is None or part.remedy == "pass session= or --time-zone"
+    assert part is None or part.remedy == "pass session=, semantics= or --time-zone"
 
 
 def test_what_spark_alone_would_read_is_left_open(table):
@@ -59,7 +61,7 @@ def test_what_spark_alone_would_read_is_left_open(table):
         assert said[reads_all] in text
         assert ("the figures are upper limits" in text) != reads_all, "there are figures or none"
         assert "would read all" not in text
-    in_utc = plan(table, where=WHERE, session=SparkSemantics(time_zone="UTC")).report
+    in_utc = plan(table, where=WHERE, semantics=SparkSemantics(time_zone="UTC")).report
     assert not any("time zone" in engine.why for engine in in_utc.engines)
 
 
@@ -110,5 +112,5 @@ def test_what_selects_no_row_is_left_out_of_the_predicate_as_evaluated(tmp_path)
 
 def test_where_the_zone_is_known_nothing_is_said_of_it(tmp_path):
     pq.write_table(pa.table({"day": [date(2024, 1, day) for day in range(1, 21)]}), tmp_path / "1.parquet")
-    report = plan(tmp_path, where="day >= current_date()", session=SparkSemantics(time_zone="UTC")).report
+    report = plan(tmp_path, where="day >= current_date()", semantics=SparkSemantics(time_zone="UTC")).report
     assert "Time zone" not in to_text(report)

@@ -121,7 +121,7 @@ def test_a_column_of_files_that_directories_override(spark, tmp_path):
 
 def test_a_file_with_two_kinds_of_letters_is_kept_where_case_counts(tmp_path):
     directory = write(tmp_path / "t", pa.table({"b": [1]}), pa.table({"B": [7], "BB": [8]}))
-    assert plan(directory, where="b = 9", session=SparkSemantics(case_sensitive=True)).report.kept.rows == 1
+    assert plan(directory, where="b = 9", semantics=SparkSemantics(case_sensitive=True)).report.kept.rows == 1
     assert plan(directory, where="b = 9").report.kept.rows == 0
 
 

@@ -58,7 +58,7 @@ def test_a_pruned_read_gives_the_same_rows(spark, tmp_path, seed):
     for _ in range(12):
         where = predicate(chance)
         made = plan(tmp_path / "t", where=where, session=spark)
-        pruned = pr.read(spark, str(tmp_path / "t"), where=where, plan=made)
+        pruned = pr.read(str(tmp_path / "t"), where=where, session=spark, plan=made)
         assert pruned.schema == whole.schema
         assert sorted(map(repr, pruned.collect())) == sorted(map(repr, whole.where(where).collect())), where
 
@@ -162,11 +162,11 @@ def test_reads_that_left_files_unopened_have_the_rows_and_schema_of_spark(spark,
         made = plan(tmp_path / "t", where=where, session=spark)
         assert made.report.unopened_files == unopened, where
         same_rows(spark, tmp_path / "t", where)
-    found = pr.read(spark, tmp_path / "t", where=where, plan=made)
+    found = pr.read(tmp_path / "t", where=where, session=spark, plan=made)
     assert found.collect() == spark.read.parquet(str(tmp_path / "t")).where(where).collect()
     pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), tmp_path / "t/day=3/a.parquet")
     with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
-        pr.read(spark, tmp_path / "t", where=where, plan=made)
+        pr.read(tmp_path / "t", where=where, session=spark, plan=made)
 
 
 def test_files_beside_the_directories_are_passed_over_as_spark_does(spark, tmp_path):
@@ -181,7 +181,7 @@ def test_partition_columns_can_be_chosen(spark, tmp_path):
     for day in (1, 2):
         (tmp_path / f"day={day}").mkdir()
         pq.write_table(pa.table({"id": [day]}), tmp_path / f"day={day}/a.parquet")
-    found = pr.read(spark, tmp_path, where="day = 2", columns=["day", "id"])
+    found = pr.read(tmp_path, where="day = 2", session=spark, columns=["day", "id"])
     assert [tuple(row) for row in found.collect()] == [(2, 2)]
 
 
@@ -195,7 +195,7 @@ def test_a_session_that_infers_no_types_compares_strings(spark, tmp_path):
     try:
         assert len(same_rows(spark, tmp_path, "day < '5'")) == 1
         with pytest.raises(pr.PruneError, match="pass session= to plan"):
-            pr.read(spark, tmp_path, where="day < '5'", plan=by_default)
+            pr.read(tmp_path, where="day < '5'", session=spark, plan=by_default)
     finally:
         spark.conf.unset("spark.sql.sources.partitionColumnTypeInference.enabled")
 
@@ -231,7 +231,7 @@ def test_what_the_survivors_have_in_common_is_handed_over(spark, tmp_path):
     where = f"day = 17 OR key = {7919 * 5_000 % 10_000 * 2}"
     made = plan(tmp_path / "t", where=where, session=spark)
     assert {column for part in made.derived_filters for column in columns_of(part)} == {("day",)}
-    pruned = pr.read(spark, tmp_path / "t", where=where, plan=made)
+    pruned = pr.read(tmp_path / "t", where=where, session=spark, plan=made)
     whole = spark.read.parquet(str(tmp_path / "t")).where(where)
     assert sorted(pruned.collect()) == sorted(whole.collect())
     assert [row.day for row in pruned.sort("day").collect()] == [17, 5_000]
@@ -245,7 +245,7 @@ def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
         pq.write_table(pa.table({"a": [10 * i]}), tmp_path / f"{i}.parquet")
     made = plan(tmp_path, where="a = 0", session=spark)
     assert len(made.surviving_files) == 1
-    assert pr.read(spark, tmp_path, where="a = 0", plan=made).count() == 1
+    assert pr.read(tmp_path, where="a = 0", session=spark, plan=made).count() == 1
     for spoil in (
         lambda: pq.write_table(pa.table({"a": [0, 0]}), tmp_path / "1.parquet"),  # it was to be skipped
         lambda: pq.write_table(pa.table({"a": [0]}), tmp_path / "2.parquet"),
@@ -254,13 +254,13 @@ def test_a_read_refuses_what_changed_since_the_plan(spark, tmp_path):
         made = plan(tmp_path, where="a = 0", session=spark)
         spoil()
         with pytest.raises(pr.PruneError, match="changed since it was planned; plan again"):
-            pr.read(spark, tmp_path, where="a = 0", plan=made)
+            pr.read(tmp_path, where="a = 0", session=spark, plan=made)
 
 
 def same_rows(spark, table, where):
     """Read with and without the plan and compare; return the rows, sorted."""
     expected = spark.read.parquet(str(table)).where(where)
-    found = pr.read(spark, table, where=where)
+    found = pr.read(table, where=where, session=spark)
     assert found.schema == expected.schema
     rows = sorted(map(repr, expected.collect()))
     assert sorted(map(repr, found.collect())) == rows, where
@@ -317,7 +317,7 @@ def test_the_schema_is_that_of_the_first_file_by_path_or_of_a_summary(spark, tmp
     where = "v = 'abc'"
     expected = sorted(map(repr, spark.read.parquet(*files).where(where).collect()))
     assert len(expected) == 3
-    assert sorted(map(repr, pr.read(spark, files, where=where).collect())) == expected
+    assert sorted(map(repr, pr.read(files, where=where, session=spark).collect())) == expected
     (table / "a.parquet").unlink()
     assert len(same_rows(spark, table, where)) == 0
     (table / "_common_metadata").write_bytes(collated.read_bytes())
@@ -348,7 +348,7 @@ def test_merged_schemas_are_refused(spark, tmp_path):
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")
     try:
         with pytest.raises(pr.PruneError, match="mergeSchema"):
-            pr.read(spark, tmp_path, where="a = 1")
+            pr.read(tmp_path, where="a = 1", session=spark)
     finally:
         spark.conf.unset("spark.sql.parquet.mergeSchema")
 
@@ -374,9 +374,9 @@ def test_settings_that_change_what_a_predicate_means_are_seen(spark, tmp_path, k
     try:
         expected = spark.read.parquet(str(tmp_path)).where(where).collect()
         assert len(expected) == 1
-        assert pr.read(spark, tmp_path, where=where).collect() == expected
+        assert pr.read(tmp_path, where=where, session=spark).collect() == expected
         with pytest.raises(pr.PruneError, match="pass session= to plan"):
-            pr.read(spark, tmp_path, where=where, plan=by_default)
+            pr.read(tmp_path, where=where, session=spark, plan=by_default)
     finally:
         spark.conf.unset(key)
 
@@ -387,17 +387,17 @@ def test_names_that_look_like_patterns_are_read(spark, tmp_path):
     for i in (1, 2):
         pq.write_table(pa.table({"id": [i]}), directory / f"part[{i}]*.parquet")
     where = "id = 2"
-    assert [tuple(row) for row in pr.read(spark, directory, where=where).collect()] == [(2,)]
+    assert [tuple(row) for row in pr.read(directory, where=where, session=spark).collect()] == [(2,)]
     pattern = f"{tmp_path}/a*/part*2*"
-    assert [tuple(row) for row in pr.read(spark, pattern, where=where).collect()] == [(2,)]
-    assert pr.read(spark, directory, where="id = 3").collect() == []
+    assert [tuple(row) for row in pr.read(pattern, where=where, session=spark).collect()] == [(2,)]
+    assert pr.read(directory, where="id = 3", session=spark).collect() == []
 
 
 def test_partition_directories_keep_their_columns(spark, tmp_path):
     rows = spark.range(100).selectExpr("id", "id % 3 AS p")
     rows.write.partitionBy("p").parquet(str(tmp_path / "t"))
     where = "(id = 7 OR id = 8) AND p < 2"
-    pruned = pr.read(spark, str(tmp_path / "t"), where=where)
+    pruned = pr.read(str(tmp_path / "t"), where=where, session=spark)
     expected = spark.read.parquet(str(tmp_path / "t")).where(where)
     assert pruned.schema == expected.schema
     assert sorted(pruned.collect()) == sorted(expected.collect())
@@ -470,7 +470,7 @@ def test_a_range_with_a_string_beside_a_number_without_ansi(spark, tmp_path, end
     session.conf.set("spark.sql.ansi.enabled", "false")
     where = f"x {negation}BETWEEN {ends}"
     wanted = session.read.parquet(str(tmp_path)).where(where).orderBy("x").collect()
-    assert pr.read(session, tmp_path, where=where).orderBy("x").collect() == wanted
+    assert pr.read(tmp_path, where=where, session=session).orderBy("x").collect() == wanted
     if not negation and ends.startswith("5 "):
         assert plan(tmp_path, where=where, session=session).report.kept.rows < 100 or not wanted
 
@@ -493,7 +493,7 @@ def test_a_text_beside_a_number_means_the_same_without_ansi(spark, tmp_path, kin
     selected = to_arrow(table.selectExpr(*(f"({sql}) AS c{i}" for i, sql in enumerate(conditions))))
     skipping, semantics = 0, semantics_of(session)
     for sql, truths in zip(conditions, selected.columns, strict=True):
-        planned = plan(tmp_path, where=sql, session=semantics)
+        planned = plan(tmp_path, where=sql, semantics=semantics)
         skipped = planned.evaluation.access.verdict == Verdict.SKIP
         matches = np.array(truths.fill_null(fill_value=False).to_pylist()).reshape(10, 10).any(axis=1)
         assert not (skipped & matches).any(), sql
@@ -509,7 +509,7 @@ def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path)
     assert plan(tmp_path, where="abs(x) = 49", session=session).report.kept.row_groups == 2
     session.udf.register("abs", lambda x: 49 if x == 0 else 1, "int")
     for where in ("abs(x) = 49", "ABS(x) > 48", "CASE WHEN abs(x) = 49 THEN true END", "NOT (x <> 0 OR abs(x) <> 49)"):
-        found = pr.read(session, tmp_path, where=where).collect()
+        found = pr.read(tmp_path, where=where, session=session).collect()
         assert [row.x for row in found] == [0], where
     reason = plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason
     assert "not one of Spark's own functions" in reason

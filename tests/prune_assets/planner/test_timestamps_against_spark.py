@@ -187,7 +187,7 @@ def test_no_row_that_spark_selects_is_skipped(spark, tmp_path, seed):
             assert made.report.kept.rows == len(kept)
         for where in predicates[:3]:
             whole = spark.read.parquet(str(tmp_path / "t")).where(where)
-            pruned = pr.read(spark, str(tmp_path / "t"), where=where)
+            pruned = pr.read(str(tmp_path / "t"), where=where, session=spark)
             assert sorted(map(repr, pruned.collect())) == sorted(map(repr, whole.collect())), where
         assert lowered > 9
         assert skipped > 1
@@ -240,13 +240,13 @@ def test_a_plan_for_another_time_zone_is_not_read(spark, tmp_path):
     table = pa.table({"ts": pa.array([datetime(2024, 1, 1, tzinfo=UTC)], pa.timestamp("us", "UTC"))})
     pq.write_table(table, tmp_path / "a.parquet")
     where = "ts = '2024-01-01 01:00:00'"
-    in_paris = plan(tmp_path, where=where, session=pr.SparkSemantics.of(spark.version, time_zone="Europe/Paris"))
+    in_paris = plan(tmp_path, where=where, semantics=pr.SparkSemantics.of(spark.version, time_zone="Europe/Paris"))
     with pytest.raises(pr.PruneError, match="pass session= to plan"):
-        pr.read(spark, tmp_path, where=where, plan=in_paris)
-    assert pr.read(spark, tmp_path, where=where, plan=plan(tmp_path, where=where)).count() == 0
+        pr.read(tmp_path, where=where, session=spark, plan=in_paris)
+    assert pr.read(tmp_path, where=where, session=spark, plan=plan(tmp_path, where=where)).count() == 0
     spark.conf.set("spark.sql.session.timeZone", "Europe/Paris")
     try:
-        assert pr.read(spark, tmp_path, where=where, plan=in_paris).count() == 1
+        assert pr.read(tmp_path, where=where, session=spark, plan=in_paris).count() == 1
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
@@ -266,9 +266,9 @@ def test_a_plan_without_a_zone_says_what_it_needs(tmp_path):
     assert "--time-zone" in part.remedy
     assert plan(tmp_path, where="ts > '2024-06-01 00:00:00Z'").report.kept.rows == 0
     zone = pr.SparkSemantics(time_zone="Europe/Paris")
-    assert plan(tmp_path, where="ts > '2024-06-01 00:00:00'", session=zone).report.kept.rows == 0
+    assert plan(tmp_path, where="ts > '2024-06-01 00:00:00'", semantics=zone).report.kept.rows == 0
     with pytest.raises(pr.PruneError, match=r"time zone 'Europe/Pariss' is not known: did you mean Europe/Paris\?"):
-        plan(tmp_path, where="ts > '2024-06-01 00:00:00'", session=pr.SparkSemantics(time_zone="Europe/Pariss"))
+        plan(tmp_path, where="ts > '2024-06-01 00:00:00'", semantics=pr.SparkSemantics(time_zone="Europe/Pariss"))
 
 
 # In both zones a midnight is skipped: of a whole day in Apia, of a change to summer time in Santiago.

@@ -129,7 +129,7 @@ def test_text_and_bytes(spark, tmp_path):
 def read_with_warnings(spark, directory, where):
     made = plan(directory, where=where)
     options = {warning.option for warning in made.warnings}
-    return sorted(row.k for row in read(spark, directory, where=where).collect()), options
+    return sorted(row.k for row in read(directory, where=where, session=spark).collect()), options
 
 
 EVERY_FILTER = {f"parquet.filter.{name}.enabled" for name in ("stats", "dictionary", "bloom", "columnindex")}

@@ -46,18 +46,18 @@ def truth(spark, directory, predicates):
     return {(unquote(urlsplit(row[0]).path), row[1]): row[2:] for row in rows.collect()}
 
 
-def check(spark, directory, predicates, *, sessions):
+def check(spark, directory, predicates, **sources):
     """Compare plans with Spark's answer for every row; return the rows that each plan skips."""
     answers, skipped = truth(spark, directory, predicates), {}
     for i, where in enumerate(predicates):
         selected = {place for place, row in answers.items() if row[i] is True}
-        for session in sessions:
-            made = plan(directory, where=where, session=session)
+        for name, source in sources.items():
+            made = plan(directory, where=where, **{name: source})
             kept = named_rows(made.index, made.evaluation.access.ranges)
-            assert selected <= kept, (where, session)
-            assert named_rows(made.index, made.evaluation.access.matches) <= selected, (where, session)
+            assert selected <= kept, (where, name)
+            assert named_rows(made.index, made.evaluation.access.matches) <= selected, (where, name)
             assert made.report.kept.rows == len(kept)
-            if session is spark:
+            if name == "session":
                 skipped[where] = len(answers) - len(kept)
     return skipped
 
@@ -71,7 +71,7 @@ def test_no_row_that_spark_selects_is_skipped_by_its_values(spark, tmp_path, zon
     with settings(spark, zone=zone, ansi=ansi):
         own = semantics_of(spark)
         predicates = EVERY + [condition(chance) for _ in range(drawn)]
-        skipped = check(spark, tmp_path / "t", predicates, sessions=[spark, own])
+        skipped = check(spark, tmp_path / "t", predicates, session=spark, semantics=own)
     assert sum(map(bool, skipped.values())) > len(skipped) / 2
 
 
@@ -88,7 +88,7 @@ def test_files_of_other_writers(spark, tmp_path, writer):
     else:
         (write_by_duckdb if writer == "duckdb" else write_by_polars)(chance, table, tmp_path / "t")
     predicates = [text for name in names for text in CONDITIONS[name]]
-    skipped = check(spark, tmp_path / "t", predicates, sessions=[spark])
+    skipped = check(spark, tmp_path / "t", predicates, session=spark)
     assert any(skipped.values())
 
 
@@ -101,7 +101,7 @@ def test_directories_answer_for_every_type_of_theirs(spark, tmp_path):
             path.mkdir(parents=True)
             pq.write_table(pa.table({"v": [i, i]}), path / "0.parquet")
     for name in values:
-        skipped = check(spark, tmp_path / name, CONDITIONS[name], sessions=[spark])
+        skipped = check(spark, tmp_path / name, CONDITIONS[name], session=spark)
         undecided = [where for where, rows in skipped.items() if rows == 0]
         assert len(undecided) <= 2, undecided
 
@@ -158,7 +158,8 @@ def test_files_are_skipped_by_values_that_spark_is_asked_about(spark, shipments,
     made = plan(shipments, where=where, session=spark)
     assert len(made.index.groups.files) - len(made.surviving_files) == files, why
     assert (
-        pr.read(spark, shipments, where=where, plan=made).count() == spark.read.parquet(shipments).where(where).count()
+        pr.read(shipments, where=where, session=spark, plan=made).count()
+        == spark.read.parquet(shipments).where(where).count()
     )
 
 
@@ -181,9 +182,9 @@ def test_a_plan_is_refused_where_values_come_to_something_else(spark, tmp_path):
     where = "date_format(t, 'HH') = '00'"
     made = plan(tmp_path, where=where, session=spark)
     assert made.surviving_files == ()
-    assert pr.read(spark, str(tmp_path), where=where, plan=made).count() == 0
+    assert pr.read(str(tmp_path), where=where, session=spark, plan=made).count() == 0
     with settings(spark, zone="Europe/Berlin"), pytest.raises(WrongUse, match="this session has other settings"):
-        pr.read(spark, str(tmp_path), where=where, plan=made)
+        pr.read(str(tmp_path), where=where, session=spark, plan=made)
 
 
 def test_moving_days_are_not_asked(spark, tmp_path):

@@ -58,7 +58,7 @@ def test_no_row_is_lost_and_the_plan_warns_of_spark(name, where, rows, option):
 @pytest.mark.spark
 @pytest.mark.parametrize(("name", "where", "rows", "_option"), FAULTY)
 def test_read_returns_the_rows_that_spark_loses(spark, name, where, rows, _option):
-    assert pr.read(spark, real(name), where=where).count() == rows
+    assert pr.read(real(name), where=where, session=spark).count() == rows
 
 
 @pytest.mark.spark

@@ -61,7 +61,7 @@ def engines(report):
 def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     made = pr.plan(tables / kind, where=where, session=spark)
     with counting_bytes(spark):
-        frame = pr.read(spark, tables / kind, where=where, plan=made)
+        frame = pr.read(tables / kind, where=where, session=spark, plan=made)
         frame.collect()
         found = engines(pr.report_after(made, frame))
     kept, foretold = found[READ].kept, found[HANDED_OVER].kept
@@ -86,7 +86,7 @@ def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
     made = pr.plan(tmp_path / "t", where=where, session=spark, columns=[column])
 
     def read():
-        frame = pr.read(spark, tmp_path / "t", where=where, plan=made, columns=[column])
+        frame = pr.read(tmp_path / "t", where=where, session=spark, plan=made, columns=[column])
         to_arrow(frame)
         return engines(pr.report_after(made, frame))[READ]
 
@@ -101,7 +101,7 @@ def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
 
 def test_a_difference_is_said_with_figures(spark, tables):
     made = pr.plan(tables / "delta", where="id < 50", session=spark)
-    other = pr.read(spark, tables / "delta", where="id < 500")
+    other = pr.read(tables / "delta", where="id < 500", session=spark)
     other.groupBy().count().collect()
     with pytest.raises(WrongUse, match="call its collect"):
         pr.report_after(made, other)

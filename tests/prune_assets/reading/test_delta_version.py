@@ -67,7 +67,7 @@ def test_golden_tables_have_the_rows_that_other_readers_find(reader, in_utc, gol
     for table, rows in readable(reader, golden).items():
         if table.name in OTHERWISE.get(reader, ()):
             continue
-        assert rows_of(pr.read(in_utc, table, where="true")) == rows, table.name
+        assert rows_of(pr.read(table, where="true", session=in_utc)) == rows, table.name
         same += 1
     assert same > 35
 
@@ -75,11 +75,11 @@ def test_golden_tables_have_the_rows_that_other_readers_find(reader, in_utc, gol
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(json.loads(TRUTH.read_text())) if TRUTH.exists() else [])
 def test_what_a_predicate_selects_of_golden_tables_is_what_it_selects_of_all_rows(name, in_utc):
-    every = pr.read(in_utc, GOLDEN / name, where="true").cache()
+    every = pr.read(GOLDEN / name, where="true", session=in_utc).cache()
     for one in json.loads(TRUTH.read_text())[name]["predicates"][::15]:
         where = one["predicate"]
         try:
-            found = pr.read(in_utc, GOLDEN / name, where=where)
+            found = pr.read(GOLDEN / name, where=where, session=in_utc)
         except PredicateSyntaxError:
             assert "[" in where
             continue
@@ -108,14 +108,14 @@ def test_partition_values_come_from_the_log_whatever_files_are_called(in_utc, tm
     parts = [None, "a=b/c %", "é[1]", *(str(i) for i in range(count))][:count]
     rows = pa.table({"id": range(count), "part": pa.array(parts, pa.string())})
     make(tmp_path, rows, name="part=wrong-{}/x y%41[{}]ü.parquet")
-    assert rows_of(pr.read(in_utc, tmp_path, where="true")) == plain_rows(rows.to_pylist())
-    assert rows_of(pr.read(in_utc, tmp_path, where="part IS NULL")) == plain_rows(rows.to_pylist()[:1])
+    assert rows_of(pr.read(tmp_path, where="true", session=in_utc)) == plain_rows(rows.to_pylist())
+    assert rows_of(pr.read(tmp_path, where="part IS NULL", session=in_utc)) == plain_rows(rows.to_pylist()[:1])
 
 
 def test_partition_values_are_cast_as_delta_spark_casts_them(in_utc, tmp_path):
     days = [dt.date(2024, 1, day) for day in range(1, 4)]
     make(tmp_path, pa.table({"id": range(3), "part": days}))
-    found = pr.read(in_utc, tmp_path, where="part > DATE '2024-01-01'")
+    found = pr.read(tmp_path, where="part > DATE '2024-01-01'", session=in_utc)
     assert found.dtypes == [("id", "bigint"), ("part", "date")]
     assert sorted(row.part for row in found.collect()) == days[1:]
 
@@ -124,29 +124,29 @@ def test_an_older_version_is_read_as_it_was(spark, tmp_path):
     make(tmp_path, pa.table({"id": range(3), "part": ["a", "b", "c"]}))
     snapshot = deltalog.open_snapshot(tmp_path)
     deltalog.rewrite(snapshot, removes=snapshot.paths()[:2])
-    assert pr.read(spark, tmp_path, where="true").count() == 1
-    assert pr.read(spark, tmp_path, where="true", version=1).count() == 3
-    assert pr.read(spark, tmp_path, where="part = 'a'", version=1).count() == 1
+    assert pr.read(tmp_path, where="true", session=spark).count() == 1
+    assert pr.read(tmp_path, where="true", session=spark, version=1).count() == 3
+    assert pr.read(tmp_path, where="part = 'a'", session=spark, version=1).count() == 1
     with pytest.raises(WrongUse, match="leave out version and timestamp"):
-        pr.read(spark, tmp_path, where="true", version=1, plan=pr.plan(tmp_path, where="true", session=spark))
+        pr.read(tmp_path, where="true", session=spark, version=1, plan=pr.plan(tmp_path, where="true", session=spark))
 
 
 def test_a_version_of_what_has_none_is_refused(spark, tmp_path):
     pq.write_table(pa.table({"id": [1]}), tmp_path / "a.parquet")
     with pytest.raises(WrongUse, match="not a Delta table"):
-        pr.read(spark, tmp_path, where="id = 1", version=0)
+        pr.read(tmp_path, where="id = 1", session=spark, version=0)
 
 
 def test_nothing_that_survives_is_no_row_of_the_same_columns(spark, tmp_path):
     make(tmp_path, pa.table({"id": range(3), "part": ["a", "b", "c"]}))
-    found = pr.read(spark, tmp_path, where="part = 'z'")
+    found = pr.read(tmp_path, where="part = 'z'", session=spark)
     assert found.columns == ["id", "part"]
     assert found.collect() == []
 
 
 def test_only_surviving_files_are_opened(spark, tmp_path):
     make(tmp_path, pa.table({"id": range(4), "part": ["a", "a", "b", "b"]}))
-    found = pr.read(spark, tmp_path, where="id = 2")
+    found = pr.read(tmp_path, where="id = 2", session=spark)
     assert [row.part for row in found.collect()] == ["b"]
     assert len(found.inputFiles()) == 1
 
@@ -154,7 +154,7 @@ def test_only_surviving_files_are_opened(spark, tmp_path):
 def test_columns_with_the_names_of_ours_and_of_sparks_are_columns(spark, tmp_path):
     rows = pa.table({"_metadata": [1, 2], "file_path": ["x", "y"], "part": ["a", "b"], "d.o`t": [5, 6]})
     make(tmp_path, rows)
-    assert rows_of(pr.read(spark, tmp_path, where="`d.o``t` > 0")) == plain_rows(rows.to_pylist())
+    assert rows_of(pr.read(tmp_path, where="`d.o``t` > 0", session=spark)) == plain_rows(rows.to_pylist())
 
 
 def delta_of(place, rows, **options):
@@ -170,13 +170,13 @@ def test_no_row_is_lost_to_what_spark_skips_wrongly(in_utc, tmp_path):
     rows = pa.table({"id": range(6), "x": [-0.0, -0.0, -0.0, 7.0, 7.0, float("nan")]})
     delta_of(tmp_path, rows, row_group_size=3)
     for where, ids in {"x = 0.0": [0, 1, 2], "x IN (0.0, 1.0)": [0, 1, 2], "x > 8": [5], "x >= 7": [3, 4, 5]}.items():
-        assert sorted(row.id for row in pr.read(in_utc, tmp_path, where=where).collect()) == ids, where
+        assert sorted(row.id for row in pr.read(tmp_path, where=where, session=in_utc).collect()) == ids, where
 
 
 def test_spark_is_handed_what_it_does_not_push_down_by_itself(in_utc, tmp_path):
     days = pa.array(range(1000), pa.date32())
     delta_of(tmp_path, pa.table({"id": range(1000), "day": days}), row_group_size=100)
-    found = pr.read(in_utc, tmp_path, where="year(day) = 1970 AND id % 7 < 9")
+    found = pr.read(tmp_path, where="year(day) = 1970 AND id % 7 < 9", session=in_utc)
     assert len(found.collect()) == 365
     (scan,) = scan_metrics(found)
     assert scan.rows == 400

@@ -59,4 +59,4 @@ def test_a_condition_is_on_the_column_of_the_table_not_of_the_file(table, where,
 @pytest.mark.spark
 def test_spark_reads_the_same_rows(spark, table):
     for where, keys in ROWS.items():
-        assert sorted(row.key for row in pr.read(spark, table, where=where).collect()) == keys, where
+        assert sorted(row.key for row in pr.read(table, where=where, session=spark).collect()) == keys, where

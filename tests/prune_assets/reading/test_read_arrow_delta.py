@@ -31,7 +31,7 @@ def test_rows_are_those_of_read(spark, name):
     table = GOLDEN / name
     if not table.is_dir():
         pytest.skip(f"{table} is not there")
-    wanted = pr.read(spark, str(table), where="true").toArrow().to_pylist()
+    wanted = pr.read(str(table), where="true", session=spark).toArrow().to_pylist()
     assert wanted
     assert plain_rows(pr.read_arrow(str(table)).to_pylist()) == plain_rows(wanted)
     assert pr.count(str(table)) == len(wanted)
@@ -115,7 +115,7 @@ def test_files_that_name_the_entries_of_lists_in_other_ways_are_read(spark, tmp_
     assert paths == {"tags.list.element", "tags.list.item"}
     if not is_delta:
         rmtree(table / "_delta_log")
-    wanted = pr.read(spark, str(table), where="id >= 0").toArrow().to_pylist()
+    wanted = pr.read(str(table), where="id >= 0", session=spark).toArrow().to_pylist()
     assert plain_rows(wanted) == plain_rows(2 * rows)
     assert plain_rows(pr.read_arrow(str(table), where="id >= 0").to_pylist()) == plain_rows(wanted)
     assert pr.read_arrow(str(table), columns=["tags"], where="id = 3").to_pylist() == 2 * [{"tags": ["b"]}]

@@ -78,7 +78,7 @@ def test_other_columns_of_such_a_table_are_read(tmp_path):
 def test_a_column_that_is_filtered_need_not_be_returned(tmp_path):
     table = of_ids(tmp_path, at=pa.array(range(1000), pa.timestamp("us", "UTC")))
     where = "at >= TIMESTAMP '1970-01-01 01:00:00.000998'"
-    found = pr.read_arrow(table, columns=["id"], where=where, session=pr.SparkSemantics(time_zone="+01:00"))
+    found = pr.read_arrow(table, columns=["id"], where=where, semantics=pr.SparkSemantics(time_zone="+01:00"))
     assert found.to_pylist() == [{"id": 998}, {"id": 999}]
 
 
@@ -104,7 +104,7 @@ def test_files_that_lack_a_column_have_null_there(tmp_path):
 )
 def test_golden_delta_tables_have_the_rows_of_read_or_are_refused(table, spark):
     try:
-        wanted = pr.read(spark, table, where="true")
+        wanted = pr.read(table, where="true", session=spark)
     except PruneError:
         with pytest.raises(PruneError):
             pr.read_arrow(str(table))

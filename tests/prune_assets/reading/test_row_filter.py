@@ -41,7 +41,7 @@ def test_days_of_a_zone_are_those_of_spark(spark, tmp_path, zone):
     try:
         for where in _PREDICATES:
             wanted = [row.id for row in spark.read.parquet(table).where(where).orderBy("id").select("id").collect()]
-            found = pr.read_arrow(table, where=where, columns=["id"], session=SparkSemantics(time_zone=zone))
+            found = pr.read_arrow(table, where=where, columns=["id"], semantics=SparkSemantics(time_zone=zone))
             assert found.column(0).to_pylist() == wanted, where
             assert 0 < len(wanted) < 97
     finally:
@@ -52,17 +52,17 @@ def test_only_a_row_with_an_unknown_outcome_is_refused(tmp_path):
     old = dt.datetime(1900, 1, 1, tzinfo=dt.UTC)
     table = _table(tmp_path, old)
     berlin = SparkSemantics(time_zone="Europe/Berlin")
-    assert pr.count(table, where="id < 50 AND date(at) < DATE '2025-03-15'", session=berlin) == 47
+    assert pr.count(table, where="id < 50 AND date(at) < DATE '2025-03-15'", semantics=berlin) == 47
     with pytest.raises(
         UnsupportedFeature,
         match=r"^rows are not counted: date\(at\) < .*not certain where at <= .*at = 1900.*let Spark evaluate",
     ):
-        pr.count(table, where="date(at) < DATE '2025-03-15'", session=berlin)
+        pr.count(table, where="date(at) < DATE '2025-03-15'", semantics=berlin)
 
 
 def test_without_a_zone_the_remedy_is_to_name_it(tmp_path):
     table = _table(tmp_path)
-    with pytest.raises(UnsupportedFeature, match=r"depends on the time zone.*pass session= or --time-zone"):
+    with pytest.raises(UnsupportedFeature, match=r"depends on the time zone.*pass session=, semantics= or --time-zone"):
         pr.count(table, where="date(at) = DATE '2025-03-15'")
     assert pr.count(table, where="date(at) < DATE '2020-01-01'") == 0
 
@@ -120,7 +120,7 @@ def test_hours_of_more_times_than_are_tested_are_those_of_spark(spark, tmp_path,
     try:
         for where in ("hour(at) = 2", "minute(at) BETWEEN 20 AND 40", "NOT hour(at) > 1"):
             wanted = spark.read.parquet(str(tmp_path)).where(where).count()
-            assert 0 < pr.count(str(tmp_path), where=where, session=SparkSemantics(time_zone=zone)) == wanted, where
+            assert 0 < pr.count(str(tmp_path), where=where, semantics=SparkSemantics(time_zone=zone)) == wanted, where
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
 
@@ -133,7 +133,7 @@ def test_too_many_values_are_refused_before_any_is_asked_about(tmp_path, monkeyp
         UnsupportedFeature, match=r"second\(at\) = 2: at has more than 50 values to test; .*read it with pr\.read$"
     ):
         pr.count(
-            _table(tmp_path, use_dictionary=False), where="second(at) = 2", session=SparkSemantics(time_zone="UTC")
+            _table(tmp_path, use_dictionary=False), where="second(at) = 2", semantics=SparkSemantics(time_zone="UTC")
         )
     assert not asked
 
@@ -148,6 +148,6 @@ def test_functions_of_two_columns_name_the_missing_time_zone(tmp_path):
     table = _table(tmp_path)
     with pytest.raises(
         UnsupportedFeature,
-        match=r"^rows are not read: to_date\(at\) .*on the time zone.*; pass session= or --time-zone",
+        match=r"^rows are not read: to_date\(at\) .*on the time zone.*; pass session=, semantics= or --time-zone",
     ):
         pr.read_arrow(table, where="to_date(at) <> date_add(to_date(at), 1)")

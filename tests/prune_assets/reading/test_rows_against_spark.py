@@ -195,10 +195,10 @@ def edges(tmp_path_factory):
     return str(place)
 
 
-def _answer(table, where, session):
+def _answer(table, where, semantics):
     """Return the ids of the selected rows in order, or the message of a refusal."""
     try:
-        return sorted(pr.read_arrow(table, where=where, columns=["id"], session=session)["id"].to_pylist())
+        return sorted(pr.read_arrow(table, where=where, columns=["id"], semantics=semantics)["id"].to_pylist())
     except UnsupportedFeature as error:
         return str(error)
 

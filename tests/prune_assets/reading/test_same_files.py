@@ -29,13 +29,13 @@ def test_as_spark(spark, tmp_path, case):
         plain = spark.read.parquet(*paths)
     if case.read is None:
         with pytest.raises(PruneError):
-            pr.read(spark, table, where="v >= 0")
+            pr.read(table, where="v >= 0", session=spark)
         return
     read = [unquote(urlsplit(row.file_path).path) for row in plain.select("_metadata.file_path").collect()]
     assert relative(read, tmp_path / "t") == case.read, "the case does not say what Spark does"
     # Spark's list also has files that Spark ignores: empty files, and files next to partition directories.
     named = {unquote(urlsplit(file).path) for file in plain.inputFiles()}
     assert {re.sub("/+", "/", file.path) for file in list_data_files(table)} - {*named} == set() or "/../" in table
-    pruned = pr.read(spark, table, where="v >= 0")
+    pruned = pr.read(table, where="v >= 0", session=spark)
     assert pruned.schema == plain.schema
     assert sorted(case.files[row.v] for row in pruned.select("v").collect()) == case.read

@@ -30,7 +30,9 @@ def both(spark, table, theirs, predicates=PREDICATES):
     """Return, per predicate, the rows read by prune-assets and the rows that Spark selects from its own DataFrame."""
     theirs = theirs.cache()  # so that they are read once
     try:
-        return [(rows_of(pr.read(spark, table, where=where)), rows_of(theirs.where(where))) for where in predicates]
+        return [
+            (rows_of(pr.read(table, where=where, session=spark)), rows_of(theirs.where(where))) for where in predicates
+        ]
     finally:
         theirs.unpersist()
 
@@ -47,7 +49,7 @@ def all_functions(spark, table, table_format, create=None):
         pr.write(events(spark, first, first + 500), table, layout=LAYOUT, format=None if create else table_format)
     before = errors(spark, table)
     report = pr.plan(table, where=PREDICATES[1], session=spark).report
-    new_files = pr.optimize(spark, table, layout=LAYOUT).new_files
+    new_files = pr.optimize(table, layout=LAYOUT, session=spark).new_files
     return {
         "found before": before,
         "new files": new_files,
@@ -79,14 +81,14 @@ def versions(spark, table):
     some = events(spark, 0, 100).where("day = DATE '2024-01-03'")
     pr.write(some, table, layout=LAYOUT, mode="replace_partitions")
     pr.write(some, table, layout=LAYOUT, mode="overwrite", where="day = DATE '2024-01-03'")
-    pr.optimize(spark, table, layout=LAYOUT)
+    pr.optimize(table, layout=LAYOUT, session=spark)
     spark.sql(f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     spark.sql(f"DELETE FROM delta.`{table}` WHERE id % 100 = 7")
     spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMNS (more BIGINT)")
     deltalog.write_checkpoint(table)
     return [
         (
-            rows_of(pr.read(spark, table, where="true", version=version)),
+            rows_of(pr.read(table, where="true", session=spark, version=version)),
             rows_of(spark.read.format("delta").option("versionAsOf", version).load(table)),
         )
         for version in range(deltalog.open_snapshot(table).version + 1)
@@ -114,7 +116,7 @@ def written_after(spark, table):
     """Write and optimize what Delta wrote last; return the rows by both."""
     frame = events(spark, 2000, 2100)
     pr.write(frame.select(*spark.table(table).columns), table, layout=LAYOUT)
-    pr.optimize(spark, table, layout=LAYOUT)
+    pr.optimize(table, layout=LAYOUT, session=spark)
     return both(spark, table, spark.table(table))
 
 
@@ -122,11 +124,11 @@ def refusals(spark, table):
     """Return what each function says to a table by its name or path; None where it takes it."""
     frame = events(spark, 0, 10)
     calls = {
-        "read": lambda: pr.read(spark, table, where="true"),
+        "read": lambda: pr.read(table, where="true", session=spark),
         "plan": lambda: pr.plan(table, where="true", session=spark),
         "check": lambda: pr.check(table, layout=LAYOUT, session=spark),
         "audit": lambda: pr.audit(table, session=spark),
-        "optimize": lambda: pr.optimize(spark, table, layout=LAYOUT),
+        "optimize": lambda: pr.optimize(table, layout=LAYOUT, session=spark),
         "write": lambda: pr.write(frame, table, layout=LAYOUT),
         "write Delta": lambda: pr.write(frame, table, layout=LAYOUT, format="delta"),
     }
@@ -134,7 +136,7 @@ def refusals(spark, table):
 
 
 def rows_of_read(spark, table):
-    return rows_of(pr.read(spark, table, where="true"))
+    return rows_of(pr.read(table, where="true", session=spark))
 
 
 def _said(call):

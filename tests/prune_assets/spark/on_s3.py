@@ -21,7 +21,7 @@ def partitioned(spark, rows):
 
 
 def ids(spark, table, where="true", **options):
-    return sorted(row.id for row in pr.read(spark, table, where=where, **options).select("id").collect())
+    return sorted(row.id for row in pr.read(table, where=where, session=spark, **options).select("id").collect())
 
 
 def said_of(spark, function, *arguments):
@@ -68,7 +68,7 @@ def write_partitions(spark, table):
 
 
 def rows(spark, table, where="true"):
-    return plain_rows(pr.read(spark, table, where=where).toArrow().to_pylist())
+    return plain_rows(pr.read(table, where=where, session=spark).toArrow().to_pylist())
 
 
 def plan_and_read(spark, table, other):

@@ -173,7 +173,7 @@ def test_a_read_gives_spark_s_rows(spark, table, sql):
     def rows(frame):
         return sorted(row.id for row in frame.select("id").collect())
 
-    assert rows(pr.read(spark, table, where=sql)) == rows(spark.read.parquet(table).where(sql))
+    assert rows(pr.read(table, where=sql, session=spark)) == rows(spark.read.parquet(table).where(sql))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,8 @@ def test_a_read_gives_spark_s_rows(spark, table, sql):
 )
 @pytest.mark.parametrize("with_session", [True, False])
 def test_parts_are_kept_with_a_reason_and_their_siblings_prune(spark, table, sql, kept, with_session):
-    plan = pr.plan(table, where=sql, session=spark if with_session else SparkSemantics(time_zone="UTC"))
+    source = {"session": spark} if with_session else {"semantics": SparkSemantics(time_zone="UTC")}
+    plan = pr.plan(table, where=sql, **source)
     assert plan.report.kept.rows == kept
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if isinstance(leaf, Unsupported)]
     assert [bool(leaf.reason) for leaf in refused] == [True] * (sql.count(" AND "))
@@ -205,7 +206,7 @@ def test_what_where_does_not_take_is_refused_in_one_line(spark, table):
                 pr.plan(table, where=sql, session=session)
             assert str(caught.value).isprintable()
         with pytest.raises(PredicateTypeError):
-            pr.read(spark, table, where=sql)
+            pr.read(table, where=sql, session=spark)
 
 
 CLOCKS = [

@@ -41,7 +41,7 @@ def test_an_optimize_of_a_file_whose_pages_are_damaged(spark, tmp_path):
     footer = 8 + int.from_bytes(content[-8:-4], "little")
     damaged.write_bytes(b"PAR1" + b"\xff" * (len(content) - footer - 4) + content[-footer:])
     with pytest.raises(SparkFailure, match=r"^Spark failed: [^\n]*$"):
-        pr.optimize(spark, tmp_path, layout=LAYOUT, full=True)
+        pr.optimize(tmp_path, layout=LAYOUT, session=spark, full=True)
 
 
 def test_a_read_whose_column_spark_cannot_resolve(spark, tmp_path):
@@ -49,9 +49,9 @@ def test_a_read_whose_column_spark_cannot_resolve(spark, tmp_path):
     from pyspark.sql import functions as fn
 
     pq.write_table(pa.table({"id": range(10)}), tmp_path / "a.parquet")
-    for call in (pr.read, lambda session, table, **options: pr.plan(table, session=session, **options)):
+    for call in (pr.read, pr.plan):
         with pytest.raises(pr.PruneError) as failed:
-            call(spark, tmp_path, where=fn.col("id").getItem("x") == 1)
+            call(tmp_path, where=fn.col("id").getItem("x") == 1, session=spark)
         assert "\n" not in str(failed.value)
 
 
@@ -60,7 +60,7 @@ def test_what_a_frame_fails_with_later_is_spark_s_own(spark, tmp_path):
     from pyspark.errors import PySparkException
 
     pq.write_table(pa.table({"id": range(10)}), tmp_path / "a.parquet")
-    frame = pr.read(spark, tmp_path, where="raise_error('boom') IS NULL")
+    frame = pr.read(tmp_path, where="raise_error('boom') IS NULL", session=spark)
     with pytest.raises(PySparkException):
         frame.collect()
 
@@ -68,9 +68,9 @@ def test_what_a_frame_fails_with_later_is_spark_s_own(spark, tmp_path):
 def test_sessions_and_frames_of_spark_are_accepted(spark, tmp_path):
     """For a missing table, the error is not about the session."""
     for call in (
-        lambda: pr.read(spark, tmp_path, where="x"),
+        lambda: pr.read(tmp_path, where="x", session=spark),
         lambda: pr.count(tmp_path, where="x", session=spark),
-        lambda: pr.optimize(spark, tmp_path, layout=LAYOUT),
+        lambda: pr.optimize(tmp_path, layout=LAYOUT, session=spark),
         lambda: pr.report_after(pr.plan(tmp_path, where="x", session=spark), spark.range(1)),
     ):
         with pytest.raises(pr.PruneError, match="no data file"):

@@ -77,7 +77,7 @@ def test_a_session_of_another_spark_is_refused_by_all_that_use_one(version, tabl
     for call in (
         lambda: pr.plan(table, where="x = 1", session=session),
         lambda: pr.write(frame, table, layout={"sort_by": ["x"]}),
-        lambda: pr.optimize(session, table, layout={"sort_by": ["x"]}),
+        lambda: pr.optimize(table, layout={"sort_by": ["x"]}, session=session),
     ):
         with pytest.raises(UnsupportedFeature) as found:
             call()

@@ -132,7 +132,7 @@ def test_without_a_zone_only_what_depends_on_it_is_widened():
         parts = [part for part in leaves(lowered(sql).predicate) if isinstance(part, Unsupported)]
         assert {part.sql for part in parts} == {sql}
         assert {part.reason for part in parts} == {"it depends on the time zone, which is not known"}
-        assert {part.remedy for part in parts} == {"pass session= or --time-zone"}
+        assert {part.remedy for part in parts} == {"pass session=, semantics= or --time-zone"}
 
 
 def test_error():
@@ -239,7 +239,7 @@ def test_every_refusal_has_a_reason(fixtures):
         (
             "ts + interval 1 day > '2024-01-01'",
             "depends on the time zone, which is not known",
-            "pass session= or --time-zone",
+            "pass session=, semantics= or --time-zone",
         ),
         ("arr[0] = 1", "an element of an array", ""),
         ("_metadata.file_name = 'part-0.parquet'", "known when it reads", ""),

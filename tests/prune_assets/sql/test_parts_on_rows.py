@@ -106,10 +106,10 @@ def _plain(row):
 def test_rows_are_those_of_spark(spark, table, where):
     with settings(spark, {"spark.sql.session.timeZone": "Europe/Berlin"}):
         wanted = spark.read.parquet(table).where(where).toArrow()
-        for session in (semantics_of(spark), spark):
-            found = pr.read_arrow(table, where=where, session=session)
+        for source in ({"semantics": semantics_of(spark)}, {"session": spark}):
+            found = pr.read_arrow(table, where=where, **source)
             assert sorted(map(_plain, found.to_pylist())) == sorted(map(_plain, wanted.to_pylist()))
-        assert pr.count(table, where=f"NOT ({where})", session=semantics_of(spark)) == (
+        assert pr.count(table, where=f"NOT ({where})", semantics=semantics_of(spark)) == (
             spark.read.parquet(table).where(f"NOT ({where})").count()
         )
 
@@ -133,8 +133,8 @@ def test_what_is_not_known_is_refused_by_name(table, where):
         ("month(name) = 3", "; let Spark"),
         ("dayname(day) = 'Mon'", "; let Spark"),
         ("length(bytes) = 2", "; let Spark"),
-        ("hour(moment) = 3", "; pass session= or --time-zone, or let Spark"),
-        ("NOT extract(MINUTE FROM moment) = 3", "; pass session= or --time-zone, or let Spark"),
+        ("hour(moment) = 3", "; pass session=, semantics= or --time-zone, or let Spark"),
+        ("NOT extract(MINUTE FROM moment) = 3", "; pass session=, semantics= or --time-zone, or let Spark"),
     ],
 )
 def test_a_remedy_that_only_helps_to_skip_is_left_out(table, where, remedy):

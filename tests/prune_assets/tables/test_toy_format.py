@@ -103,11 +103,11 @@ def _opened(plan):
 def test_the_rows_are_those_that_spark_finds(spark, made, where):
     table, live = made
     plan = pr.plan(table, where=where, session=spark)
-    frame = pr.read(spark, table, where=where, plan=plan)
+    frame = pr.read(table, where=where, session=spark, plan=plan)
     expected = spark.read.parquet(str(live)).where(where)
     assert frame.columns == expected.columns
     assert sorted(frame.collect()) == sorted(expected.collect())
-    assert sorted(pr.read(spark, table, where=where).collect()) == sorted(expected.collect())
+    assert sorted(pr.read(table, where=where, session=spark).collect()) == sorted(expected.collect())
     foretold = next(engine for engine in plan.report.engines if engine.name.endswith("with this plan"))
     scanned = sum(scan.rows for scan in scan_metrics(frame))
     assert scanned <= foretold.kept.rows if foretold.estimated else scanned == foretold.kept.rows
@@ -125,7 +125,7 @@ def test_read_arrow_finds_the_same_rows(spark, made):
 def test_merged_schemas_matter_to_what_spark_lists_alone(spark, table):
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")
     try:
-        assert pr.read(spark, table, where="id < 30").count() == 30
+        assert pr.read(table, where="id < 30", session=spark).count() == 30
     finally:
         spark.conf.unset("spark.sql.parquet.mergeSchema")
 
@@ -190,15 +190,15 @@ def test_rows_are_written_and_files_rewritten(spark, table, tmp_path):
     layout = pr.LayoutSpec(sort_by=["id"], partition_by=["day"], files=1)
     more = spark.sql("SELECT id + 50 AS id, 'new' AS name, 'mon' AS day FROM range(10)")
     assert pr.write(more, copy, layout=layout).rows == 10
-    before = sorted(pr.read(spark, copy, where="true").collect())
+    before = sorted(pr.read(copy, where="true", session=spark).collect())
     assert len(before) == sum(ROWS - len(deleted) for deleted in DELETED) + 10
-    assert pr.optimize(None, copy, layout=layout, dry_run=True).reasons["overlaps"] == 2
-    done = pr.optimize(spark, copy, layout=layout)
+    assert pr.optimize(copy, layout=layout, dry_run=True).reasons["overlaps"] == 2
+    done = pr.optimize(copy, layout=layout, session=spark)
     assert (done.left, done.depth_after) == (0, 1.0)
-    assert sorted(pr.read(spark, copy, where="true").collect()) == before
+    assert sorted(pr.read(copy, where="true", session=spark).collect()) == before
 
 
 def test_a_format_that_says_nothing_of_writing_is_not_written(table, monkeypatch):
     monkeypatch.setattr(opening, "FORMATS", (replace(TOY, writing=None), *opening.FORMATS[1:]))
     with pytest.raises(UnsupportedFeature, match=f"{table}: tables of toy are read only"):
-        pr.optimize(None, table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+        pr.optimize(table, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)

@@ -28,9 +28,9 @@ def main() -> None:
     for layout_format in ("parquet", "delta"):
         days, curve, keys = (place / f"{layout_format}_{name}" for name in ("days", "curve", "keys"))
         pr.write(rows, days, layout=DAYS, format=layout_format)
-        selected = pr.read(session, days, where=WHERE).count()
+        selected = pr.read(days, where=WHERE, session=session).count()
         plan = pr.plan(days, where=WHERE, session=session)
-        frame = pr.read(session, days, where=WHERE, plan=plan)
+        frame = pr.read(days, where=WHERE, session=session, plan=plan)
         frame.collect()
         *_, foretold, _, actual = pr.report_after(plan, frame).engines
         one = rows.where("day = DATE '2024-01-02'").limit(10)
@@ -39,18 +39,18 @@ def main() -> None:
         layout = pr.LayoutSpec(sort_by=["k"])
         for i in range(3):
             pr.write(rows.where(f"id % 3 = {i}"), keys, layout=layout, format=layout_format)
-        done = pr.optimize(session, keys, layout=layout)
+        done = pr.optimize(keys, layout=layout, session=session)
         session.conf.set("spark.prune.executorFiles", "1")
         os.environ["PRUNE_CACHE_BYTES"] = "0"
         levels = pr.plan(days, where="k < 10", session=session).report.levels
         session.conf.unset("spark.prune.executorFiles")
         found[layout_format] = [
             selected == rows.where(WHERE).count() > 0,
-            pr.read(session, days, where="true").count(),
+            pr.read(days, where="true", session=session).count(),
             len(curved.files),
             [actual.kept.files, actual.kept.rows] == [foretold.kept.files, foretold.kept.rows],
             any(level.level == "executors" and "read in 1 task (" in level.why for level in levels),
-            [len(done.picked), done.new_files, pr.read(session, keys, where="true").count()],
+            [len(done.picked), done.new_files, pr.read(keys, where="true", session=session).count()],
         ]
     json.dump(found, sys.stdout)
 

@@ -121,7 +121,7 @@ import prune_assets as pr
 from prune_assets.spark.spark_session import spark_session
 spark = spark_session(master="local[2]", conf={"spark.sql.shuffle.partitions": "1", "spark.ui.enabled": "false"})
 print("ready", flush=True)
-pr.optimize(spark, sys.argv[1], layout=pr.LayoutSpec(sort_by=["x"]))
+pr.optimize(sys.argv[1], layout=pr.LayoutSpec(sort_by=["x"]), session=spark)
 """
 
 

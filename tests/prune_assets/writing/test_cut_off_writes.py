@@ -482,11 +482,11 @@ def test_spark_is_handed_the_rows_that_count(spark, tmp_path, new, case):
     for at in states(table, make, lambda: new.write(table, mode)):
         if not (table / JOURNAL).exists() and found and found[-1] == seen(table):
             continue
-        rows = tuple(sorted(row.x for row in pr.read(spark, str(table), where="x >= 0").collect()))
+        rows = tuple(sorted(row.x for row in pr.read(str(table), where="x >= 0", session=spark).collect()))
         assert rows == seen(table), at
         assert rows in {old, whole}
         found.append(rows)
-        few = pr.read(spark, str(table), where="x = 11", columns=["x"]).collect()
+        few = pr.read(str(table), where="x = 11", session=spark, columns=["x"]).collect()
         assert [row.x for row in few] == [11] * (rows == whole)
     assert found == sorted(found, key=[old, whole].index)
     assert {*found} == {old, whole}
@@ -500,12 +500,12 @@ def test_spark_reads_partitions_of_which_one_is_written_to(spark, tmp_path, new,
     whole = {*SECOND, *(FIRST[:2] if mode == "append" else ())}
     for at in states(table, partitions, lambda: new.write(table / "day=1", mode)):
         if (table / "day=1" / JOURNAL).exists():
-            rows = {(row.x, row.day) for row in pr.read(spark, str(table), where="x >= 0").collect()}
+            rows = {(row.x, row.day) for row in pr.read(str(table), where="x >= 0", session=spark).collect()}
             assert rows == {*((x, 1) for x in whole), *((x, 2) for x in FIRST[2:])}, at
-            assert pr.read(spark, str(table), where="day = 1").count() == len(whole)
+            assert pr.read(str(table), where="day = 1", session=spark).count() == len(whole)
             with pytest.raises(UnfinishedWrite, match="only Spark knows the partition columns"):
-                pr.read(spark, [str(table)], where="x >= 0")
-            listed = pr.read(spark, [f"{table}/day=1", f"{table}/day=2"], where="x >= 0")
+                pr.read([str(table)], where="x >= 0", session=spark)
+            listed = pr.read([f"{table}/day=1", f"{table}/day=2"], where="x >= 0", session=spark)
             assert {row.x for row in listed.collect()} == {*whole, *FIRST[2:]}
 
 
@@ -528,6 +528,6 @@ def test_spark_sees_no_part_of_a_write_that_begins_after_the_plan(spark, tmp_pat
         return real(spark, spark_read, where)
 
     monkeypatch.setattr(reader, "_open", open_later)
-    rows = [row.x for row in pr.read(spark, str(table), where="x >= 0").collect()]
+    rows = [row.x for row in pr.read(str(table), where="x >= 0", session=spark).collect()]
     assert tuple(sorted(rows)) == seen(table)
     assert opened == [Opening.TABLE, Opening.PATHS]

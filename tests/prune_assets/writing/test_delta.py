@@ -66,7 +66,7 @@ def test_a_new_table_has_the_rows_for_every_reader(spark, numbers, tmp_path, lay
     assert (result.version, result.rows, result.removed) == (0, 600, ())
     assert result.bytes == sum(Path(file).stat().st_size for file in result.files)
     assert rows_by_delta_rs(tmp_path) == rows_of(numbers)
-    found = pr.read(spark, tmp_path, where="true")
+    found = pr.read(tmp_path, where="true", session=spark)
     assert found.dtypes == numbers.dtypes
     assert rows_of(found) == rows_of(numbers)
 
@@ -101,7 +101,7 @@ def test_columns_may_come_in_another_order_and_case(spark, numbers, tmp_path):
     pr.write(numbers, tmp_path, layout=LAYOUT, format="delta")
     turned = numbers.select("st", fn.col("K").alias("K"), "label", "price", "at", "id")
     pr.write(turned, tmp_path, layout=LAYOUT)
-    assert pr.read(spark, tmp_path, where="k = 7").count() == 2 * numbers.where("k = 7").count()
+    assert pr.read(tmp_path, where="k = 7", session=spark).count() == 2 * numbers.where("k = 7").count()
 
 
 @pytest.mark.parametrize(
@@ -152,15 +152,15 @@ def test_everything_is_replaced_and_older_versions_stay(spark, numbers, tmp_path
     pr.write(numbers, tmp_path, layout=LAYOUT, format="delta")
     result = pr.write(numbers.limit(10), tmp_path, layout=LAYOUT, mode="overwrite")
     assert len(result.removed) == 2
-    assert pr.read(spark, tmp_path, where="true").count() == 10
-    assert pr.read(spark, tmp_path, where="true", version=0).count() == 600
+    assert pr.read(tmp_path, where="true", session=spark).count() == 10
+    assert pr.read(tmp_path, where="true", session=spark, version=0).count() == 600
 
 
 def test_no_rows_are_a_table_without_files(spark, numbers, tmp_path):
     pr.write(numbers.where("id < 0"), tmp_path, layout=LAYOUT, format="delta")
     assert deltalog.open_snapshot(tmp_path).file_count == 0
     assert directories(tmp_path) == []
-    assert pr.read(spark, tmp_path, where="true").dtypes == numbers.dtypes
+    assert pr.read(tmp_path, where="true", session=spark).dtypes == numbers.dtypes
 
 
 def test_partition_times_are_the_same_instants_in_every_session(spark, tmp_path):
@@ -171,7 +171,7 @@ def test_partition_times_are_the_same_instants_in_every_session(spark, tmp_path)
         pr.write(rows, tmp_path, layout=pr.LayoutSpec(partition_by=["at"], files=1), format="delta")
         expected = rows_of(rows)
         spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-        assert rows_of(pr.read(spark, tmp_path, where="true")) == expected
+        assert rows_of(pr.read(tmp_path, where="true", session=spark)) == expected
         assert rows_by_delta_rs(tmp_path) == expected
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
@@ -201,7 +201,7 @@ def test_mapped_columns_are_written_by_their_names_in_files(spark, tmp_path):
     assert "error" not in [finding.severity for finding in pr.check(tmp_path, layout=layout)]
     stored = spark.read.option("recursiveFileLookup", "true").parquet(str(Path(result.files[0]).parent))
     assert stored.schema.simpleString() == "struct<col-1:bigint,col-3:struct<col-4:bigint>>"
-    found = pr.read(spark, tmp_path, where="label = 'p1'")
+    found = pr.read(tmp_path, where="label = 'p1'", session=spark)
     assert found.dtypes == [("id", "bigint"), ("label", "string"), ("st", "struct<x:bigint>")]
     assert rows_of(found) == rows_of(rows.where("label = 'p1'"))
     assert rows_by_delta_rs(tmp_path) == rows_of(rows)
@@ -277,7 +277,7 @@ def test_a_new_table_is_held_to_the_condition_too(spark, numbers, tmp_path):
     options = {"layout": PARTED, "format": "delta", "mode": "overwrite"}
     with pytest.raises(PruneError, match="not among the partitions to overwrite"):
         pr.write(rows, tmp_path, where="label = 'y'", **options)
-    assert pr.read(spark, tmp_path, where="true").count() == 0
+    assert pr.read(tmp_path, where="true", session=spark).count() == 0
     assert pr.write(rows, tmp_path, where="label LIKE 'a%'", **options).rows == 150
 
 
@@ -302,12 +302,12 @@ def test_an_append_that_comes_between_survives_and_an_overwrite_gives_way(spark,
 
     monkeypatch.setattr(writing, "_adds", late)
     assert pr.write(numbers, tmp_path, layout=LAYOUT).version == 2
-    assert pr.read(spark, tmp_path, where="true").count() == 1_205
+    assert pr.read(tmp_path, where="true", session=spark).count() == 1_205
     before = len(directories(tmp_path))
     with pytest.raises(CommitConflict):
         pr.write(numbers, tmp_path, layout=LAYOUT, mode="overwrite")
     assert len(directories(tmp_path)) == before + 1
-    assert pr.read(spark, tmp_path, where="true").count() == 1_210
+    assert pr.read(tmp_path, where="true", session=spark).count() == 1_210
 
 
 @pytest.mark.parametrize("mode", ["append", "replace_partitions", "overwrite"])

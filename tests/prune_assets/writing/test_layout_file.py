@@ -249,8 +249,8 @@ def test_checks_take_a_path_wherever_they_run(layout_file, tmp_path):
     pq.write_table(pa.table({"id": [1, 2]}), table / "0.parquet", write_page_index=True)
     path = layout_file(TEXT)
     assert pr.check(table, layout=path) == pr.check(table, layout=LAYOUT)
-    told = pr.optimize(None, table, layout=str(path), dry_run=True)
-    assert len(told.picked) == len(pr.optimize(None, table, layout=LAYOUT, dry_run=True).picked) == 1
+    told = pr.optimize(table, layout=str(path), dry_run=True)
+    assert len(told.picked) == len(pr.optimize(table, layout=LAYOUT, dry_run=True).picked) == 1
     results = list(dagster.LayoutTable("t", table, layout=path).checks()(dg.build_asset_check_context()))
     assert [result.check_name for result in results if not result.passed] == ["bloom_filters_present"]
 
@@ -277,7 +277,7 @@ def test_a_column_that_the_table_lacks_is_named_with_the_file_of_the_layout(tmp_
     pq.write_table(pa.table({"ts": [1]}), table / "0.parquet")
     layout = layout_file("sort_by: [tss]")
     problem = f"{layout}: sort_by: the table has no column tss: did you mean ts?"
-    for ask in (lambda of: pr.check(table, layout=of), lambda of: pr.optimize(None, table, layout=of, dry_run=True)):
+    for ask in (lambda of: pr.check(table, layout=of), lambda of: pr.optimize(table, layout=of, dry_run=True)):
         with pytest.raises(LayoutError) as refused:
             ask(layout)
         assert str(refused.value) == problem

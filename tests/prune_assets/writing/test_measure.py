@@ -28,7 +28,7 @@ def put(table, name, values, **options):
 
 def dry(table, *predicates, layout=None, **more):
     layout = pr.LayoutSpec(sort_by=["x"], row_group_rows=20) if layout is None else layout
-    return pr.optimize(None, table, layout=layout, predicates=predicates, dry_run=True, **more)
+    return pr.optimize(table, layout=layout, predicates=predicates, dry_run=True, **more)
 
 
 def reasons(table, layout):
@@ -100,7 +100,7 @@ def test_the_bytes_of_a_predicate_are_those_that_a_plan_reads(tmp_path, where, t
         files = [deltalog.NewFile(f"{i}.parquet") for i in range(4)]
         deltalog.append(snapshot, deltalog.adds_of(str(tmp_path), snapshot.schema, files))
     layout = pr.LayoutSpec(sort_by=["id"], page_rows=1_000, files=1)
-    (found,) = pr.optimize(None, tmp_path, layout=layout, predicates=[where], dry_run=True).predicates
+    (found,) = pr.optimize(tmp_path, layout=layout, predicates=[where], dry_run=True).predicates
     assert found.before == pr.plan(tmp_path, where=where).report.kept.bytes
     if where == "id < 1500":  # of the 40 pages to come two
         assert found.predicted == pytest.approx(found.before / 2, rel=0.3)

@@ -42,9 +42,9 @@ def test_a_plain_table_is_written_where_its_catalog_reads_it(spark, schema, here
     assert pr.write(spark.range(10), "sales.plain", layout=LAYOUT).rows == 10
     assert spark.table("sales.plain").count() == 10
     pr.write(spark.range(5), "sales.plain", layout=LAYOUT, mode="overwrite")
-    assert spark.table("sales.plain").count() == pr.read(spark, "sales.plain", where="true").count() == 5
+    assert spark.table("sales.plain").count() == pr.read("sales.plain", where="true", session=spark).count() == 5
     pr.write(spark.range(5, 10), "sales.plain", layout=LAYOUT)
-    assert pr.optimize(spark, "sales.plain", layout=LAYOUT).new_files == 1
+    assert pr.optimize("sales.plain", layout=LAYOUT, session=spark).new_files == 1
     assert spark.table("sales.plain").count() == 10
     assert list(here.iterdir()) == []
 
@@ -56,7 +56,7 @@ def test_partitions_are_registered(spark, schema, here):
     pr.write(days(spark, 2, 3), "sales.days", layout=BY_DAY, mode="replace_partitions")
     assert spark.sql("SHOW PARTITIONS sales.days").count() == 3
     pr.write(days(spark, 3), "sales.days", layout=BY_DAY, mode="overwrite")
-    assert spark.table("sales.days").count() == pr.read(spark, "sales.days", where="true").count() == 10
+    assert spark.table("sales.days").count() == pr.read("sales.days", where="true", session=spark).count() == 10
     assert list(here.iterdir()) == []
 
 
@@ -67,9 +67,9 @@ def test_a_delta_table_is_written_where_its_catalog_has_it(spark, schema, here, 
     said = {"Type": "EXTERNAL", "Provider": "delta", "Location": f"file:{place}"}
     monkeypatch.setattr(resolve, "described", lambda name, _: said if name == "sales.delta" else None)
     assert pr.write(spark.range(5), "sales.delta", layout=LAYOUT).version == 1
-    assert pr.optimize(spark, "sales.delta", layout=LAYOUT).new_files == 1
+    assert pr.optimize("sales.delta", layout=LAYOUT, session=spark).new_files == 1
     assert deltalog.open_snapshot(place).version == 2
-    assert pr.read(spark, "sales.delta", where="true").count() == 15
+    assert pr.read("sales.delta", where="true", session=spark).count() == 15
     with pytest.raises(WrongUse, match="is a table of delta in its catalog; leave format out"):
         pr.write(spark.range(5), "sales.delta", layout=LAYOUT, format="parquet")
     assert list(here.iterdir()) == []
@@ -135,11 +135,11 @@ def test_an_ordinary_folder_is_one(spark, schema, here, name):
     pr.write(spark.range(3), name, layout=LAYOUT)
     pr.write(spark.range(3, 5), name, layout=LAYOUT)
     assert (here / name).is_dir()
-    assert pr.read(spark, name, where="true").count() == 5
+    assert pr.read(name, where="true", session=spark).count() == 5
     alone, known = (pr.plan(name, where="id < 3", session=session).report for session in (None, spark))
     assert alone.kept.rows == known.kept.rows
     assert pr.check(name, layout=LAYOUT)
-    assert pr.optimize(spark, name, layout=LAYOUT).considered == 2
+    assert pr.optimize(name, layout=LAYOUT, session=spark).considered == 2
 
 
 @pytest.mark.parametrize(

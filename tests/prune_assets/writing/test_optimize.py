@@ -34,7 +34,7 @@ VECTOR = DeletionVector("i", "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi
 
 
 def rows_of(spark, table):
-    return plain_rows(to_arrow(pr.read(spark, table, where="true")).to_pylist())
+    return plain_rows(to_arrow(pr.read(table, where="true", session=spark)).to_pylist())
 
 
 def rows_by_delta_rs(table):
@@ -99,7 +99,7 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     assert len(before) == 300 - 6 + 300 + 90
 
     request = {"layout": LAYOUT, "predicates": ["id BETWEEN 1010 AND 1015", "part IS NULL"]}
-    forecast = pr.optimize(None, tmp_path, dry_run=True, **request)
+    forecast = pr.optimize(tmp_path, dry_run=True, **request)
     assert (live(tmp_path), forecast.dry_run, forecast.version) == (alive, True, 5)
     reasons = {file.path.removeprefix(f"{tmp_path}/"): file.reasons for file in forecast.picked}
     assert sorted(reasons.values()) == [("overlaps", "small")] * 3 + [("overlaps", "small", "deleted rows")]
@@ -111,7 +111,7 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
         return real(adds, snapshot)
 
     monkeypatch.setattr(rewriting, "_tagged", late_append)
-    done = pr.optimize(spark, tmp_path, **request)
+    done = pr.optimize(tmp_path, session=spark, **request)
     assert done.picked == forecast.picked
     assert (done.new_files, done.left, done.version) == (forecast.new_files, 0, 7)
     assert (done.depth_before, done.depth_after) == (forecast.depth_before, forecast.depth_predicted)
@@ -123,7 +123,7 @@ def test_a_delta_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, mo
     assert not reasons.keys() & live(tmp_path)
     errors = [finding for finding in pr.check(tmp_path, layout=LAYOUT) if finding.severity == "error"]
     assert errors == []
-    assert pr.optimize(spark, tmp_path, layout=LAYOUT).picked == ()
+    assert pr.optimize(tmp_path, layout=LAYOUT, session=spark).picked == ()
 
 
 @pytest.mark.sampled(2)
@@ -135,10 +135,10 @@ def test_a_plain_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, pa
     for start in (1000, 1001):
         pr.write(rows(spark, start, 1300, step=2, part="'a/b= %1'"), table, layout=layout)
     before, files = plain_rows(to_arrow(spark.read.parquet(str(table))).to_pylist()), sorted(table.rglob("*.parquet"))
-    forecast = pr.optimize(None, table, layout=layout, dry_run=True)
+    forecast = pr.optimize(table, layout=layout, dry_run=True)
     assert sorted(table.rglob("*.parquet")) == files
     assert len(forecast.picked) == 2
-    done = pr.optimize(spark, table, layout=layout)
+    done = pr.optimize(table, layout=layout, session=spark)
     assert (done.picked, done.new_files, done.left, done.depth_after) == (forecast.picked, forecast.new_files, 0, 1.0)
     left = set(files) - {Path(file.path) for file in done.picked}
     new = set(table.rglob("*.parquet")) - left
@@ -148,7 +148,7 @@ def test_a_plain_table_keeps_its_rows_and_what_needs_nothing(spark, tmp_path, pa
     assert [path.name for path in table.iterdir() if path.name.startswith("_")] == ["_SUCCESS"] * table.joinpath(
         "_SUCCESS"
     ).exists()
-    assert pr.optimize(spark, table, layout=layout).picked == ()
+    assert pr.optimize(table, layout=layout, session=spark).picked == ()
 
 
 def test_directories_keep_their_names_whatever_spark_makes_of_them(spark, tmp_path):
@@ -158,7 +158,7 @@ def test_directories_keep_their_names_whatever_spark_makes_of_them(spark, tmp_pa
         pq.write_table(ids, tmp_path / directory / f"{start}.parquet", write_page_index=True)
     before = plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist())
     layout = pr.LayoutSpec(sort_by=["id"])
-    assert len(pr.optimize(spark, tmp_path, layout=layout).picked) == 2
+    assert len(pr.optimize(tmp_path, layout=layout, session=spark).picked) == 2
     assert plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist()) == before
     assert len([*(tmp_path / "n=01").glob("*.parquet")]) == len([*(tmp_path / "n=1").glob("*.parquet")]) == 1
 
@@ -197,7 +197,7 @@ def test_files_of_a_clustered_table_are_tagged_as_one_cube(spark, tmp_path):
     for version in (1, 4):
         for start in (0, 1):
             pr.write(spark.range(start, 100, 2).selectExpr("id", f"id * {version} AS k"), tmp_path, layout=layout)
-        done = pr.optimize(spark, tmp_path, layout=layout)
+        done = pr.optimize(tmp_path, layout=layout, session=spark)
         (add,) = adds_in(tmp_path, done.version)
         assert add["clusteringProvider"] == "liquid"
         assert (add["tags"]["ZCUBE_ZORDER_BY"], add["dataChange"]) == ('["k","id"]', False)
@@ -214,7 +214,7 @@ def test_files_of_a_clustered_table_are_tagged_as_one_cube(spark, tmp_path):
     }
     assert info["operationMetrics"]["numRemovedFiles"] == "3"
     with pytest.raises(LayoutError, match="clustered by k, which sort_by lacks"):
-        pr.optimize(None, tmp_path, layout=LAYOUT, dry_run=True)
+        pr.optimize(tmp_path, layout=LAYOUT, dry_run=True)
 
 
 @pytest.mark.deep
@@ -229,9 +229,9 @@ def test_a_commit_that_takes_a_picked_file_away_is_not_undone(spark, tmp_path, m
 
     monkeypatch.setattr(rewriting, "_tagged", late_delete)
     with pytest.raises(CommitConflict, match="which this commit removes too"):
-        pr.optimize(spark, tmp_path, layout=LAYOUT)
+        pr.optimize(tmp_path, layout=LAYOUT, session=spark)
     assert write_directories(tmp_path) == before
-    assert pr.read(spark, tmp_path, where="true").count() == 50
+    assert pr.read(tmp_path, where="true", session=spark).count() == 50
 
 
 @pytest.fixture(scope="module")
@@ -261,14 +261,14 @@ def small_tables(spark, tmp_path_factory):
 )
 def test_bad_input_is_refused_before_spark_is_needed(small_tables, kind, options, message):
     with pytest.raises(PruneError, match=message):
-        pr.optimize(None, small_tables / kind, **{"layout": pr.LayoutSpec(sort_by=["id"]), "dry_run": True} | options)
+        pr.optimize(small_tables / kind, **{"layout": pr.LayoutSpec(sort_by=["id"]), "dry_run": True} | options)
 
 
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 def test_where_names_the_partitions_that_are_looked_at(small_tables, kind):
     layout = pr.LayoutSpec(sort_by=["part", "id"])
     for where, files in (("part = 1", 2), ("part > 0 AND part < 9", 2), ("part IN (0, 1)", 4), ("part = 7", 0)):
-        found = pr.optimize(None, small_tables / kind, layout=layout, where=where, dry_run=True)
+        found = pr.optimize(small_tables / kind, layout=layout, where=where, dry_run=True)
         assert (len(found.picked), found.considered) == (files, files)
 
 
@@ -277,13 +277,13 @@ def test_row_ids_are_refused_by_name(spark, tmp_path):
     log = tmp_path / "_delta_log" / f"{0:020d}.json"
     log.write_text(log.read_text().replace('"clustering",', '"clustering", "rowTracking",'))
     with pytest.raises(UnsupportedTable, match="rowTracking: rows would have to keep their ids"):
-        pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+        pr.optimize(tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
 
 
 def test_a_column_of_the_name_that_groups_have_is_refused_by_name(tmp_path):
     pq.write_table(pa.table({"id": [1], "Prune_Group": [1]}), tmp_path / "0.parquet")
     with pytest.raises(UnsupportedFeature, match="column Prune_Group has a name that optimize reserves"):
-        pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
+        pr.optimize(tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
 
 
 def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
@@ -299,14 +299,14 @@ def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
     for name, message in said.items():
         before = sorted(tmp_path.rglob("*"))
         with pytest.raises(UnsupportedFeature, match=message):
-            pr.optimize(spark, tmp_path / name, layout=layout)
+            pr.optimize(tmp_path / name, layout=layout, session=spark)
         assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_table_that_somebody_writes_is_left_to_them(spark, small_tables, monkeypatch):
     monkeypatch.setenv("PRUNE_LOCK_TIMEOUT", "0")
     with write_lock(small_tables / "parquet"), pytest.raises(UnfinishedWrite, match="another write is under way"):
-        pr.optimize(spark, small_tables / "parquet", layout=pr.LayoutSpec(sort_by=["id"]))
+        pr.optimize(small_tables / "parquet", layout=pr.LayoutSpec(sort_by=["id"]), session=spark)
 
 
 def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
@@ -337,11 +337,11 @@ def test_a_key_may_descend(spark, tmp_path):
     layout = pr.LayoutSpec(sort_by=["k DESC"], files=1, row_group_rows=50)
     for i in range(2):
         pr.write(spark.range(i, 400, 2).withColumnRenamed("id", "k"), tmp_path, layout=layout)
-    done = pr.optimize(spark, tmp_path, layout=layout)
+    done = pr.optimize(tmp_path, layout=layout, session=spark)
     assert (len(done.picked), done.new_files, done.left) == (2, 1, 0)
     assert not [finding for finding in pr.check(tmp_path, layout=layout) if finding.severity != "info"]
-    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
-    (ascending,) = pr.optimize(None, tmp_path, layout=pr.LayoutSpec(sort_by=["k"]), dry_run=True).picked
+    assert pr.optimize(tmp_path, layout=layout, dry_run=True).picked == ()
+    (ascending,) = pr.optimize(tmp_path, layout=pr.LayoutSpec(sort_by=["k"]), dry_run=True).picked
     assert "not sorted" in ascending.reasons
 
 
@@ -363,9 +363,9 @@ def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path):
     layout, rows = pr.LayoutSpec(sort_by=["at"], row_group_rows=1000), 5000
     old = append([put(f"{day}.parquet", day * rows, range(rows)) for day in range(1000)])
     layout = replace(layout, target_file_bytes=2 * old // 1000)
-    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
+    assert pr.optimize(tmp_path, layout=layout, dry_run=True).picked == ()
     day = append([put(f"new{i}.parquet", 1000 * rows, range(i, rows, 6)) for i in range(6)])
-    done = pr.optimize(spark, tmp_path, layout=layout, predicates=[f"at >= {1001 * rows - 10}"])
+    done = pr.optimize(tmp_path, layout=layout, session=spark, predicates=[f"at >= {1001 * rows - 10}"])
     assert (len(done.picked), done.picked_bytes, done.new_files, done.left) == (6, day, 1, 0)
     assert done.new_bytes < 2 * day
     assert (done.depth_predicted, done.depth_after) == (1.0, 1.0)
@@ -373,7 +373,7 @@ def test_a_new_day_of_a_thousand_is_rewritten_alone(spark, tmp_path):
     # A fifth of the day: the last row group.
     assert kept.after < 0.3 * kept.before
     assert kept.predicted / day == pytest.approx(kept.after / done.new_bytes, rel=0.3)
-    assert pr.optimize(spark, tmp_path, layout=layout).picked == ()
+    assert pr.optimize(tmp_path, layout=layout, session=spark).picked == ()
 
 
 @pytest.mark.deep
@@ -391,11 +391,11 @@ def test_golden_tables_have_the_same_rows_after_it(spark, tmp_path, name):
     key = [column.leaf.name for column in plain if len(column.leaf.path) == 1]
     layout = pr.LayoutSpec(sort_by=key[:1])
     try:
-        done = pr.optimize(spark, table, layout=layout)
+        done = pr.optimize(table, layout=layout, session=spark)
     except UnsupportedTable:
         pytest.skip("has a feature that is refused by name")
     assert (rows_of(spark, table), done.left) == (before, 0)
-    assert pr.optimize(spark, table, layout=layout).picked == ()
+    assert pr.optimize(table, layout=layout, session=spark).picked == ()
 
 
 @pytest.mark.parametrize("table_format", ["parquet", "delta"])
@@ -408,13 +408,13 @@ def test_rows_that_bounds_call_in_order_are_read_and_sorted(spark, tmp_path, tab
         pr.write(rows.orderBy("b"), tmp_path, layout=of_one_key, format=table_format)
     before = rows_of(spark, tmp_path)
     unsorted = {f.code for f in pr.check(tmp_path, layout=layout) if f.severity == "error"}
-    dry = pr.optimize(None, tmp_path, layout=layout, dry_run=True, rows=True)
+    dry = pr.optimize(tmp_path, layout=layout, dry_run=True, rows=True)
     assert (unsorted, dry.reasons.get("not sorted")) == ({"order.rows"}, 2)
-    done = pr.optimize(spark, tmp_path, layout=layout, rows=True)
+    done = pr.optimize(tmp_path, layout=layout, session=spark, rows=True)
     assert (done.picked, done.left, done.rows_read) == (dry.picked, 0, True)
     assert not [f for f in pr.check(tmp_path, layout=layout) if f.severity == "error"]
     assert rows_of(spark, tmp_path) == before
-    assert pr.optimize(spark, tmp_path, layout=layout, rows=True).picked == ()
+    assert pr.optimize(tmp_path, layout=layout, session=spark, rows=True).picked == ()
 
 
 def test_a_budget_rewrites_the_largest_groups_that_fit_and_says_what_is_left(spark, tmp_path):
@@ -422,20 +422,20 @@ def test_a_budget_rewrites_the_largest_groups_that_fit_and_says_what_is_left(spa
     for part, count in (("a", 30_000), ("b", 20_000), ("c", 1_000)):
         for start in (0, 1):
             pr.write(rows(spark, start, count, step=2, part=f"'{part}'"), tmp_path, layout=layout)
-    sizes = {file.path: file.bytes for file in pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked}
+    sizes = {file.path: file.bytes for file in pr.optimize(tmp_path, layout=layout, dry_run=True).picked}
     of = {part: sum(size for path, size in sizes.items() if f"part={part}" in path) for part in "abc"}
     budget = of["a"] - 1
     assert budget > of["b"] + of["c"]
     before = plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist())
-    forecast = pr.optimize(None, tmp_path, layout=layout, dry_run=True, budget=budget)
+    forecast = pr.optimize(tmp_path, layout=layout, dry_run=True, budget=budget)
     assert (len(forecast.picked), forecast.left) == (4, 2)
-    done = pr.optimize(spark, tmp_path, layout=layout, budget=budget)
+    done = pr.optimize(tmp_path, layout=layout, session=spark, budget=budget)
     assert (done.picked, done.picked_bytes, done.left) == (forecast.picked, of["b"] + of["c"], 2)
     assert plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist()) == before
-    none = pr.optimize(spark, tmp_path, layout=layout, budget=budget)
+    none = pr.optimize(tmp_path, layout=layout, session=spark, budget=budget)
     assert (none.picked, none.left) == ((), 2)
     assert "no part of the files that need a rewrite fits the budget" in str(none)
-    assert pr.optimize(spark, tmp_path, layout=layout, budget=of["a"]).left == 0
+    assert pr.optimize(tmp_path, layout=layout, session=spark, budget=of["a"]).left == 0
 
 
 @pytest.mark.parametrize("format", ["parquet", "delta"])
@@ -443,10 +443,10 @@ def test_a_layout_says_how_many_files_are_left(spark, tmp_path, format):  # noqa
     layout, table = pr.LayoutSpec(sort_by=["id"], files=4), str(tmp_path / "t")
     for mode, picked in (("error", 0), ("append", 8)):
         pr.write(spark.range(40_000).toDF("id"), table, layout=layout, format=format, mode=mode)
-        done = pr.optimize(spark, table, layout=layout)
+        done = pr.optimize(table, layout=layout, session=spark)
         assert len(done.picked) == picked
     assert done.new_files == 4
-    assert not pr.optimize(spark, table, layout=layout).picked
+    assert not pr.optimize(table, layout=layout, session=spark).picked
 
 
 @pytest.mark.sampled(4)
@@ -459,23 +459,23 @@ def test_a_full_rewrite_puts_a_table_along_a_curve(spark, tmp_path, format, curv
         rows_here = made.where(f"id % 4 DIV 2 = {start}")
         pr.write(rows_here, table, layout=pr.LayoutSpec(partition_by=["part"], files=4), format=format, mode="append")
     layout = pr.LayoutSpec(**{curve: ["a", "b"]}, partition_by=["part"], row_group_rows=1000, page_rows=1000, files=1)
-    before = sorted(pr.read(spark, table, where="true").collect())
-    forecast = pr.optimize(None, table, layout=layout, full=True, dry_run=True)
-    done = pr.optimize(spark, table, layout=layout, full=True, predicates=queries)
+    before = sorted(pr.read(table, where="true", session=spark).collect())
+    forecast = pr.optimize(table, layout=layout, full=True, dry_run=True)
+    done = pr.optimize(table, layout=layout, session=spark, full=True, predicates=queries)
     assert (done.picked, done.left) == (forecast.picked, 0)
     assert {file.reasons for file in done.picked} == {("full rewrite",)}
-    assert sorted(pr.read(spark, table, where="true").collect()) == before
+    assert sorted(pr.read(table, where="true", session=spark).collect()) == before
     assert all(one.after < 0.6 * one.before for one in done.predicates), done.predicates
     assert not [finding for finding in pr.check(table, layout=layout) if finding.severity == "error"]
-    assert pr.optimize(spark, table, layout=layout).picked == ()
+    assert pr.optimize(table, layout=layout, session=spark).picked == ()
 
 
 def test_a_full_rewrite_needs_room_in_the_budget_for_a_whole_partition(spark, tmp_path):
     layout = pr.LayoutSpec(partition_by=["part"], sort_by=["id"], files=1)
     pr.write(spark.range(9_000).selectExpr("id", "IF(id < 1000, 0, 1) AS part"), tmp_path, layout=layout)
     sizes = sorted(path.stat().st_size for path in tmp_path.rglob("*.parquet"))
-    assert pr.optimize(None, tmp_path, layout=layout, dry_run=True).picked == ()
-    some = pr.optimize(None, tmp_path, layout=layout, full=True, dry_run=True, budget=sizes[-1] - 1)
+    assert pr.optimize(tmp_path, layout=layout, dry_run=True).picked == ()
+    some = pr.optimize(tmp_path, layout=layout, full=True, dry_run=True, budget=sizes[-1] - 1)
     assert ([file.bytes for file in some.picked], some.left) == ([sizes[0]], 1)
 
 
@@ -488,6 +488,6 @@ def test_optimize_applies_the_deleted_rows_that_check_reports(spark, tmp_path):
     delete_rows(place, {path: range(0, 1000, 3) for path in deltalog.open_snapshot(place).paths()})
     (finding,) = (each for each in pr.check(place) if each.code.startswith("deletes."))
     assert (finding.severity.value, "prune optimize TABLE" in finding.remedy) == ("error", True)
-    pr.optimize(spark, place, layout=layout)
+    pr.optimize(place, layout=layout, session=spark)
     assert [each for each in pr.check(place) if each.code.startswith("deletes.")] == []
     assert sorted(pr.read_arrow(place)["id"].to_pylist()) == [i for i in range(2000) if i % 1000 % 3]

@@ -59,6 +59,6 @@ def test_an_optimize_opens_each_version_once(spark, rows, tmp_path, opened):
     for _ in range(2):
         pr.write(rows, tmp_path, layout=LAYOUT, format="delta")
     opened.clear()
-    done = pr.optimize(spark, tmp_path, layout=LAYOUT, predicates=["id < 3", "id > 7"])
+    done = pr.optimize(tmp_path, layout=LAYOUT, session=spark, predicates=["id < 3", "id > 7"])
     assert done.version == 2
     assert opened == [None, None]

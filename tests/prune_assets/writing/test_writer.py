@@ -442,8 +442,8 @@ def test_other_formats_schemes_and_modes_are_refused(numbers, tmp_path):
         write({"id": [1]}, tmp_path / "t", layout=LAYOUT)
     with pytest.raises(LayoutError, match="write 'id DESC' for descending order"):
         write(numbers, tmp_path / "t", layout=LayoutSpec(sort_by=["id down"]))
-    with pytest.raises(WrongUse, match="spark: PosixPath is not a SparkSession; it comes first"):
-        read(tmp_path / "t", numbers.sparkSession, where="id = 1")
+    with pytest.raises(WrongUse, match="session is a PosixPath; pass a SparkSession as session="):
+        read(tmp_path / "t", where="id = 1", session=tmp_path / "t")
     with pytest.raises(UnsupportedFeature, match=r"s3://bucket/t: .*format='delta'"):
         write(numbers, "s3://bucket/t", layout=LAYOUT, format="parquet")
     with pytest.raises(WrongUse, match="mode='ignore'"):
@@ -488,7 +488,7 @@ def test_partitions_of_a_table_without_them_are_not_replaced(tmp_path, spark, ki
         with pytest.raises(PruneError) as refused:
             write(spark.range(3), tmp_path / "t", layout=layout, **options)
         assert kind == "delta" or "the table has no partition columns to replace by" in str(refused.value)
-    assert read(spark, tmp_path / "t", where="true").count() == 9
+    assert read(tmp_path / "t", where="true", session=spark).count() == 9
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta"])
@@ -503,7 +503,7 @@ def test_a_column_is_not_taken_for_a_function_of_its_name(tmp_path, spark, kind)
     for where in ("user = current_user()", "current_date >= day", fn.col("user") == fn.current_user()):
         with pytest.raises(PruneError):
             write(rows.limit(1), tmp_path / "t", layout=layout, mode="overwrite", where=where)
-    assert read(spark, tmp_path / "t", where="true").count() == 9
+    assert read(tmp_path / "t", where="true", session=spark).count() == 9
     write(
         rows.where("day = current_date()"),
         tmp_path / "t",
@@ -511,7 +511,7 @@ def test_a_column_is_not_taken_for_a_function_of_its_name(tmp_path, spark, kind)
         mode="overwrite",
         where="day = current_date()",
     )
-    assert read(spark, tmp_path / "t", where="true").count() == 9
+    assert read(tmp_path / "t", where="true", session=spark).count() == 9
 
 
 def test_an_overwrite_of_some_partitions_leaves_the_others(tmp_path, spark):

@@ -64,7 +64,7 @@ def write_days(spark, place, numbers, **options):
 
 def check_days(spark, place, writers):
     """Check that a table has exactly the rows of the first days, and timestamps with statistics."""
-    found = pr.read(spark, place, where="true").groupBy("day").count().collect()
+    found = pr.read(place, where="true", session=spark).groupBy("day").count().collect()
     assert sorted(row["count"] for row in found) == [ROWS] * writers
     for file in place.rglob("part-*.parquet"):
         assert pq.read_metadata(file).schema.column(1).physical_type == "INT64"

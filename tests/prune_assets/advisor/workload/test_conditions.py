@@ -433,7 +433,7 @@ def test_a_text_that_looks_like_a_condition_never_narrows(table, tree, with_push
     )
     if not found.where:
         return
-    kept = pr.read_arrow(table, where=found.where, session=pr.SparkSemantics(time_zone="UTC")).to_pylist()
+    kept = pr.read_arrow(table, where=found.where, semantics=pr.SparkSemantics(time_zone="UTC")).to_pylist()
     expected = [row for row in ROWS if holds(tree, row)]
     assert all(row in kept for row in expected), (printed(tree), found.where)
     if not found.not_understood:

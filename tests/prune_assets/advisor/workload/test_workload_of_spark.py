@@ -52,7 +52,7 @@ def test_predicates_select_what_the_scans_selected(tmp_path, codec):
     assert sum(shape.runs for shape in shapes) == 2 * len(PREDICATES)
     for shape in shapes:
         ((where, runs, _),) = shape.predicates
-        selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
+        selected = pr.count(tmp_path / "table", where=where, semantics=pr.SparkSemantics(time_zone="UTC"))
         assert (selected * runs, 800 * runs) == (shape.totals.rows_selected, shape.totals.rows_read), where
         assert selected > 0
 
@@ -61,11 +61,11 @@ def maintain(spark, table):
     """Run maintenance by prune-assets, and one user query before and after."""
     where = "id < 100"
     spark.read.parquet(str(table)).where(where).collect()
-    pr.optimize(spark, str(table), layout=pr.LayoutSpec(sort_by=["k"]), full=True)
+    pr.optimize(str(table), layout=pr.LayoutSpec(sort_by=["k"]), session=spark, full=True)
     compare(spark, pr.plan(str(table), where=where, session=spark), table=str(table), where=where)
     advice = pr.advise(str(table), workload=["k = 7"])
-    pr.verify_advice(str(table), advice, workload=["k = 7"], spark=spark)
-    pr.read(spark, str(table), where=where).collect()
+    advice.verify(workload=["k = 7"], session=spark)
+    pr.read(str(table), where=where, session=spark).collect()
     # The rows that a user writes are read by a query of the user, once; measuring them is not one.
     rows = spark.read.parquet(str(table)).where("id > 900")
     pr.write(rows, str(table.parent / "copy"), layout=pr.LayoutSpec(sort_by=["k"], files=2))
@@ -129,14 +129,14 @@ def test_plans_that_print_few_columns_have_the_conditions_on_the_others(tmp_path
     for shape in found.shapes:
         # Plans that print fewer columns are variants of their own.
         (where,), runs = {it.where for it in shape.predicates}, sum(it.runs for it in shape.predicates)
-        selected = pr.count(tmp_path / "table", where=where, session=pr.SparkSemantics(time_zone="UTC"))
+        selected = pr.count(tmp_path / "table", where=where, semantics=pr.SparkSemantics(time_zone="UTC"))
         assert (selected * runs, shape.totals.files_read) == (shape.totals.rows_selected, runs), where
         assert selected > 0
 
 
 def read_both(spark, days, ships):
-    pr.read(spark, str(days), where="id < 900").collect()
-    pr.read(spark, str(days), where="id < 800").collect()
+    pr.read(str(days), where="id < 900", session=spark).collect()
+    pr.read(str(days), where="id < 800", session=spark).collect()
     spark.read.parquet(str(ships)).where("id = 7").collect()
     spark.stop()
 

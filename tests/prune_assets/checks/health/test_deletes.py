@@ -79,7 +79,7 @@ def test_the_check_without_a_layout_reports_it_and_optimize_applies_what_it_name
     delta(tmp_path, [40, 6, 3])
     (finding,) = (each for each in pr.check(tmp_path) if each.code == "deletes.rows")
     assert finding.severity.value == "warn"
-    forecast = pr.optimize(None, tmp_path, layout=pr.LayoutSpec(files=3), dry_run=True)
+    forecast = pr.optimize(tmp_path, layout=pr.LayoutSpec(files=3), dry_run=True)
     assert "2 of them with more than 5%" in finding.message
     assert forecast.reasons["deleted rows"] == 2
 

@@ -173,7 +173,7 @@ def test_a_bound_that_holds_for_some_values_alone_is_no_trouble(tmp_path, data):
     times = data.append_column("at", data["day"].cast(pa.timestamp("ms")))
     table = written(tmp_path / "t", times)
     where = "(id <> 1) AND (date_trunc('month', at) <= TIMESTAMP_NTZ '2020-12-31 23:53:47')"
-    advice = plan(table, where=where, session=SparkSemantics(time_zone="UTC")).report.advice
+    advice = plan(table, where=where, semantics=SparkSemantics(time_zone="UTC")).report.advice
     assert remedies(advice)["sort_by"].kept_bytes > 0
 
 

@@ -71,7 +71,7 @@ def test_spark_reads_less(spark, tmp_path, where, derived):
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=500)
     made = plan(tmp_path, where=where, session=spark)
     assert [render(part) for part in made.derived_filters] == derived
-    pruned = pr.read(spark, tmp_path, where=where, plan=made)
+    pruned = pr.read(tmp_path, where=where, session=spark, plan=made)
     whole = spark.read.parquet(str(tmp_path)).where(where)
     assert sorted(pruned.collect()) == sorted(whole.collect())
     (with_plan,), (alone,) = scan_metrics(pruned), scan_metrics(whole)
@@ -125,7 +125,7 @@ def test_functions_of_columns_are_read_as_spark_reads_them(spark, tmp_path, file
     smaller = 0
     for where in DATES:
         made = plan(tmp_path / "t", where=where, session=spark)
-        found = pr.read(spark, tmp_path / "t", where=where, plan=made)
+        found = pr.read(tmp_path / "t", where=where, session=spark, plan=made)
         assert found.schema == whole.schema
         assert sorted(map(repr, found.collect())) == sorted(map(repr, whole.where(where).collect())), where
         for part in made.derived_filters:
@@ -169,6 +169,8 @@ def test_nan_both_zeros_and_milliseconds_stay(spark, tmp_path, ansi):
             with settings(spark, {"spark.sql.parquet.filterPushdown": "false"}):
                 expected = sorted(map(repr, spark.read.parquet(str(tmp_path)).where(where).collect()))
             made = plan(tmp_path, where=where, session=spark)
-            assert sorted(map(repr, pr.read(spark, tmp_path, where=where, plan=made).collect())) == expected, where
+            assert sorted(map(repr, pr.read(tmp_path, where=where, session=spark, plan=made).collect())) == expected, (
+                where
+            )
             derived += bool(made.derived_filters)
     assert derived > 4, "else nothing of this was tried"

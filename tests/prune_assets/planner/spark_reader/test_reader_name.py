@@ -12,7 +12,7 @@ from prune_assets.spark.spark_versions import installed_version
 
 def names(table, **semantics):
     pq.write_table(pa.table({"id": range(9)}), table)
-    report = pr.plan(str(table), where="id < 3", session=pr.SparkSemantics(**semantics)).report
+    report = pr.plan(str(table), where="id < 3", semantics=pr.SparkSemantics(**semantics)).report
     assert "with this plan" in str(report)
     return [engine.name for engine in report.engines]
 
@@ -41,5 +41,5 @@ def test_without_a_session_the_installed_version_is_named(tmp_path, monkeypatch)
 def test_a_warning_names_the_version_too(tmp_path):
     pq.write_table(pa.table({"x": [0.0, 1.0]}), tmp_path / "t.parquet")
     semantics = pr.SparkSemantics(spark_version="4.0.5")
-    warnings = pr.plan(str(tmp_path / "t.parquet"), where="x = 0.0", session=semantics).warnings
+    warnings = pr.plan(str(tmp_path / "t.parquet"), where="x = 0.0", semantics=semantics).warnings
     assert {warning.reader for warning in warnings} == {"Spark 4.0"}

@@ -153,7 +153,10 @@ def test_the_three_readers_of_a_report_are_those_of_the_run(spark, tmp_path):
     where = f"day = 17 OR key = {7919 * 5_000 % 10_000 * 2}"
     made = plan(tmp_path / "t", where=where, session=spark)
     found = engines(made.report)
-    alone, pruned = spark.read.parquet(str(tmp_path / "t")).where(where), pr.read(spark, tmp_path / "t", where=where)
+    alone, pruned = (
+        spark.read.parquet(str(tmp_path / "t")).where(where),
+        pr.read(tmp_path / "t", where=where, session=spark),
+    )
     alone.collect()
     pruned.collect()
     assert scan_metrics(alone)[0].rows == found[ALONE].kept.rows > 9_000
@@ -245,7 +248,7 @@ def test_casts_that_spark_takes_off_the_column_are_foretold(spark, tmp_path, nar
         foretold = {engine.name: engine.kept.rows for engine in made.report.engines}
         for name, frame in (
             (ALONE, spark.read.parquet(str(tmp_path / "t")).where(where)),
-            (HANDED_OVER, pr.read(spark, tmp_path / "t", where=where, plan=made)),
+            (HANDED_OVER, pr.read(tmp_path / "t", where=where, session=spark, plan=made)),
         ):
             frame.collect()
             assert foretold[name] == sum(scan.rows for scan in scan_metrics(frame)), (name, where)

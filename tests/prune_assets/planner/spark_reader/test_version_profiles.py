@@ -35,7 +35,7 @@ def table(tmp_path_factory):
 
 
 def rows_alone(table, where, version, **settings):
-    return pr.plan(table, where=where, session=semantics(version, **settings)).report.engines[0].kept.rows
+    return pr.plan(table, where=where, semantics=semantics(version, **settings)).report.engines[0].kept.rows
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def with_fewer_pages_in_its_column_index(path):
 def test_an_older_reader_is_kept_from_a_column_index_of_other_pages(tmp_path):
     path = with_fewer_pages_in_its_column_index(tmp_path / "t.parquet")
     found = [
-        {warning.option for warning in pr.plan(path, where="a >= 95", session=semantics(version)).warnings}
+        {warning.option for warning in pr.plan(path, where="a >= 95", semantics=semantics(version)).warnings}
         for version in EVERY
     ]
     assert found == [{PAGES}] * 3 + [set()] * 2
@@ -119,9 +119,9 @@ def test_an_older_reader_is_kept_from_a_column_index_of_other_pages(tmp_path):
 def test_no_row_is_lost_to_a_column_index_of_other_pages(spark, tmp_path):
     path = with_fewer_pages_in_its_column_index(tmp_path / "t.parquet")
     for where, rows in (("a >= 95", 5), ("a >= 0", 100), ("a = 99 OR b = 0", 2)):
-        assert pr.read(spark, path, where=where).count() == rows, where
-        of_the_newest = pr.plan(path, where=where, session=pr.SparkSemantics.of("4.3.0", **_settings_of(spark)))
-        assert pr.read(spark, path, where=where, plan=of_the_newest).count() == rows, where
+        assert pr.read(path, where=where, session=spark).count() == rows, where
+        of_the_newest = pr.plan(path, where=where, semantics=pr.SparkSemantics.of("4.3.0", **_settings_of(spark)))
+        assert pr.read(path, where=where, session=spark, plan=of_the_newest).count() == rows, where
 
 
 def _settings_of(spark):

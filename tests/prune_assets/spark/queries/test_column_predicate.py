@@ -69,7 +69,7 @@ def test_a_range_that_spark_writes_as_a_call_is_a_range(spark, table, ends, nega
     plan = pr.plan(table, where=where, session=spark)
     assert not any(isinstance(leaf, Unsupported) for leaf in leaves(plan.lowered.predicate) if "x - 1" not in ends)
     wanted = spark.read.parquet(table).where(where).orderBy("x").collect()
-    assert pr.read(spark, table, where=where, plan=plan).orderBy("x").collect() == wanted
+    assert pr.read(table, where=where, session=spark, plan=plan).orderBy("x").collect() == wanted
 
 
 @needs_spark(4, 0, "between() is a function")
@@ -104,7 +104,7 @@ def test_a_column_asks_the_clock_once_for_the_plan(spark, table):
         assert rows_kept(plan) == 0 == rows_kept(pr.plan(table, where=text, session=spark)), text
         assert "now()" not in plan.lowered.frozen
         assert "current_" not in plan.lowered.frozen
-        assert pr.read(spark, table, where=column, plan=plan).count() == 0
+        assert pr.read(table, where=column, session=spark, plan=plan).count() == 0
 
 
 def test_what_spark_reads_is_the_day_of_the_plan(spark, table, monkeypatch):
@@ -116,7 +116,10 @@ def test_what_spark_reads_is_the_day_of_the_plan(spark, table, monkeypatch):
     for where in (column, "day > current_date() - 3 AND day <= current_date()"):
         plan = pr.plan(table, where=where, session=spark)
         assert rows_kept(plan) == 100
-        for found in (pr.read(spark, table, where=where), pr.read(spark, table, where=where, plan=plan)):
+        for found in (
+            pr.read(table, where=where, session=spark),
+            pr.read(table, where=where, session=spark, plan=plan),
+        ):
             assert sorted(row.x for row in found.collect()) == [17, 18, 19]
 
 
@@ -130,7 +133,7 @@ def test_beside_what_has_no_text_the_clock_is_spark_s_to_ask(spark, table):
     plan = pr.plan(table, where=where, session=spark)
     assert plan.lowered.frozen is None
     assert rows_kept(plan) == 100
-    assert pr.read(spark, table, where=where, plan=plan).count() == 50
+    assert pr.read(table, where=where, session=spark, plan=plan).count() == 50
 
 
 def test_what_spark_tells_of_files_is_kept_and_its_siblings_prune(spark, table):
@@ -138,7 +141,7 @@ def test_what_spark_tells_of_files_is_kept_and_its_siblings_prune(spark, table):
 
     where = (fn.col("_metadata.row_index") >= 7) & (fn.col("x") < 10)
     assert rows_kept(pr.plan(table, where=where, session=spark)) == 100
-    assert sorted(row.x for row in pr.read(spark, table, where=where).collect()) == [7, 8, 9]
+    assert sorted(row.x for row in pr.read(table, where=where, session=spark).collect()) == [7, 8, 9]
 
 
 def test_a_udf_of_the_name_of_a_function_is_not_taken_for_it(spark, table):
@@ -160,10 +163,10 @@ def test_a_read_by_a_column_gives_its_rows(spark, table):
 
     column = (fn.col("x") > 905) & (fn.col("s") != "it's 0950\\")
     plan = pr.plan(table, where=column, session=spark)
-    for found in (pr.read(spark, table, where=column), pr.read(spark, table, where=column, plan=plan)):
+    for found in (pr.read(table, where=column, session=spark), pr.read(table, where=column, session=spark, plan=plan)):
         assert sorted(row.x for row in found.collect()) == [x for x in range(906, 1000) if x != 950]
     with pytest.raises(WrongUse, match="the plan is for"):
-        pr.read(spark, table, where=fn.col("x") > 1, plan=plan)
+        pr.read(table, where=fn.col("x") > 1, session=spark, plan=plan)
 
 
 @pytest.mark.parametrize("what", ["unknown", "number", "aggregate"])

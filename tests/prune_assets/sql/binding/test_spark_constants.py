@@ -49,7 +49,7 @@ def test_a_constant_prunes_as_a_literal(spark, table, where, frozen):
         assert made.lowered.frozen == frozen
     assert made.report.unsupported == ()
     assert made.report.kept.rows < 300
-    found = pr.read(spark, table, where=where, plan=made)
+    found = pr.read(table, where=where, session=spark, plan=made)
     whole = spark.read.parquet(table).where(where)
     assert sorted(map(repr, found.collect())) == sorted(map(repr, whole.collect()))
     alone, _, _ = made.report.engines

@@ -33,9 +33,9 @@ def ends_of_january(tmp_path):
     ],
 )
 def test_a_later_time_may_be_earlier_a_month_later(ends_of_january, where, wanted):
-    rows = pr.read_arrow(ends_of_january, where=where, session=UTC)["at"].to_pylist()
+    rows = pr.read_arrow(ends_of_january, where=where, semantics=UTC)["at"].to_pylist()
     assert {(row.day, row.hour) for row in rows} == wanted
-    plan = pr.plan(ends_of_january, where=where, session=UTC)
+    plan = pr.plan(ends_of_january, where=where, semantics=UTC)
     kept = {group.index for file in plan.files for group in file.row_groups if group.verdict != "skip"}
     assert len(kept) >= len(wanted)
 
@@ -44,4 +44,4 @@ def test_the_hour_of_a_date_is_that_of_its_first_instant(tmp_path):
     """In Santiago clocks leapt over the midnight of 2024-09-08; Spark's hour(day) is 1 there (verified)."""
     pq.write_table(pa.table({"day": [dt.date(2024, 9, 7), dt.date(2024, 9, 8)]}), tmp_path / "a.parquet")
     for where, wanted in (("hour(day) = 1", 1), ("hour(day) = 0", 1)):
-        assert pr.count(str(tmp_path), where=where, session=SparkSemantics(time_zone="America/Santiago")) == wanted
+        assert pr.count(str(tmp_path), where=where, semantics=SparkSemantics(time_zone="America/Santiago")) == wanted

@@ -71,9 +71,9 @@ def test_no_year_that_spark_selects_is_skipped(spark, far, column, policy):
 )
 def test_of_ordinary_years_one_is_kept(far, condition, year):
     where = f"{condition} AND id BETWEEN {YEARS.index(1_969)} AND {YEARS.index(9_999)}"
-    verdict = pr.plan(far, where=where, session=IN_UTC).evaluation.access.verdict
+    verdict = pr.plan(far, where=where, semantics=IN_UTC).evaluation.access.verdict
     assert np.flatnonzero(verdict != Verdict.SKIP).tolist() == [YEARS.index(year)]
-    assert pr.count(far, where=where, session=IN_UTC) == 1
+    assert pr.count(far, where=where, semantics=IN_UTC) == 1
 
 
 @pytest.mark.parametrize("text", ["2024-02-30", "2024-2-03", "2024-03", "2024-03-05 ", "x", "0999-01-01", "٢٠٢٤-03-05"])
@@ -92,8 +92,8 @@ def test_rows_of_many_times_are_told_by_their_days_and_advised_for(tmp_path):
             pa.table({"at": at[i::4], "noise": np.random.default_rng(i).random(15_000)}), tmp_path / f"{i}.parquet"
         )
     where, same = "date_format(at, 'yyyy-MM-dd') >= '2023-12-05'", "at >= TIMESTAMP '2023-12-05 00:00:00Z'"
-    assert pr.count(tmp_path, where=where, session=IN_UTC) == pr.count(tmp_path, where=same, session=IN_UTC)
-    report = pr.plan(tmp_path, where="date_format(at, 'yyyy-MM-dd') = '2023-12-05'", session=IN_UTC).report
+    assert pr.count(tmp_path, where=where, semantics=IN_UTC) == pr.count(tmp_path, where=same, semantics=IN_UTC)
+    report = pr.plan(tmp_path, where="date_format(at, 'yyyy-MM-dd') = '2023-12-05'", semantics=IN_UTC).report
     assert report.unsupported == ()
     assert "would help: sort by at" in str(report)
     assert "1583" not in str(report).partition("Levels that skipped nothing")[2].partition("Condition by condition")[0]

@@ -152,7 +152,7 @@ PREDICATES = [
 @pytest.mark.parametrize("where", PREDICATES, ids=lambda where: where[:24])
 def test_spark_reads_the_same_rows(spark, table, where):
     expected = sorted(spark.read.parquet(table).where(where).collect(), key=str)
-    assert sorted(pr.read(spark, table, where=where).collect(), key=str) == expected
+    assert sorted(pr.read(table, where=where, session=spark).collect(), key=str) == expected
 
 
 def test_row_groups_without_a_listed_value_are_skipped(table):

@@ -34,12 +34,12 @@ def test_reads_what_spark_reads(spark, schema, kind):
     spark.sql(TABLES[kind].format(name=kind, place=schema))
     where = "id < 40 AND k = 1"
     asked = spark.table(name).where(where)
-    found = pr.read(spark, name, where=where)
+    found = pr.read(name, where=where, session=spark)
     assert found.schema == asked.schema
     assert sorted(found.collect()) == sorted(asked.collect())
     made = pr.plan(name, where=where, session=spark)
     assert made.report.kept.rows < 100 or kind != "partitioned"
-    assert sorted(pr.read(spark, name, where=where, plan=made).collect()) == sorted(asked.collect())
+    assert sorted(pr.read(name, where=where, session=spark, plan=made).collect()) == sorted(asked.collect())
     assert pr.check(name, layout=pr.LayoutSpec(sort_by=["id"]), session=spark)
 
 
@@ -101,7 +101,7 @@ def test_refuses_by_name(spark, schema, case):
     statements, said = REFUSED[case]
     for statement in statements.format(name=name, place=schema).split(";"):
         spark.sql(statement)
-    for ask in (pr.plan, lambda table, *, where, session: pr.read(session, table, where=where)):
+    for ask in (pr.plan, lambda table, *, where, session: pr.read(table, where=where, session=session)):
         with pytest.raises(UnsupportedFeature, match=said):
             ask(f"named.{name}", where="id = 1", session=spark)
 
@@ -114,18 +114,18 @@ def test_a_name_that_is_a_path_too_is_refused_with_both_spelled_out(spark, schem
     for ask in ways("named.twice", spark, layout):
         with pytest.raises(WrongUse, match=r"both a path and a table; write \./named.twice for .* or spark_cat"):
             ask()
-    assert pr.read(spark, "./named.twice", where="true").count() == 7
-    assert pr.read(spark, "spark_catalog.named.twice", where="true").count() == 1
+    assert pr.read("./named.twice", where="true", session=spark).count() == 7
+    assert pr.read("spark_catalog.named.twice", where="true", session=spark).count() == 1
 
 
 def ways(table, spark, layout):
     """Every way to a table by its name."""
     return [
         lambda: pr.write(spark.range(3), table, layout=layout),
-        lambda: pr.read(spark, table, where="true"),
+        lambda: pr.read(table, where="true", session=spark),
         lambda: pr.plan(table, where="true", session=spark),
         lambda: pr.check(table, layout=layout, session=spark),
-        lambda: pr.optimize(spark, table, layout=layout),
+        lambda: pr.optimize(table, layout=layout, session=spark),
         lambda: pr.audit(table, session=spark),
     ]
 
@@ -134,7 +134,7 @@ def test_a_view_does_not_stand_for_a_directory_of_its_name(spark, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     spark.range(7).write.parquet(str(tmp_path / "seven"))
     spark.range(1).createOrReplaceTempView("seven")
-    assert pr.read(spark, "seven", where="true").count() == 7
+    assert pr.read("seven", where="true", session=spark).count() == 7
     spark.catalog.dropTempView("seven")
 
 

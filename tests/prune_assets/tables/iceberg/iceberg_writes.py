@@ -116,7 +116,7 @@ def write_texts(spark, name, layout):
 def optimize(spark, name, layout, options=None):
     """Optimize a table; return the result as plain values, or the error."""
     try:
-        return pr.optimize(spark, name, layout=layout, **(options or {})).as_json()
+        return pr.optimize(name, layout=layout, session=spark, **(options or {})).as_json()
     except PruneError as error:
         return type(error).__name__, str(error)
 

@@ -74,7 +74,7 @@ def by_name(spark, name, predicates):
 
     found = []
     for where in predicates:
-        frame = pr.read(spark, name, where=where)
+        frame = pr.read(name, where=where, session=spark)
         ours = sorted(map(str, frame.collect()))
         theirs = sorted(map(str, spark.table(name).where(where).collect()))
         kept = pr.plan(name, where=where, session=spark).report
@@ -89,7 +89,7 @@ def said(spark, name):
     from parquet_core.errors import PruneError
 
     try:
-        pr.read(spark, name, where="true")
+        pr.read(name, where="true", session=spark)
     except PruneError as error:
         return f"{type(error).__name__}: {error}"
     return None
@@ -110,7 +110,7 @@ def said_to_write(spark, name):
 def rows_of_version(spark, name, version):
     import prune_assets as pr
 
-    ours = pr.read(spark, name, where="true", version=version)
+    ours = pr.read(name, where="true", session=spark, version=version)
     theirs = spark.sql(f"SELECT * FROM {name} VERSION AS OF {version}")
     return sorted(map(str, ours.collect())), sorted(map(str, theirs.collect())), ours.schema == theirs.schema
 
@@ -123,7 +123,7 @@ def kept_while_written(spark, name, where):
     """Return the row count of a frame that is created before a commit and executed after it."""
     import prune_assets as pr
 
-    frame = pr.read(spark, name, where=where)
+    frame = pr.read(name, where=where, session=spark)
     spark.sql(f"INSERT INTO {name} SELECT * FROM {name}")
     return frame.count()
 
@@ -177,7 +177,7 @@ def held_against_spark(spark, name, predicates, how=None):
     for where in predicates:
         asked = expr(where) if how.get("as_columns") else where
         with patch("prune_assets.tables.iceberg.reading_with_iceberg._MOST_TASKS", how.get("most_tasks", 5000)):
-            ours = pr.read(spark, name, where=asked, version=version)
+            ours = pr.read(name, where=asked, session=spark, version=version)
         frames = everything.where(where), ours, table.where(where)
         found.append((where, *(sorted(row["k"] for row in each.select("k").collect()) for each in frames)))
     return found

@@ -45,7 +45,7 @@ def table(tmp_path_factory):
 def test_the_same_rows_as_plain_files_have(spark, table, tmp_path, where):
     plain = made.copied(table, tmp_path / "plain.parquet")
     names = "k", "n", "ts", "tz", "day", "s", "b", "d", "x", "f", "flag", "st", "added"
-    mine, theirs = (pr.read(spark, each, where=where).select(*names) for each in (made.folder(table), plain))
+    mine, theirs = (pr.read(each, where=where, session=spark).select(*names) for each in (made.folder(table), plain))
     assert sorted(map(str, mine.collect())) == sorted(map(str, theirs.collect()))
     assert mine.schema["d"].dataType == theirs.schema["d"].dataType
 
@@ -75,18 +75,18 @@ def dropped_and_added(update):
 def test_what_spark_would_read_otherwise_is_refused_with_the_remedy(spark, tmp_path, change, why):
     place = changed(tmp_path, change)
     with pytest.raises(UnsupportedFeature, match=f"parquet: {why}; read it with Spark and Iceberg, or compact it"):
-        pr.read(spark, place, where="k = 1")
-    assert pr.read(spark, place, where="k = 7").count() == 0  # no file is left to read
+        pr.read(place, where="k = 1", session=spark)
+    assert pr.read(place, where="k = 7", session=spark).count() == 0  # no file is left to read
     assert pr.count(place, where="k = 1") == 1
 
 
 def test_a_dropped_column_is_left_out(spark, tmp_path):
     place = changed(tmp_path, dropped_and_added)
-    assert [row.asDict() for row in pr.read(spark, place, where="k = 1").collect()] == [{"k": 1, "b": None}]
+    assert [row.asDict() for row in pr.read(place, where="k = 1", session=spark).collect()] == [{"k": 1, "b": None}]
 
 
 def test_a_type_that_spark_has_not_is_named(spark, tmp_path):
     schema = Schema(NestedField(1, "k", LongType()), NestedField(2, "u", UUIDType()))
     table = made.catalog_in(tmp_path).create_table("db.t", schema)
     with pytest.raises(UnsupportedFeature, match="has a column of type uuid, which Spark's reader of Parquet has not"):
-        pr.read(spark, made.folder(table), where="k = 1")
+        pr.read(made.folder(table), where="k = 1", session=spark)

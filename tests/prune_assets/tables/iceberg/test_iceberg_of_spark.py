@@ -77,10 +77,10 @@ def check(run, place, name, rng, *, count=PREDICATES):
     predicates = [predicate(rng) for _ in range(count)]
     kept = files = 0
     for where, keys in zip(predicates, run(there.selected, f"lake.db.{name}", predicates), strict=True):
-        session = SparkSemantics(time_zone="UTC", case_sensitive=True)
-        found = pr.read_arrow(place / "db" / name, where=where, columns=["k"], session=session)
+        semantics = SparkSemantics(time_zone="UTC", case_sensitive=True)
+        found = pr.read_arrow(place / "db" / name, where=where, columns=["k"], semantics=semantics)
         assert sorted(found["k"].to_pylist()) == keys, where
-        plan = pr.plan(place / "db" / name, where=where, session=session)
+        plan = pr.plan(place / "db" / name, where=where, semantics=semantics)
         kept, files = kept + sum(file.verdict != "skip" for file in plan.files), files + len(plan.files)
     return kept, files
 

@@ -201,7 +201,7 @@ def test_other_formats_are_named(copy):
 def test_writing_and_optimizing_are_refused_with_the_remedy(table):
     place, layout = made.folder(table), pr.LayoutSpec(sort_by=["k"])
     for run in (
-        lambda: pr.optimize(None, place, layout=layout, dry_run=True),
+        lambda: pr.optimize(place, layout=layout, dry_run=True),
         lambda: find_target(place, None),
     ):
         with pytest.raises(PruneError, match="is written by its catalog alone; name it as a catalog of the"):

@@ -123,10 +123,10 @@ def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_pat
     before = sorted(map(str, tmp_path.rglob("*")))
     queries = ["id = 5"]
     advice = pr.advise(f"{prefix}{name}", workload=queries)
-    assert pr.verify_advice(f"{prefix}{name}", advice, workload=queries)
+    assert advice.verify(workload=queries)
     assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
 def test_a_name_that_cannot_commit_is_refused_with_the_one_that_can(name):
     with pytest.raises(UnsupportedFeature, match=r"only Iceberg commits to it.*session has it, such as tests.db.t"):
-        pr.optimize(None, f"iceberg:{name}", layout=LAYOUT, dry_run=True)
+        pr.optimize(f"iceberg:{name}", layout=LAYOUT, dry_run=True)
