@@ -73,7 +73,7 @@ class LayoutTable:
     `key`: the key of the asset; slashes in a string separate its parts. `table`: a path, an address or a name in a
     catalog. `layout`: as in `prune_assets.write`; by default no order is required.
     `format`: "parquet", "delta" or "iceberg", for writes and for the label in Dagster's UI. By default the format of
-    the IO manager.
+    the IO manager; Parquet in `asset_from`.
     `partitions_def`: the partitions of the asset. `partition_expr`: the partition column of the layout that holds the
     asset's partition, or one column for each dimension.
     `predicates`: SQL conditions of the table's queries, by name.
