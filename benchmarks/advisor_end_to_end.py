@@ -95,14 +95,14 @@ def _row(spark: SparkSession, case: Case, logs: str) -> list[str]:
     for where in case.wheres:
         _run(opened, where, case.sums)
     times = [time.perf_counter()]
-    observed = pr.workload(logs, table=table)
+    observed = pr.Workload.read(logs, table=table)
     advice = pr.advise(table, workload=observed, session=spark, in_place=True)
     times.append(time.perf_counter())
     applied = advice.apply(workload=observed, session=spark)
     times.append(time.perf_counter())
     since, sides = dt.datetime.now(dt.UTC), [spark.read.parquet(place) for place in (before, table)]
     turns = [[_run(side, where, case.sums) for where in case.wheres for side in sides] for _ in range(TURNS)]
-    outcome = advice.outcome(pr.workload(logs, table=table, since=since))
+    outcome = advice.outcome(pr.Workload.read(logs, table=table, since=since))
     return [
         f"{case.name}\n{len(case.wheres)} queries, {sum(shape.runs for shape in observed.shapes):g} in the log",
         "" if advice.advised is None else advice.advised.title,

@@ -24,20 +24,16 @@ if TYPE_CHECKING:
     from parquet_core.layout.spec import Severity as Severity
     from prune_assets.advisor.advise import advise as advise
     from prune_assets.advisor.result import LayoutAdvice as LayoutAdvice
-    from prune_assets.advisor.workload.declared import workload_of_predicates as workload_of_predicates
-    from prune_assets.advisor.workload.observe import workload as workload
+    from prune_assets.advisor.workload.query_shapes import Workload as Workload
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
     from prune_assets.planner.explain.plan import Plan as Plan
     from prune_assets.planner.explain.plan import plan as plan
-    from prune_assets.reading.actual import report_after as report_after
     from prune_assets.reading.aggregates import count as count
-    from prune_assets.reading.aggregates import exists as exists
     from prune_assets.reading.aggregates import min_max as min_max
     from prune_assets.reading.read_arrow import read_arrow as read_arrow
     from prune_assets.reading.read_arrow import read_batches as read_batches
     from prune_assets.reading.read_stats import ReadStats as ReadStats
-    from prune_assets.reading.read_stats import read_stats as read_stats
     from prune_assets.reading.reader import read as read
     from prune_assets.report.skip_report import SkipReport as SkipReport
     from prune_assets.sql.semantics import SparkSemantics as SparkSemantics
@@ -58,9 +54,10 @@ else:
             "DataFrame": after_install("pyspark", "spark.createDataFrame(..) or spark.read"),
             "LayoutAdvice": "pr.advise(table, workload=..)",
             "Plan": "pr.plan(table, where=..)",
+            "ReadStats": "stats = pr.ReadStats()",
             "SparkSemantics": "pr.SparkSemantics(time_zone=..) without Spark",
             "SparkSession": after_install("pyspark", "SparkSession.builder.getOrCreate()"),
-            "Workload": "pr.workload(event_logs)",
+            "Workload": "pr.Workload.read(event_logs)",
         }
 
     __all__, __getattr__, __dir__ = on_first_use(__name__, makers=_makers, failure=_failure)

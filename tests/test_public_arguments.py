@@ -16,7 +16,6 @@ import deltalog
 import prune_assets as pr
 from parquet_core.errors import PruneError, WrongUse
 
-# `pr.workload` is also the package of this name, which can be called as the function.
 FUNCTIONS = {
     f"{package.__name__}.{name}": function
     for package in (pr, deltalog)
@@ -42,9 +41,13 @@ def error_of(function, arguments):
     return None
 
 
+def test_the_package_has_few_names():
+    assert len(pr.__all__) <= 22
+
+
 def test_all_functions_are_tried():
-    assert {"prune_assets.workload", "prune_assets.write", "deltalog.append", "deltalog.vacuum"} <= set(FUNCTIONS)
-    assert len(FUNCTIONS) > 40
+    assert {"prune_assets.plan", "prune_assets.write", "deltalog.append", "deltalog.vacuum"} <= set(FUNCTIONS)
+    assert len(FUNCTIONS) > 30
 
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
@@ -175,7 +178,7 @@ def test_a_path_names_a_table_everywhere(tmp_path):
     assert list(deltalog.read_vector(vector, table)) == [1]
     assert pr.count(table, where="id = 1") == 1
     assert pr.count([str(file) for file in table.glob("*.parquet")], where="id = 1") == 1
-    assert pr.workload_of_predicates(table, ["id = 1"]).shapes[0].table == str(table)
+    assert pr.Workload.of(table, ["id = 1"]).shapes[0].table == str(table)
 
 
 def test_lists_may_be_of_any_kind(tmp_path):
@@ -187,10 +190,9 @@ def test_lists_may_be_of_any_kind(tmp_path):
     assert pr.read_arrow(tmp_path, where="id > 0", skip_unsupported=np.bool_(1)).num_rows == 3
 
 
-# In place of `pr.workload` a package of this name can be called.
 def test_a_public_function_can_be_sent_to_another_process():
-    for name in set(FUNCTIONS) - {"prune_assets.workload"}:
-        assert pickle.loads(pickle.dumps(FUNCTIONS[name])) is FUNCTIONS[name], name
+    for name, function in FUNCTIONS.items():
+        assert pickle.loads(pickle.dumps(function)) is function, name
 
 
 def test_an_exception_of_a_function_keeps_its_own_type(tmp_path):

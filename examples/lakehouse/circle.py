@@ -61,7 +61,7 @@ def rows_read(log: Path, table: str) -> int:
 
     The rewrite has no filter, so its rows are not counted.
     """
-    return sum(shape.totals.rows_read or 0 for shape in pr.workload(log, table=table).shapes if shape.shape)
+    return sum(shape.totals.rows_read or 0 for shape in pr.Workload.read(log, table=table).shapes if shape.shape)
 
 
 def main(folder: str = "lake") -> None:
@@ -74,7 +74,7 @@ def main(folder: str = "lake") -> None:
     run_dashboard(spark, table)
     spark.stop()
 
-    workload = pr.workload(before, table=table)
+    workload = pr.Workload.read(before, table=table)
     advice = pr.advise(table, workload=workload)
     print(advice)
     if advice.advised is None:

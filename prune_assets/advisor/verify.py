@@ -142,8 +142,8 @@ def _scanned(spark: SparkSession, place: Path, queries: Sequence[Query]) -> dict
     """Return by predicate the rows that Spark's scans returned, for the queries that read most."""
     from pyspark.sql import functions as fn
 
-    from prune_assets.reading.metrics import scan_metrics
     from prune_assets.reading.reader import read
+    from prune_assets.spark.scan_metrics import scan_metrics
 
     found = {}
     for one in sorted(queries, key=lambda it: -it.runs * it.today)[:_MOST_RUN]:

@@ -34,9 +34,9 @@ class WorkloadOperator(BaseOperator):
     >>> ran.out
     'lake/workloads/{{ ds }}.json'
 
-    The operator does not start Spark. `event_logs`, `since`, `until`, `app`, `user`: as in `prune_assets.workload`.
-    `out`: path of the JSON file on the worker. The XCom has the number of queries, and the bytes that they read in
-    total and without need.
+    The operator does not start Spark. `event_logs`, `since`, `until`, `app`, `user`: as in
+    `prune_assets.Workload.read`. `out`: path of the JSON file on the worker. The XCom has the number of queries, and
+    the bytes that they read in total and without need.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
@@ -67,10 +67,10 @@ class WorkloadOperator(BaseOperator):
         with failing_in_one_line():
             from prune_assets.advisor.workload.costs import costs_of
             from prune_assets.advisor.workload.json_form import to_json
-            from prune_assets.advisor.workload.observe import workload
+            from prune_assets.advisor.workload.query_shapes import Workload
             from prune_assets.report.output import write_whole
 
-            found = workload(self.event_logs, since=self.since, until=self.until, app=self.app, user=self.user)
+            found = Workload.read(self.event_logs, since=self.since, until=self.until, app=self.app, user=self.user)
             for problem in found.problems:
                 self.log.warning(problem)
             with writing_to("out", self.out):

@@ -23,6 +23,6 @@ def count(*, table: str, selection: RowSelection, stats: bool, as_json: bool) ->
     from prune_assets.reading.aggregates import count as count_rows
     from prune_assets.report.output import json_text
 
-    with showing_reads(always=stats):
-        rows = count_rows(table, **selection._asdict())
+    with showing_reads(always=stats) as read_stats:
+        rows = count_rows(table, stats=read_stats, **selection._asdict())
     click.echo(json_text({"rows": rows}) if as_json else f"{rows:,}")

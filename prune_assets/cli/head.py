@@ -44,13 +44,14 @@ def head(
     """
     from prune_assets.reading.read_arrow import columns_left_out, read_arrow
 
-    with showing_reads(always=stats):
+    with showing_reads(always=stats) as read_stats:
         found = read_arrow(
             table,
             columns=listed_names("--columns", columns),
             order_by=listed_names("--order-by", order_by) or (),
             skip_unsupported=True,
             limit=rows,
+            stats=read_stats,
             **selection._asdict(),
         )
     for name, why in columns_left_out(found.schema).items():

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from prune_assets.reading.read_stats import ReadStats
+
     Command = Callable[..., Any]
 
 _SETTING = re.compile(r"\s*spark\.sql\.session\.timeZone(?:\s*[=:]\s*|\s+)(\S+)\s*")
@@ -77,16 +79,17 @@ def version_options(command: Command) -> Command:
 
 
 @contextmanager
-def showing_reads(*, always: bool) -> Iterator[None]:
+def showing_reads(*, always: bool) -> Iterator[ReadStats]:
     """Show the progress of a read on a terminal's stderr.
 
-    At the end, prints what was fetched if stderr is a terminal, or `always`.
+    Yields the statistics to pass to the read. At the end, prints what was fetched if stderr is a terminal, or `always`.
     """
-    from prune_assets.reading.read_stats import read_stats
+    from prune_assets.reading.read_stats import ReadStats
     from prune_assets.spark.progress import showing
 
-    with read_stats() as stats, showing("reading metadata", lambda: str(stats)):
-        yield
+    stats = ReadStats()
+    with showing("reading metadata", lambda: str(stats)):
+        yield stats
     if always or sys.stderr.isatty():
         click.echo(str(stats), err=True)
 

@@ -77,11 +77,11 @@ def workload(
         raise click.UsageError(f"--out {out}: the directory {out.absolute().parent} does not exist")
     from prune_assets.advisor.workload.console import print_workload
     from prune_assets.advisor.workload.json_form import to_json
-    from prune_assets.advisor.workload.observe import workload as observed
+    from prune_assets.advisor.workload.query_shapes import Workload
     from prune_assets.advisor.workload.redact import redacted
 
     with _progress() as progress:
-        found = observed(
+        found = Workload.read(
             event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress, app=apps, user=users
         )
     if promised is not None:

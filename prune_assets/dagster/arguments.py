@@ -14,7 +14,7 @@ EXAMPLES = {
     "PartitionsDefinition": "dg.DailyPartitionsDefinition('2024-01-01')",
     "SkipReport": "pr.plan(table, where=..).report",
     "TimeWindowPartitionsDefinition": "dg.DailyPartitionsDefinition('2024-01-01')",
-    "Workload": "pr.workload(event_logs)",
+    "Workload": "pr.Workload.read(event_logs)",
     "list of AssetChecksDefinition": "[orders.checks()]",
     "list of LayoutTable": "[LayoutTable('sales/orders', 'lake/orders', layout=..)]",
     # Mappings: keyed by function and argument.

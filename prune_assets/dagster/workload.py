@@ -45,7 +45,7 @@ def build_workload_asset(
     'queries'
 
     Needless bytes are bytes that queries read without selecting a row. `event_logs`, `app`, `user`: as in
-    `prune_assets.workload`. `workloads`: a local folder for the result as JSON, one file per partition, for
+    `prune_assets.Workload.read`. `workloads`: a local folder for the result as JSON, one file per partition, for
     `LayoutTable(workload=..)`. `partitions_def`: days or hours; a run then selects the queries that began in its
     partition. `price_per_tib`: price of reading one TiB, to show the daily cost. The asset does not start Spark. All
     other options are passed to Dagster's `asset`.
@@ -58,11 +58,13 @@ def build_workload_asset(
     @asset_with(options, defaults, key=asset_key_of(key), partitions_def=partitions_def)
     def workload_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.advisor.workload.json_form import to_json
-        from prune_assets.advisor.workload.observe import workload
+        from prune_assets.advisor.workload.query_shapes import Workload
         from prune_assets.report.output import write_whole
 
         window = context.partition_time_window if context.has_partition_key else None
-        found = workload(event_logs, since=window and window.start, until=window and window.end, app=app, user=user)
+        found = Workload.read(
+            event_logs, since=window and window.start, until=window and window.end, app=app, user=user
+        )
         for problem in found.problems:
             context.log.warning(problem)
         Path(workloads).mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
+from parquet_core.errors import WrongUse
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.evidence.each_row import RowUse
 from parquet_core.pruning.predicate import columns_of
@@ -22,7 +23,6 @@ from parquet_core.values import reading
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.value_tests import row_tests
 from prune_assets.reading.arrow_columns import ArrowColumns, arrow_columns, columns_of_files, not_read
-from prune_assets.reading.read_stats import noted
 from prune_assets.reading.row_filter import adapted, compared_values, stages_of, typed_columns
 from prune_assets.reading.row_pages import GroupRows, RowPages, as_ranges, chosen, without
 from prune_assets.sql.lowering.row_tests import guarded
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.access_plan import AccessPlan
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_columns import FileColumns
+    from prune_assets.reading.read_stats import ReadStats
     from prune_assets.reading.row_filter import Stage
 
 # Plan a read without Spark, whose rows are read page by page.
@@ -66,6 +67,7 @@ class ArrowScan:
 
     They are in the order of `positions`; row groups without selected rows are left out.
     `sizes`: compressed bytes of the columns to read, per row group. `files`: columns of the files to read, by number.
+    `rows_read`: planned rows of the row groups read so far.
     """
 
     index: MetadataIndex
@@ -75,6 +77,7 @@ class ArrowScan:
     columns: ArrowColumns
     names: tuple[str, ...]
     stages: list[Stage]
+    rows_read: int = 0
     _deleted: dict[int, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
@@ -127,11 +130,14 @@ class ArrowScan:
             if limit <= 0:
                 return
 
-    def count(self, positions: NDArray[np.int64]) -> int:
-        """Count the selected rows; rows proven to match are not read."""
-        return sum(
-            sum(one.group.total for one in self.selected(some)) for some in self.windows(positions, WINDOW_BYTES)
-        )
+    def count(self, positions: NDArray[np.int64], limit: int | None = None) -> int:
+        """Count the selected rows, up to `limit`; rows proven to match are not read."""
+        counted = 0
+        for some in self.windows(positions, WINDOW_BYTES if limit is None else _LIMITED_WINDOW):
+            if limit is not None and counted >= limit:
+                break
+            counted += sum(one.group.total for one in self.selected(some))
+        return counted if limit is None else min(counted, limit)
 
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
         """Yield lists of row groups to read together.
@@ -156,6 +162,7 @@ class ArrowScan:
         `names`: columns to read afterwards; read at once if the planned rows are few bytes.
         """
         rows = [self._planned(position) for position in positions]
+        self.rows_read += sum(one.group.total for one in rows)
         rows = self.with_columns(rows, names) if self._is_little(rows) else rows
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
@@ -271,11 +278,20 @@ class ArrowScan:
         return int(self.index.groups.row_count[before].sum())
 
 
-def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | None = None) -> ArrowScan:
+def check_limit(limit: int | None) -> None:
+    """Raise WrongUse for a limit that is not a number of rows."""
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
+        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
+
+
+def scan_of(
+    plan: PlannedRead, names: Sequence[str], session: SparkSession | None = None, stats: ReadStats | None = None
+) -> ArrowScan:
     """Prepare a planned read.
 
     Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
-    `session`: evaluates conditions that are not evaluated here, once per distinct value.
+    `session`: evaluates conditions that are not evaluated here, once per distinct value. `stats`: adds the read to
+    them.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate
@@ -298,7 +314,9 @@ def scan_of(plan: PlannedRead, names: Sequence[str], session: SparkSession | Non
             RowUse.READ if names else RowUse.COUNT,
         ),
     )
-    return noted(scan)
+    if stats is not None:
+        stats.note(scan, plan)
+    return scan
 
 
 def _sizes(index: MetadataIndex, columns: ArrowColumns) -> dict[str, NDArray[np.int64]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from parquet_core.printable import redacted
-from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.spark.columns import column_of
+from prune_assets.spark.scan_metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.spark.spark_session import own_jobs
 from prune_assets.tables.opening import recognize
 

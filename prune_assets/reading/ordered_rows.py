@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_scan import ArrowScan, ScannedRows
+    from prune_assets.reading.read_stats import ReadStats
 
 # Levels of a rank: no known bounds, nulls, NaN, other values, no rows.
 _UNKNOWN, _NULL, _NAN, _VALUE, _EMPTY = 3, 2, 1, 0, 4
@@ -52,7 +53,9 @@ def rows_in_order(
     names: Sequence[str],
     keys: Sequence[SortKey],
     limit: int | None,
+    *,
     session: SparkSession | None,
+    stats: ReadStats | None,
 ) -> pa.Table:
     """Return columns of the selected rows, sorted; only the first `limit` rows unless None.
 
@@ -63,7 +66,7 @@ def rows_in_order(
             raise UnknownColumn(f"unknown column {key.column}: {hint}")
     spelled = names_of(plan, [key.column for key in keys])
     keys = [key._replace(column=name) for key, name in zip(keys, spelled, strict=True)]
-    scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session)
+    scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session, stats)
     for name in spelled:
         if pa.types.is_nested(kind := scan.columns.types[name]):
             raise not_read(name, f"rows are not sorted by {kind}")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.planner.columns import check_names
 from prune_assets.reading.arrow_columns import names_of, unread_columns
-from prune_assets.reading.arrow_scan import plan_rows, scan_of
+from prune_assets.reading.arrow_scan import check_limit, plan_rows, scan_of
 from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
     from prune_assets.planner.planned_read import PlannedRead
+    from prune_assets.reading.read_stats import ReadStats
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
 
@@ -39,6 +40,7 @@ def read_arrow(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    stats: ReadStats | None = None,
     skip_unsupported: bool = False,
 ) -> pa.Table:
     """Return the selected rows of a table as an Arrow table, without Spark.
@@ -66,6 +68,7 @@ def read_arrow(
     Without `order_by`, rows are in the order of files, and within a file in row order. Types are the types of Spark
     for the table.
 
+    `stats`: a ReadStats, to which the figures of the read are added.
     `skip_unsupported`: without `columns`, leave out columns that are not read here, such as columns of type CHAR and
     VARIANT. The metadata of the result's schema names them with the reasons, as JSON under
     `prune_assets.columns_left_out`. By default they raise an error: a copy of a table must not lose a column silently.
@@ -73,8 +76,7 @@ def read_arrow(
     Raises the errors of `plan`, StaleTable if a file changed since it was planned, and UnsupportedFeature, which names
     a column or condition that is not read here: `pr.read` reads it.
     """
-    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
-        raise WrongUse(f"limit={limit!r}: give a whole number of rows, 0 or more")
+    check_limit(limit)
     keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
     read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
     planned = plan_rows(
@@ -89,8 +91,10 @@ def read_arrow(
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     if keys:
-        return rows_in_order(planned, names, keys, limit, session).replace_schema_metadata(left_out)
-    scan = scan_of(planned, names, session)
+        return rows_in_order(planned, names, keys, limit, session=session, stats=stats).replace_schema_metadata(
+            left_out
+        )
+    scan = scan_of(planned, names, session, stats)
     tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
     return pa.concat_tables([scan.no_rows(), *tables]).replace_schema_metadata(left_out)
 
@@ -105,6 +109,7 @@ def read_batches(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    stats: ReadStats | None = None,
     skip_unsupported: bool = False,
 ) -> pa.RecordBatchReader:
     """Return the selected rows of a table as a stream of batches.
@@ -135,7 +140,7 @@ def read_batches(
         allow=allow,
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
-    scan = scan_of(planned, names, session)
+    scan = scan_of(planned, names, session, stats)
     batches = (batch for some in scan.tables(scan.kept()) for batch in some.combine_chunks().to_batches())
     return pa.RecordBatchReader.from_batches(scan.schema.with_metadata(left_out), batches)
 

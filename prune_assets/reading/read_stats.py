@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,8 +10,7 @@ import numpy as np
 from parquet_core.quantities import bytes_text, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.arrow_scan import ArrowScan
 
 _ROWS = "rows"
@@ -21,18 +18,28 @@ _ROWS = "rows"
 
 @dataclass(slots=True)
 class ReadStats:
-    """Statistics of the reads inside a `read_stats` block.
+    """Statistics of reads without Spark, to which `stats=` of these reads adds.
 
+    >>> import tempfile
+    >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> import prune_assets as pr
-    >>> with pr.read_stats() as stats:
-    ...     pass
-    >>> (stats.requests, stats.bytes_read, stats.bytes_expected)
-    (0, 0, 0)
+    >>> table = tempfile.mkdtemp()
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+    >>> stats = pr.ReadStats()
+    >>> rows = pr.read_arrow(table, where="id = 150", stats=stats)
+    >>> stats.files_kept, 0 < stats.bytes_read < stats.bytes_total
+    (1, True)
 
-    All figures are sums over these reads. Any thread may access them while a read is running.
+    All figures are sums over these reads; `print(stats)` shows them in one line. Any thread may access them while a
+    read is running: a stream of `read_batches` adds to them until its end.
     """
 
-    _scans: list[ArrowScan] = field(default_factory=list)
+    _reads: list[tuple[ArrowScan, PlannedRead]] = field(default_factory=list)
+
+    @property
+    def _scans(self) -> list[ArrowScan]:
+        """One scan for each index, because several reads of one plan share its index and counters."""
+        return list({id(scan.index): scan for scan, _ in self._reads}.values())
 
     @property
     def files(self) -> int:
@@ -73,13 +80,21 @@ class ReadStats:
         """Number of requests."""
         return sum(scan.index.groups.traffic.requests for scan in self._scans)
 
-    def note(self, scan: ArrowScan) -> None:
-        """Add a read.
+    @property
+    def rows_read(self) -> int:
+        """Number of rows that the predicate was tested on, or that were returned."""
+        return sum(scan.rows_read for scan, _ in self._reads)
 
-        A second read of the same plan shares its index and counters, so it is added only once.
-        """
-        if all(scan.index is not noted.index for noted in self._scans):
-            self._scans.append(scan)
+    def are_of(self, plan: PlannedRead) -> bool:
+        """Return True if there is a read, and all reads were planned as `plan`."""
+        return bool(self._reads) and all(
+            one.lowered.sql == plan.lowered.sql and set(one.index.groups.files) == set(plan.index.groups.files)
+            for _, one in self._reads
+        )
+
+    def note(self, scan: ArrowScan, plan: PlannedRead) -> None:
+        """Add a read."""
+        self._reads.append((scan, plan))
 
     def _fetched(self) -> list[dict[str, int]]:
         return [dict(scan.index.groups.traffic.bytes) for scan in self._scans]
@@ -90,37 +105,3 @@ class ReadStats:
             f"(expected {bytes_text(self.bytes_expected)}) and {bytes_text(self.metadata_bytes)} of metadata "
             f"in {counted(self.requests, 'request')}; kept {self.files_kept:,} of {counted(self.files, 'file')}"
         )
-
-
-_current: ContextVar[ReadStats | None] = ContextVar("read_stats", default=None)
-
-
-@contextmanager
-def read_stats() -> Iterator[ReadStats]:
-    """Collect statistics of `read_arrow`, `read_batches`, `count`, `exists` and `min_max` inside the block.
-
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table = tempfile.mkdtemp()
-    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> with pr.read_stats() as stats:
-    ...     rows = pr.read_arrow(table, where="id = 150")
-    >>> stats.files_kept, 0 < stats.bytes_read < stats.bytes_total
-    (1, True)
-
-    `print(stats)` shows the figures in one line. A stream of `read_batches` still adds to them after the block.
-    """
-    stats = ReadStats()
-    token = _current.set(stats)
-    try:
-        yield stats
-    finally:
-        _current.reset(token)
-
-
-def noted(scan: ArrowScan) -> ArrowScan:
-    """Add a read to the enclosing `read_stats` block, if there is one."""
-    if (stats := _current.get()) is not None:
-        stats.note(scan)
-    return scan

@@ -9,7 +9,7 @@ from spark_reader_names import ALONE
 
 import prune_assets as pr
 from prune_assets.planner.explain.plan import plan
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 from tests.numbered_cases.cases import check, number_of_alone
 
 pytestmark = [pytest.mark.spark, pytest.mark.deep]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prune_assets.reading.metrics import _operators
+from prune_assets.spark.scan_metrics import _operators
 from prune_assets.spark.spark_versions import release
 
 _PARQUET = "org.apache.spark.sql.execution.datasources.parquet"

@@ -36,28 +36,23 @@ sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutExtras
 WHERE = "day = DATE '1970-01-02' AND name = 'b'"
 # Each public function that neither Spark nor Dagster runs, as a user calls it.
 CALLS = {
-    "advise": "advice = pr.advise(TABLE, workload=['id < 10'])",
-    "advise and verify": "advice.verify(workload=['id < 10'])",
+    "advise": "advice = pr.advise(TABLE, workload=pr.Workload.of(TABLE, ['id < 10']))",
+    "advise and verify": "advice.verify(workload=pr.Workload.read(QUERIES))",
     "audit": "pr.audit(TABLE)",
     "check": "pr.check(TABLE, layout=SORTED)",
     "count": "pr.count(TABLE, where='id < 10')",
-    "exists": "pr.exists(TABLE, where='id < 10')",
     "load_layout": "pr.load_layout(SORTED)",
     "min_max": "pr.min_max(TABLE, 'id')",
     "optimize": "pr.optimize(TABLE, layout=SORTED, dry_run=True)",
     "plan": f'pr.plan(TABLE, where="{WHERE}").report.to_json()',
     "plan of a Delta table": "pr.plan(DELTA, where='id < 10', depth='row_groups').report.to_html()",
     "read_arrow": "pr.read_arrow(TABLE, where='id < 10', order_by=['id DESC'], limit=3)",
-    "read_arrow of a Delta table": "pr.read_arrow(DELTA, where='id < 10')",
+    "read_arrow of a Delta table": "pr.read_arrow(DELTA, where='id < 10', stats=pr.ReadStats())",
     "read_batches": "pr.read_batches(TABLE, where='id < 10').read_all()",
-    "read_stats": "with pr.read_stats() as stats: pr.read_arrow(TABLE)",
-    "workload": "pr.workload(QUERIES)",
-    "workload_of_predicates": "workload = pr.workload_of_predicates(TABLE, ['id < 10'])",
 }
 WITH_SPARK = {
     "optimize": "pr.optimize(TABLE, layout={'sort_by': ['name']})",
     "read": "pr.read(TABLE, where='id < 10')",
-    "report_after": "pr.report_after(pr.plan(TABLE, where='id < 10'), None)",
     "write": "pr.write(None, TABLE, layout=SORTED)",
 }
 COMMANDS = {

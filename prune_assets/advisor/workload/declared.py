@@ -44,21 +44,8 @@ _WORDS = frozenset(
 )
 
 
-def workload_of_predicates(
-    table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None = None
-) -> Workload:
-    """Return a workload of predicates on one table.
-
-    `weights`: runs of each predicate, 1 by default.
-
-    >>> import prune_assets as pr
-    >>> found = pr.workload_of_predicates("lake/orders", ["day = DATE '2024-01-01'", "id = 7"], weights=[10, 1])
-    >>> [(shape.shape, shape.columns, shape.runs) for shape in found.shapes]
-    [('day = ?', ('day',), 10.0), ('id = ?', ('id',), 1.0)]
-
-    Raises WrongUse if the number of weights differs from the number of predicates, PredicateSyntaxError for invalid
-    SQL.
-    """
+def declared(table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None) -> Workload:
+    """Return the result of `Workload.of`, which documents the arguments and errors."""
     if weights is not None and len(weights) != len(predicates):
         raise WrongUse(f"{len(weights)} weights for {len(predicates)} predicates; give one for each")
     gathered = Gathered()

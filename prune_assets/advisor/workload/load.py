@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from prune_assets.advisor.workload.declared import scans_of_sql
 from prune_assets.advisor.workload.gather import Gathered
 from prune_assets.advisor.workload.json_form import from_json
-from prune_assets.advisor.workload.observe import text_of, workload
+from prune_assets.advisor.workload.observe import observed, text_of
 from prune_assets.advisor.workload.query_shapes import ScanTotals
 from prune_assets.advisor.workload.ran_scan import RanScan
 
@@ -32,14 +32,14 @@ def load_workload(
     or a list of predicates is returned unchanged. `table`: the table of conditions in a file of SQL. `latest`: number
     of most recent files to use from a folder with a file for each day.
 
-    Raises WrongUse if a JSON file is not a workload, and the errors of `prune_assets.workload`.
+    Raises WrongUse if a JSON file is not a workload, and the errors of `Workload.read`.
     """
     if not isinstance(source, str | os.PathLike):
         return source
     path = Path(source)
     files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
     if not files:
-        return _of_sql(path, table) if path.suffix == ".sql" else workload(source)
+        return _of_sql(path, table) if path.suffix == ".sql" else observed(source)
     return merged(from_json(text_of(str(file)), source=str(file)) for file in files[-(latest or 0) :])
 
 
@@ -53,8 +53,8 @@ def _of_sql(path: Path, table: str | None) -> Workload:
 def merged(workloads: Iterable[Workload]) -> Workload:
     """Merge workloads: runs and totals of equal shapes are added.
 
-    >>> from prune_assets.advisor.workload.declared import workload_of_predicates
-    >>> days = [workload_of_predicates("lake/orders", [f"day = DATE '2024-01-{day:02}'"]) for day in (1, 2)]
+    >>> from prune_assets.advisor.workload.query_shapes import Workload
+    >>> days = [Workload.of("lake/orders", [f"day = DATE '2024-01-{day:02}'"]) for day in (1, 2)]
     >>> [(shape.shape, shape.runs) for shape in merged(days).shapes]
     [('day = ?', 2.0)]
     """

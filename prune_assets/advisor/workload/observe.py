@@ -1,4 +1,4 @@
-"""`pr.workload`: gather query shapes from event logs, files of SQL and earlier workloads."""
+"""`Workload.read`: gather query shapes from event logs, files of SQL and earlier workloads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _SQL = ".sql"
 
 
-def workload(
+def observed(
     event_logs: Path_ | Iterable[Path_],
     *,
     since: Time | None = None,
@@ -45,28 +45,7 @@ def workload(
     app: str | Iterable[str] | None = None,
     user: str | Iterable[str] | None = None,
 ) -> Workload:
-    """Return the workload of real queries: their shapes per table, runs, and bytes read.
-
-    `event_logs`: event logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`. `since`,
-    `until`: only queries that began in this interval (`until` is excluded); times without a zone are in UTC. `table`:
-    only queries on this table, by its path or catalog name. `cursor`: a file that records what was read; the next call
-    with it returns only newer queries. `progress`: called with the bytes read and the total bytes. `app`: only
-    applications with this name or id, or one of several, with `*` as a wildcard; `user`: only applications that these
-    users started.
-
-    Queries of prune-assets itself, such as for skip reports and `optimize`, are counted in `own_queries` only.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import prune_assets as pr
-    >>> queries = Path(tempfile.mkdtemp(), "queries.sql")
-    >>> _ = queries.write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'  -- weight: 10")
-    >>> [(shape.table, shape.shape, shape.runs) for shape in pr.workload(queries).shapes]
-    [('lake.orders', 'day = ?', 10.0)]
-
-    Unreadable parts are counted in `not_understood`, or reported in `problems`. Raises TableNotFound if a path does not
-    exist, WrongUse if no file is an event log, or if a file of SQL has no usable statement.
-    """
+    """Return the result of `Workload.read`, which documents the arguments and errors."""
     paths = [os.fspath(one) for one in ([event_logs] if isinstance(event_logs, str | os.PathLike) else event_logs)]
     begin, end = _milliseconds(since, "since"), _milliseconds(until, "until")
     table = None if table is None else os.fspath(table)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    from prune_assets.advisor.workload.observe import Time
 
 # Maximum number of stored predicates per shape; a shape with more keeps an even sample of them.
 MOST_PREDICATES = 100
@@ -64,6 +70,10 @@ class QueryShape:
 class Workload:
     """Query shapes, and the number of scans that were not understood, by reason.
 
+    >>> import prune_assets as pr
+    >>> len(pr.Workload.of("lake/orders", ["day = DATE '2024-01-01'", "id = 7"]).shapes)
+    2
+
     `own_queries`: number of queries of prune-assets itself, such as for skip reports and `optimize`; the shapes do not
     include them. `other_applications`: number of applications that `app` and `user` exclude.
     """
@@ -77,6 +87,66 @@ class Workload:
     problems: tuple[str, ...] = ()
     own_queries: int = 0
     other_applications: int = 0
+
+    @staticmethod
+    def read(
+        event_logs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        table: str | os.PathLike[str] | None = None,
+        cursor: str | os.PathLike[str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        app: str | Iterable[str] | None = None,
+        user: str | Iterable[str] | None = None,
+    ) -> Workload:
+        """Return the workload of real queries: their shapes per table, runs, and bytes read.
+
+        `event_logs`: event logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`.
+        `since`, `until`: only queries that began in this interval (`until` is excluded); times without a zone are in
+        UTC. `table`: only queries on this table, by its path or catalog name. `cursor`: a file that records what was
+        read; the next call with it returns only newer queries. `progress`: called with the bytes read and the total
+        bytes. `app`: only applications with this name or id, or one of several, with `*` as a wildcard; `user`: only
+        applications that these users started.
+
+        Queries of prune-assets itself, such as for skip reports and `optimize`, are counted in `own_queries` only.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import prune_assets as pr
+        >>> queries = Path(tempfile.mkdtemp(), "queries.sql")
+        >>> _ = queries.write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'  -- weight: 10")
+        >>> [(shape.table, shape.shape, shape.runs) for shape in pr.Workload.read(queries).shapes]
+        [('lake.orders', 'day = ?', 10.0)]
+
+        Unreadable parts are counted in `not_understood`, or reported in `problems`. Raises TableNotFound if a path does
+        not exist, WrongUse if no file is an event log, or if a file of SQL has no usable statement.
+        """
+        from prune_assets.advisor.workload.observe import observed
+
+        return observed(
+            event_logs, since=since, until=until, table=table, cursor=cursor, progress=progress, app=app, user=user
+        )
+
+    @staticmethod
+    def of(
+        table: str | os.PathLike[str], predicates: Sequence[str], *, weights: Sequence[float] | None = None
+    ) -> Workload:
+        """Return a workload of predicates on one table.
+
+        `weights`: runs of each predicate, 1 by default.
+
+        >>> import prune_assets as pr
+        >>> found = pr.Workload.of("lake/orders", ["day = DATE '2024-01-01'", "id = 7"], weights=[10, 1])
+        >>> [(shape.shape, shape.columns, shape.runs) for shape in found.shapes]
+        [('day = ?', ('day',), 10.0), ('id = ?', ('id',), 1.0)]
+
+        Raises WrongUse if the number of weights differs from the number of predicates, PredicateSyntaxError for invalid
+        SQL.
+        """
+        from prune_assets.advisor.workload.declared import declared
+
+        return declared(table, predicates, weights=weights)
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table, given the path or name that the workload uses."""

@@ -26,8 +26,8 @@ def redacted(workload: Workload) -> Workload:
     Strings become `'r0001'`, numbers and dates the first of their kind. The result reveals the number of distinct
     constants and their order, and nothing else of them.
 
-    >>> from prune_assets.advisor.workload.declared import workload_of_predicates
-    >>> found = redacted(workload_of_predicates("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
+    >>> from prune_assets.advisor.workload.query_shapes import Workload
+    >>> found = redacted(Workload.of("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
     >>> [one.where for one in found.shapes[0].predicates]
     ["user = 'r1' AND id = 2", "user = 'r2' AND id = 1"]
     """

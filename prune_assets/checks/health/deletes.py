@@ -117,7 +117,7 @@ DELETES_ARE_APPLIED = Check(
         "deletes.equality": Code(
             "Files of an Iceberg table have equality deletes, as streaming writers such as Flink make them: readers "
             "compare each row of these files with the deleted keys. Readers that do not apply them (pyiceberg, and "
-            "`read_arrow`, `count` and `exists` here) refuse the files. How many rows they delete is unknown without "
+            "`read_arrow` and `count` here) refuse the files. How many rows they delete is unknown without "
             "the data.",
             "Rewrite the files: `prune optimize CATALOG.SCHEMA.TABLE --layout layout.yaml` rewrites each file that "
             "has equality deletes.",

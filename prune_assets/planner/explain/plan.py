@@ -15,6 +15,7 @@ from parquet_core.printable import redacted
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.quantities import counted
 from parquet_core.ragged import distinct
+from prune_assets.planner.explain.actual import report_after
 from prune_assets.planner.explain.file_reports import FileReports
 from prune_assets.planner.explain.report import report
 from prune_assets.planner.plan_read import plan_read
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.pruning.predicate import Predicate
+    from prune_assets.planner.explain.actual import ArrowReads
     from prune_assets.planner.planned_read import Depth
     from prune_assets.report.skip_report import FileReport, ReaderWarning, SkipReport
     from prune_assets.sql.semantics import SparkSemantics
@@ -94,6 +96,41 @@ class Plan(PlannedRead):
     def report(self) -> SkipReport:
         """Report of the skipped data, the total, the levels and the reasons."""
         return report(self.spark)
+
+    def report_after(self, result: DataFrame | ArrowReads) -> SkipReport:
+        """Return the report with the figures of a read that this plan predicts.
+
+        `result`: a DataFrame that `read` returned for this plan, after it was collected, or the ReadStats of a read in
+        Arrow with the same arguments. `spark` is a SparkSession here:
+
+        >>> import tempfile
+        >>> import pyarrow as pa, pyarrow.parquet as pq
+        >>> import prune_assets as pr
+        >>> table = tempfile.mkdtemp()
+        >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
+        >>> plan = pr.plan(table, where="id < 150", session=spark)
+        >>> df = pr.read(table, where="id < 150", session=spark, plan=plan)
+        >>> len(df.collect())
+        150
+        >>> actual = plan.report_after(df).engines[-1]
+        >>> actual.name, actual.kept.files, actual.kept.rows
+        ('Spark, as it ran', 1, 200)
+        >>> stats = pr.ReadStats()
+        >>> rows = pr.read_arrow(table, where="id < 150", stats=stats)
+        >>> plan.report_after(stats).engines[-1].kept.rows
+        200
+
+        The rows of a DataFrame are the output rows of the scans. The bytes are all bytes that tasks read, including
+        footers and page indexes. Spark does not count bytes in vectored reads (its default) and on Spark Connect. The
+        report then has the predicted bytes if rows and files match the prediction, else the bytes of whole files
+        without a share, and says so. A note names rows or files that differ from the prediction by more than 5%, or
+        exceed it by more than 5% if it is an upper limit: the data changed, an action stopped early, or the prediction
+        is wrong. The DataFrame may have further operations, such as an aggregate, if it scans no other table.
+
+        Raises WrongUse if nothing was collected on this object, as `count()` and `write` execute another plan, and for
+        statistics of other reads.
+        """
+        return report_after(self.report, self, result)
 
 
 def plan(

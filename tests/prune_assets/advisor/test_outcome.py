@@ -116,8 +116,8 @@ LOGGED = ("shop = 9 AND id = 6", "shop <= 8 AND shop >= 4")
     [(WRITTEN, LOGGED), (LOGGED, WRITTEN), (WRITTEN, ("7 = Shop and (5 = id)", "4 <= shop and shop<=8"))],
 )
 def test_queries_are_known_however_they_are_written(shops, advised, later):
-    advice = pr.advise(shops, workload=pr.workload_of_predicates(str(shops), advised))
-    found = advice.outcome(pr.workload_of_predicates(str(shops), later, weights=[3, 2]))
+    advice = pr.advise(shops, workload=pr.Workload.of(str(shops), advised))
+    found = advice.outcome(pr.Workload.of(str(shops), later, weights=[3, 2]))
     assert (found.runs, found.others) == (5, 0)
 
 

@@ -109,7 +109,7 @@ def test_an_editor_knows_the_options_that_dagster_has():
         (lambda: TABLE.skipping_checks(min_skipped=[0.9]), "min_skipped is a list of float; give a float or a str"),
         (lambda: TABLE.log_health_check(max_commits=True), "max_commits=True is a bool; give an int"),
         (lambda: TABLE.log_health_check(max_commits=2.5), "max_commits=2.5 is a float; give an int"),
-        (lambda: LayoutTable("a", "t", workload=7), "give a Workload, .*: pr.workload"),
+        (lambda: LayoutTable("a", "t", workload=7), "give a Workload, .*: pr.Workload.read"),
         (lambda: TABLE.advice_check(additional_deps="queries"), "additional_deps='queries' is a str; give a list of"),
         (lambda: LayoutTable("a", "t", format="detla"), "format='detla': choose 'parquet' or 'iceberg' or 'delta'"),
         (lambda: TABLE.asset_from("SELECT 1", mode="owerwrite"), "mode='owerwrite': choose"),

@@ -18,7 +18,7 @@ from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.levels import PARTITIONS
 from parquet_core.pruning.predicate import columns_of
 from prune_assets.planner.explain.plan import plan
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.spark.spark_versions import to_arrow
 from tests.prune_assets.planner.other_writers import write_by_spark

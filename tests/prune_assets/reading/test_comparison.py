@@ -5,7 +5,7 @@ import pytest
 import prune_assets as pr
 from prune_assets.reading import comparison
 from prune_assets.reading.comparison import ROUNDS, compare
-from prune_assets.reading.metrics import VECTORED
+from prune_assets.spark.scan_metrics import VECTORED
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ import deltalog
 import prune_assets as pr
 from parquet_core.errors import WrongUse
 from prune_assets.errors import PredicateSyntaxError
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 from prune_assets.spark.spark_versions import to_arrow
 from prune_assets.tables.delta.reading import MAX_READS
 from tests.fuzz.planner.truth import settings

@@ -71,7 +71,7 @@ def test_sessions_and_frames_of_spark_are_accepted(spark, tmp_path):
         lambda: pr.read(tmp_path, where="x", session=spark),
         lambda: pr.count(tmp_path, where="x", session=spark),
         lambda: pr.optimize(tmp_path, layout=LAYOUT, session=spark),
-        lambda: pr.report_after(pr.plan(tmp_path, where="x", session=spark), spark.range(1)),
+        lambda: pr.plan(tmp_path, where="x", session=spark).report_after(spark.range(1)),
     ):
         with pytest.raises(pr.PruneError, match="no data file"):
             call()

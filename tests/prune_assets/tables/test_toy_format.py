@@ -14,7 +14,7 @@ from toy_format import MANIFEST, TOY
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature
 from prune_assets.cli import main
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 from prune_assets.tables import opening
 from prune_assets.tables.changed_partitions import partition_fingerprints
 from prune_assets.tables.changes import table_fingerprint

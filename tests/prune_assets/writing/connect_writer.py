@@ -32,7 +32,7 @@ def main() -> None:
         plan = pr.plan(days, where=WHERE, session=session)
         frame = pr.read(days, where=WHERE, session=session, plan=plan)
         frame.collect()
-        *_, foretold, _, actual = pr.report_after(plan, frame).engines
+        *_, foretold, _, actual = plan.report_after(frame).engines
         one = rows.where("day = DATE '2024-01-02'").limit(10)
         pr.write(one, days, layout=DAYS, mode="overwrite", where="day = DATE '2024-01-02'")
         curved = pr.write(rows, curve, layout=pr.LayoutSpec(zorder_by=["k", "id"], files=4), format=layout_format)

@@ -256,7 +256,6 @@ def small_tables(spark, tmp_path_factory):
         ({"where": "id = 4"}, "selects parts of files .* use its partition columns only"),
         ({"where": "part = 1 OR id > 0"}, "selects parts of files"),
         ({"where": "parts = 1"}, "parts"),
-        ({"dry_run": False}, "spark=None: only dry_run=True works without a session"),
     ],
 )
 def test_bad_input_is_refused_before_spark_is_needed(small_tables, kind, options, message):

@@ -271,7 +271,7 @@ def test_no_query_read_a_table_is_said_of_logs_without_one(tmp_path, capsys):
     def printed(*events, **options):
         path = tmp_path / "log"
         path.write_bytes(HEAD + b"".join(events))
-        print_workload(pr.workload(path, **options), Console(width=100))
+        print_workload(pr.Workload.read(path, **options), Console(width=100))
         return capsys.readouterr().out
 
     unknown = Plan("WaggleScan ", [], None, {"rows of waggles": ROWS}).events()

@@ -136,7 +136,7 @@ def test_a_damaged_file_costs_a_line_and_the_rest_is_read(tmp_path):
     written(tmp_path, whole[:100], b"\xff" * 3000, whole[3100:], name="a.zstd")
     written(tmp_path, HEAD, query(), name="b")
     written(tmp_path, b"PAR1", name="c.parquet")
-    found = pr.workload(tmp_path)
+    found = pr.Workload.read(tmp_path)
     assert [shape.shape for shape in found.shapes] == ["k = ?"]
     assert [problem.partition(":")[0] for problem in found.problems] == [f"{tmp_path}/a.zstd", f"{tmp_path}/c.parquet"]
     assert "damaged" in found.problems[0]
@@ -145,9 +145,9 @@ def test_a_damaged_file_costs_a_line_and_the_rest_is_read(tmp_path):
 
 def test_what_is_no_event_log_is_refused(tmp_path):
     with pytest.raises(WrongUse, match="no event log of Spark"):
-        pr.workload(written(tmp_path, b"hello"))
+        pr.Workload.read(written(tmp_path, b"hello"))
     with pytest.raises(TableNotFound, match="no event log there"):
-        pr.workload(tmp_path / "absent")
+        pr.Workload.read(tmp_path / "absent")
 
 
 def test_a_damaged_line_costs_no_other(tmp_path):
@@ -253,7 +253,7 @@ def test_scans_with_one_condition_are_one_run_of_the_query(tmp_path):
         ("k = 4", 1.0, 1000, 10),
     ]
     # Another query with the condition is another run.
-    (shape,) = pr.workload(written(tmp_path, HEAD, query(0), query(1))).shapes
+    (shape,) = pr.Workload.read(written(tmp_path, HEAD, query(0), query(1))).shapes
     assert (shape.runs, shape.totals.bytes_read) == (2.0, 2000)
 
 

@@ -21,7 +21,7 @@ def path(tmp_path):
 def read(path):
     def read(text, table=None):
         path.write_text(text)
-        return pr.workload(path, table=table)
+        return pr.Workload.read(path, table=table)
 
     return read
 

@@ -133,7 +133,7 @@ def test_logs_in_a_store(s3):
     put(f"{rolled}/events_1_app-2", HEAD + start(0))
     put(f"{rolled}/events_2_app-2", metrics(0) + end(0) + query(1))
     put(f"{rolled}/appstatus_app-2", b"")
-    found = pr.workload(f"{s3}/spark-events")
+    found = pr.Workload.read(f"{s3}/spark-events")
     assert [(shape.shape, shape.runs, shape.totals.rows_read) for shape in found.shapes] == [("k = ?", 3.0, 300)]
     assert not found.not_understood
     assert not found.problems
@@ -146,7 +146,7 @@ def test_what_databricks_delivers_into_a_store(s3):
     put(f"{place}/eventlog", metrics(1) + end(1))
     put(f"{s3}/cluster-logs/0101-abc/driver/stdout", b"hello")
     for path in (f"{s3}/cluster-logs/", f"{s3}/cluster-logs/0101-*", place):
-        found = pr.workload(path)
+        found = pr.Workload.read(path)
         assert [(shape.shape, shape.runs, shape.totals.rows_read) for shape in found.shapes] == [("k = ?", 2.0, 200)]
         assert found.shapes[0].applications == ("nightly",)
         assert (found.not_understood, found.problems) == ({}, ())
@@ -154,7 +154,7 @@ def test_what_databricks_delivers_into_a_store(s3):
 
 def test_a_part_without_those_before_it_says_what_is_missing(tmp_path):
     (tmp_path / "eventlog").write_bytes(metrics(0) + end(0) + query(1))
-    found = pr.workload(tmp_path / "eventlog")
+    found = pr.Workload.read(tmp_path / "eventlog")
     assert sum(shape.runs for shape in found.shapes) == 1
     assert found.not_understood == {"a query that began in a part of the log that is not here": 1}
 
@@ -165,7 +165,7 @@ def test_a_cursor_goes_on_in_a_log_that_databricks_rolls(tmp_path):
     (log / "eventlog").write_bytes(HEAD + query(0) + start(1))
 
     def runs():
-        return sum(shape.runs for shape in pr.workload(log, cursor=cursor).shapes)
+        return sum(shape.runs for shape in pr.Workload.read(log, cursor=cursor).shapes)
 
     assert (runs(), runs()) == (1, 0)
     (log / "eventlog-2024-01-01--10-00.gz").write_bytes(gzip.compress(HEAD + query(0) + start(1)))
@@ -177,5 +177,5 @@ def test_a_damaged_part_that_is_over_is_told(tmp_path):
     whole = gzip.compress(HEAD + query(0))
     (tmp_path / "eventlog-2024-01-01--10-00.gz").write_bytes(whole[:-20])
     (tmp_path / "eventlog").write_bytes(query(1))
-    (problem,) = pr.workload(tmp_path).problems
+    (problem,) = pr.Workload.read(tmp_path).problems
     assert problem.endswith("eventlog-2024-01-01--10-00.gz: ends in the middle; what is there was read")

@@ -16,7 +16,7 @@ from prune_assets.errors import PredicateSyntaxError
 
 @pytest.fixture(scope="module")
 def ran():
-    return pr.workload(LOGS / "spark-4.3.zstd")
+    return pr.Workload.read(LOGS / "spark-4.3.zstd")
 
 
 def test_json_says_what_it_is_and_comes_back(ran):
@@ -43,7 +43,7 @@ def test_ranks_keep_what_is_equal_and_in_order():
         "day = DATE '2024-03-01' AND id IN (70, 7) AND b = X'FF'",
         "at > TIMESTAMP '2024-01-01 00:00:00Z'",
     ]
-    found = redacted(pr.workload_of_predicates("t", where))
+    found = redacted(pr.Workload.of("t", where))
     assert sorted(one.where for shape in found.shapes for one in shape.predicates) == [
         "at > TIMESTAMP '2000-01-02 00:00:00Z'",
         "day = DATE '2000-01-02' AND id IN (3, 2) AND b = X'00000001'",
@@ -61,14 +61,12 @@ def test_no_constant_is_left(ran):
 
 
 def test_predicates_with_weights():
-    found = pr.workload_of_predicates(
-        "lake/t", ["id = 1", "id = 2", "year(day) = 2024 AND s.a IS NULL"], weights=[3, 1, 2]
-    )
+    found = pr.Workload.of("lake/t", ["id = 1", "id = 2", "year(day) = 2024 AND s.a IS NULL"], weights=[3, 1, 2])
     assert [(shape.shape, shape.columns, shape.runs) for shape in found.shapes] == [
         ("id = ?", ("id",), 4.0),
         ("year(day) = ? AND s.a IS NULL", ("day", "s.a"), 2.0),
     ]
     with pytest.raises(WrongUse, match="1 weights for 2 predicates"):
-        pr.workload_of_predicates("lake/t", ["a = 1", "b = 1"], weights=[1])
+        pr.Workload.of("lake/t", ["a = 1", "b = 1"], weights=[1])
     with pytest.raises(PredicateSyntaxError):
-        pr.workload_of_predicates("lake/t", ["a = 'open"])
+        pr.Workload.of("lake/t", ["a = 'open"])

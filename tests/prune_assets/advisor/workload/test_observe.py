@@ -15,7 +15,7 @@ FIRST = 1_704_067_200_000  # 2024-01-01
 
 
 def runs(*arguments, **options):
-    return sum(shape.runs for shape in pr.workload(*arguments, **options).shapes)
+    return sum(shape.runs for shape in pr.Workload.read(*arguments, **options).shapes)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def log(tmp_path):
     ],
 )
 def test_only_queries_of_a_time(log, since, until, count):
-    found = pr.workload(log, since=since, until=until)
+    found = pr.Workload.read(log, since=since, until=until)
     assert sum(shape.runs for shape in found.shapes) == count
     if count == 4:
         assert (found.since, found.until) == ("2024-01-01T00:00:00+00:00", "2024-01-04T00:00:00+00:00")
@@ -46,7 +46,7 @@ def test_only_queries_of_a_time(log, since, until, count):
 
 def test_a_time_that_is_none_is_refused(log):
     with pytest.raises(WrongUse, match="since: 'yesterday' is no date or time"):
-        pr.workload(log, since="yesterday")
+        pr.Workload.read(log, since="yesterday")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_one_table_by_its_path_or_its_name(table, count):
 
 def test_several_logs_are_one_workload(log):
     assert runs([log, LOGS / "spark-3.5.zstd"]) == 24
-    assert pr.workload(log).shapes[0].totals.rows_read == 400
+    assert pr.Workload.read(log).shapes[0].totals.rows_read == 400
 
 
 def test_a_cursor_goes_on_where_it_was(tmp_path):
@@ -91,12 +91,12 @@ def test_another_file_is_no_cursor(tmp_path, log, text):
     cursor = tmp_path / "cursor.json"
     cursor.write_text(text)
     with pytest.raises(WrongUse, match=r"cursor\.json: .*name another file"):
-        pr.workload(log, cursor=cursor)
+        pr.Workload.read(log, cursor=cursor)
 
 
 def test_progress_ends_at_the_size_of_all_logs(log):
     seen = []
-    pr.workload([log, LOGS / "spark-4.3.zstd"], progress=lambda read, total: seen.append((read, total)))
+    pr.Workload.read([log, LOGS / "spark-4.3.zstd"], progress=lambda read, total: seen.append((read, total)))
     size = log.stat().st_size + (LOGS / "spark-4.3.zstd").stat().st_size
     assert seen[-1] == (size, size)
 
@@ -109,7 +109,7 @@ OF_CONNECT = ["SparkConnect_SessionTag_User__Session_0b85b37a-3fa4-4e4b_Tag_prun
 def test_queries_of_prune_assets_itself_are_counted_apart(tmp_path, tags):
     log = HEAD + query(0, tags=["nightly"]) + query(1, tags=tags) + query(2, text="== Physical Plan ==", tags=tags)
     (tmp_path / "app-1").write_bytes(log)
-    found = pr.workload(tmp_path)
+    found = pr.Workload.read(tmp_path)
     assert [(shape.shape, shape.runs) for shape in found.shapes] == [("k = ?", 1.0)]
     # Unreadable parts of own queries are not counted either.
     assert (found.own_queries, found.not_understood) == (1, {})
@@ -119,7 +119,7 @@ def test_queries_of_prune_assets_itself_are_counted_apart(tmp_path, tags):
 def test_queries_of_prune_assets_are_not_counted_again_with_a_cursor(tmp_path):
     (tmp_path / "app-1.inprogress").write_bytes(HEAD + query(0, tags=OWN))
     cursor = tmp_path / "cursor"
-    found = [pr.workload(tmp_path / "app-1.inprogress", cursor=cursor).own_queries for _ in range(2)]
+    found = [pr.Workload.read(tmp_path / "app-1.inprogress", cursor=cursor).own_queries for _ in range(2)]
     assert found == [1, 0]
 
 
@@ -144,7 +144,7 @@ def apps(tmp_path):
 )
 def test_only_applications_of_a_name_or_a_user(apps, options, names):
     seen = []
-    found = pr.workload(apps, **options, progress=lambda read, total: seen.append((read, total)))
+    found = pr.Workload.read(apps, **options, progress=lambda read, total: seen.append((read, total)))
     (shape,) = found.shapes
     assert (shape.applications, found.other_applications) == (names, 3 - len(names))
     assert found.problems == ()
@@ -152,7 +152,7 @@ def test_only_applications_of_a_name_or_a_user(apps, options, names):
 
 
 def test_an_application_that_did_not_run_is_answered_by_those_that_did(apps):
-    found = pr.workload(apps, app="nightly")
+    found = pr.Workload.read(apps, app="nightly")
     assert found.shapes == ()
     assert found.problems == (
         "no application is of that name or user; the logs are of adhoc, nightly load, nightly report",

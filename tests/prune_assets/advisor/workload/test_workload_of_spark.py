@@ -45,7 +45,7 @@ def test_predicates_select_what_the_scans_selected(tmp_path, codec):
     settings = {f"spark.eventLog.{name}": value for name, value in log.items()}
     with spark_process([], **settings, **{"spark.sql.session.timeZone": "America/New_York"}) as run:
         run(run_queries, tmp_path / "table")
-    found = pr.workload(tmp_path / "log")
+    found = pr.Workload.read(tmp_path / "log")
     shapes = [shape for shape in found.shapes if shape.shape]
     # The plan that writes the table, whose texts look like operators, has no scan.
     assert (found.problems, found.not_understood) == ((), {})
@@ -83,7 +83,7 @@ def test_jobs_of_prune_assets_itself_are_left_out_and_counted(tmp_path):
     settings = {"enabled": "true", "dir": (tmp_path / "log").as_uri(), "compress": "false"}
     with spark_process([], **{f"spark.eventLog.{name}": value for name, value in settings.items()}) as run:
         assert run(maintain, tmp_path / "t") == set()
-    found = pr.workload(tmp_path / "log")
+    found = pr.Workload.read(tmp_path / "log")
     assert {(shape.table, shape.shape): shape.runs for shape in found.shapes} == {
         (str(tmp_path / "t"), "id < ?"): 2.0,
         (str(tmp_path / "t"), "id > ?"): 1.0,
@@ -123,7 +123,7 @@ def test_plans_that_print_few_columns_have_the_conditions_on_the_others(tmp_path
     settings |= {"spark.eventLog.compress": "false", "spark.sql.debug.maxToStringFields": "7"}
     with spark_process([], **settings) as run:
         run(run_wide_queries, tmp_path / "table")
-    found = pr.workload(tmp_path / "log")
+    found = pr.Workload.read(tmp_path / "log")
     assert (found.problems, found.not_understood) == ((), {})
     assert sum(shape.runs for shape in found.shapes) == 3 * len(WIDE)
     for shape in found.shapes:
@@ -150,7 +150,7 @@ def test_a_table_of_partitions_is_one_run_and_a_file_is_a_table(tmp_path):
     settings = {"enabled": "true", "dir": (tmp_path / "log").as_uri(), "compress": "false"}
     with spark_process([], **{f"spark.eventLog.{name}": value for name, value in settings.items()}) as run:
         run(read_both, tmp_path / "days", tmp_path / "ships.parquet")
-    found = pr.workload(tmp_path / "log")
+    found = pr.Workload.read(tmp_path / "log")
     ran = {shape.table: (shape.shape, shape.runs, shape.totals.files_read) for shape in found.shapes if shape.shape}
     assert ran == {
         str(tmp_path / "days"): ("id < ?", 2.0, 20),

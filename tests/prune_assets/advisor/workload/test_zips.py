@@ -38,7 +38,7 @@ def zipped(members):
 
 
 def ran(path):
-    found = pr.workload(path)
+    found = pr.Workload.read(path)
     assert found.problems == ()
     return {shape.shape: shape.runs for shape in found.shapes}
 
@@ -67,7 +67,7 @@ def test_a_zip_is_read_as_the_folder_in_it(tmp_path, form):
 
 def test_logs_in_a_zip_are_compressed_or_not(tmp_path):
     (tmp_path / "logs.zip").write_bytes(zipped({path.name: path.read_bytes() for path in LOGS.glob("spark-*.zstd")}))
-    found, plain = pr.workload(tmp_path), pr.workload(LOGS)
+    found, plain = pr.Workload.read(tmp_path), pr.Workload.read(LOGS)
     assert found == plain
     assert len(found.shapes) > 10
 
@@ -80,7 +80,7 @@ def test_a_zip_in_a_store(s3):
 def test_what_is_no_log_in_a_zip_is_named_in_one_line(tmp_path):
     members = {"app-1": HEAD + query(0)} | {f"notes-{i}.txt": b"hello" for i in range(9)}
     (tmp_path / "a.zip").write_bytes(zipped(members))
-    found = pr.workload(tmp_path)
+    found = pr.Workload.read(tmp_path)
     assert sum(shape.runs for shape in found.shapes) == 1
     (problem,) = found.problems
     assert problem.startswith("9 files are no event logs of Spark and are left out: ")
@@ -91,10 +91,10 @@ def test_what_is_no_log_in_a_zip_is_named_in_one_line(tmp_path):
 def test_a_damaged_zip_is_one_line(tmp_path, data):
     (tmp_path / "a.zip").write_bytes(data)
     with pytest.raises(PruneError) as raised:
-        pr.workload(tmp_path / "a.zip")
+        pr.Workload.read(tmp_path / "a.zip")
     assert str(raised.value).startswith(f"{tmp_path}/a.zip: ")
     (tmp_path / "app-1").write_bytes(HEAD + query(0))
-    found = pr.workload(tmp_path)
+    found = pr.Workload.read(tmp_path)
     assert sum(shape.runs for shape in found.shapes) == 1
     assert len(found.problems) == 1
 
@@ -107,7 +107,7 @@ def test_damage_costs_no_more_than_a_line(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("damaged") / "a.zip"
     path.write_bytes(bytes(whole))
     try:
-        found = pr.workload(path)
+        found = pr.Workload.read(path)
     except PruneError:
         return
     assert sum(shape.runs for shape in found.shapes) <= 1

@@ -13,8 +13,8 @@ from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Constant, IsNaN, IsNull, Not, Or, Unsupported
 from prune_assets.planner.explain.plan import plan
 from prune_assets.planner.spark_reader.derived_filters import necessary
-from prune_assets.reading.metrics import scan_metrics
 from prune_assets.reading.reader import filter_text
+from prune_assets.spark.scan_metrics import scan_metrics
 from prune_assets.sql.render import render
 from tests.fuzz.planner.truth import settings
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth

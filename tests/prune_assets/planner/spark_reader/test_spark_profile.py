@@ -15,7 +15,7 @@ import prune_assets as pr
 from prune_assets.planner.explain.plan import plan
 from prune_assets.planner.spark_reader.predicted_scan import listed_files, predicted_scan
 from prune_assets.planner.spark_reader.spark_filters import AllOf, AnyOf, Filter, Opaque, Rel, leaves_of
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 from tests.peers.parquet_java import filtered_record_count
 from tests.prune_assets.planner.other_writers import write_by_duckdb, write_by_polars, write_by_spark
 from tests.prune_assets.planner.predicate_cases import random_table, write_by_pyarrow

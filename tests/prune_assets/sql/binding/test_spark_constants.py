@@ -8,7 +8,7 @@ import pytest
 
 import prune_assets as pr
 from prune_assets.planner.explain.plan import plan
-from prune_assets.reading.metrics import scan_metrics
+from prune_assets.spark.scan_metrics import scan_metrics
 
 pytestmark = pytest.mark.spark
 

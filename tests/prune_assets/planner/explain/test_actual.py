@@ -6,8 +6,8 @@ from spark_reader_names import ALONE, HANDED_OVER
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.reading.actual import READ
-from prune_assets.reading.metrics import counting_bytes
+from prune_assets.planner.explain.actual import READ
+from prune_assets.spark.scan_metrics import counting_bytes
 from prune_assets.spark.spark_versions import to_arrow
 
 pytestmark = pytest.mark.spark
@@ -63,7 +63,7 @@ def test_what_spark_reads_is_what_was_foretold(spark, tables, kind, where):
     with counting_bytes(spark):
         frame = pr.read(tables / kind, where=where, session=spark, plan=made)
         frame.collect()
-        found = engines(pr.report_after(made, frame))
+        found = engines(made.report_after(frame))
     kept, foretold = found[READ].kept, found[HANDED_OVER].kept
     assert (kept.files, found[READ].why, found[READ].estimated) == (foretold.files, "", False)
     if kind == "delta" and where.startswith("p = 1 OR"):
@@ -88,7 +88,7 @@ def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
     def read():
         frame = pr.read(tmp_path / "t", where=where, session=spark, plan=made, columns=[column])
         to_arrow(frame)
-        return engines(pr.report_after(made, frame))[READ]
+        return engines(made.report_after(frame))[READ]
 
     with counting_bytes(spark):
         counted = read()
@@ -104,15 +104,15 @@ def test_a_difference_is_said_with_figures(spark, tables):
     other = pr.read(tables / "delta", where="id < 500", session=spark)
     other.groupBy().count().collect()
     with pytest.raises(WrongUse, match="call its collect"):
-        pr.report_after(made, other)
+        made.report_after(other)
     other.collect()
-    report = pr.report_after(made, other)
+    report = made.report_after(other)
     assert engines(report)[READ].why.startswith(
         "540 rows where 60 were predicted (+800%); the bytes are those of whole"
     )
     assert READ in str(report)
     assert "540 rows where 60 were predicted" in report.to_html()
-    assert pr.report_after(made, other).engines == report.engines
+    assert made.report_after(other).engines == report.engines
 
 
 def test_of_delta_alone_partitions_and_statistics_of_the_log_leave_files_out(tables):

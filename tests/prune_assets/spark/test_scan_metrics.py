@@ -5,7 +5,7 @@ from pyspark.sql import functions as fn
 
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.reading.metrics import bytes_read, counting_bytes, scan_metrics
+from prune_assets.spark.scan_metrics import bytes_read, counting_bytes, scan_metrics
 from prune_assets.writing.write import write
 
 pytestmark = pytest.mark.spark

@@ -1,56 +1,69 @@
-"""Compare what Spark read of a table with the prediction of its plan."""
+"""Compare the figures of a read with the prediction of its plan."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from prune_assets.reading.metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
+from parquet_core.errors import WrongUse
 from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
 from prune_assets.report.wording import engine_that
+from prune_assets.spark.scan_metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from prune_assets.planner.explain.plan import Plan
+    from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.report.skip_report import SkipReport
 
-READ = "Spark, as it ran"
+READ, READ_BY_ARROW = "Spark, as it ran", "Arrow, as it ran"
 # Relative difference in rows or files above which a note names it.
 TOLERANCE = 0.05
 
 
-def report_after(plan: Plan, df: DataFrame) -> SkipReport:
-    """Return the plan's report with what Spark read for `df`.
+@runtime_checkable
+class ArrowReads(Protocol):
+    """Figures of reads without Spark."""
 
-    `df` must be read with that plan and collected.
-    `spark` is a SparkSession here:
+    @property
+    def files_kept(self) -> int:
+        """Number of files that the plan did not skip."""
 
-    >>> import tempfile
-    >>> import pyarrow as pa, pyarrow.parquet as pq
-    >>> import prune_assets as pr
-    >>> table = tempfile.mkdtemp()
-    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet", row_group_size=100)
-    >>> plan = pr.plan(table, where="id < 150", session=spark)
-    >>> df = pr.read(table, where="id < 150", session=spark, plan=plan)
-    >>> len(df.collect())
-    150
-    >>> actual = pr.report_after(plan, df).engines[-1]
-    >>> actual.name, actual.kept.files, actual.kept.rows
-    ('Spark, as it ran', 1, 200)
+    @property
+    def rows_read(self) -> int:
+        """Number of rows that the predicate was tested on, or that were returned."""
 
-    The rows are the output rows of the scans. The bytes are all bytes that tasks read, including footers and page
-    indexes. Spark does not count bytes in vectored reads (its default) and on Spark Connect. The report then has the
-    predicted bytes if rows and files match the prediction, else the bytes of whole files without a share, and says so.
-    A note names rows or files that differ from the prediction by more than 5%, or exceed it by more
-    than 5% if it is an upper limit: the data changed, an action stopped early, or the prediction is wrong.
-    `df` may have further operations, such as an aggregate, if it scans no other table.
+    @property
+    def bytes_read(self) -> int:
+        """Fetched bytes of pages."""
 
-    Raises WrongUse if nothing was collected on this object: `count()` and `write` execute another plan.
+    def are_of(self, plan: PlannedRead) -> bool:
+        """Return True if there is a read, and all reads were planned as `plan`."""
+
+
+def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | ArrowReads) -> SkipReport:
+    """Return `report`, the prediction of `plan`, with the figures of a read.
+
+    `Plan.report_after` documents the figures and errors.
     """
+    actual = _of_arrow(plan, result) if isinstance(result, ArrowReads) else _of_spark(report, result)
+    others = (engine for engine in report.engines if engine.reading is not Reading.AS_IT_RAN)
+    return replace(report, engines=(*others, actual))
+
+
+def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
+    if not reads.are_of(plan):
+        raise WrongUse(
+            "report_after: the statistics are not of reads of this table, version and predicate alone; pass stats= to "
+            "one read with the plan's arguments"
+        )
+    extent = Extent(reads.files_kept, None, None, reads.rows_read, reads.bytes_read)
+    return Engine(READ_BY_ARROW, extent, reading=Reading.AS_IT_RAN)
+
+
+def _of_spark(report: SkipReport, df: DataFrame) -> Engine:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
-    report = plan.report
     foretold = engine_that(Reading.WITH_PLAN, report)
     assert foretold is not None, "every plan predicts it"
     differences = [
@@ -65,10 +78,7 @@ def report_after(plan: Plan, df: DataFrame) -> SkipReport:
         caveat = None if as_predicted else Caveat.WHOLE_FILES
         why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
     reasons = "; ".join(filter(None, [*differences, why]))
-    actual = Engine(READ, Extent(files, None, None, rows, size), not is_counted, reasons, Reading.AS_IT_RAN, caveat)
-    return replace(
-        report, engines=(*(engine for engine in report.engines if engine.reading is not Reading.AS_IT_RAN), actual)
-    )
+    return Engine(READ, Extent(files, None, None, rows, size), not is_counted, reasons, Reading.AS_IT_RAN, caveat)
 
 
 def _uncounted(df: DataFrame) -> str:
