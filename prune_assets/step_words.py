@@ -19,8 +19,8 @@ SHELL = {
     Step.INSPECT: "`prune inspect`",
 }
 DAGSTER = SHELL | {
-    Step.OPTIMIZE: "the job of `build_optimize_job`",
-    Step.OPTIMIZE_ROWS: "the job of `build_optimize_job` with rows=True",
+    Step.OPTIMIZE: "the job of `LayoutTable.optimize_job`",
+    Step.OPTIMIZE_ROWS: "the job of `LayoutTable.optimize_job` with rows=True",
     Step.OPTIMIZE_FULL: "materialize the asset with this layout",
     Step.WRITE_TABLE: "materialize the asset with this layout",
     # The author of an asset writes no condition: the partitions of the run are the condition.

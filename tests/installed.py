@@ -83,7 +83,7 @@ def error_of(use: Callable[[], object]) -> str:
 
 
 def import_from_dagster() -> None:
-    from prune_assets.dagster import build_table_asset  # noqa: F401
+    from prune_assets.dagster import LayoutTable  # noqa: F401
 
 
 def try_extras(*, java: bool) -> str:

@@ -15,8 +15,6 @@ from click.testing import CliRunner
 from prune_assets.cli import main
 from prune_assets.writing.layout_file import load_layout
 
-# Dagster's own, where it binds resources to a sensor.
-pytestmark = pytest.mark.filterwarnings("ignore:.*`owners` .* is currently in beta")
 PLACE = Path(__file__).parents[1] / "examples" / "lakehouse"
 
 
@@ -31,7 +29,7 @@ def definitions(monkeypatch, lake):
 def test_it_loads_and_its_layout_is_that_of_the_file(monkeypatch, tmp_path):
     module = definitions(monkeypatch, tmp_path)
     dg.Definitions.validate_loadable(module.defs)
-    assert load_layout(PLACE / "layout.yaml") == module.LAYOUT
+    assert load_layout(PLACE / "layout.yaml") == module.events.layout
 
 
 @pytest.mark.spark
@@ -49,7 +47,14 @@ def test_days_are_written_proven_drift_and_are_optimized(spark, monkeypatch, tmp
     tick = defs.resolve_sensor_def("events_layout_drift")
     assert tick(dg.build_sensor_context()).run_requests == []
 
-    arguments = [str(module.EVENTS), str(module.EVENTS), "--layout", str(PLACE / "layout.yaml"), "--mode", "append"]
+    arguments = [
+        str(module.events.table),
+        str(module.events.table),
+        "--layout",
+        str(PLACE / "layout.yaml"),
+        "--mode",
+        "append",
+    ]
     select = "day = DATE '2024-01-02' AND user % 2 = 0"
     for _ in range(2):
         assert CliRunner().invoke(main, ["write", *arguments, "--select", select]).exit_code == 0

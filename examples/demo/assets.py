@@ -10,7 +10,7 @@ import dagster as dg
 from examples.demo.layouts import lineitem_layout, long_strings_layout, orders_layout
 from examples.demo.predicates import NARROW_RANGE, Q6, choose_or_columns, choose_point_lookup
 from examples.demo.tpch import generate
-from prune_assets.dagster import Choice, SparkSessionResource, build_skip_report_asset, build_table_asset, table_uri
+from prune_assets.dagster import Choice, LayoutTable, SparkSessionResource, table_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,15 +31,28 @@ LONG_STRINGS = dg.AssetKey(["broken", "long_strings"])
 LONG_STRING_ROWS = 2_000
 
 
+def demo_tables(settings: DemoSettings) -> dict[dg.AssetKey, LayoutTable]:
+    """Return the tables with a layout, by key."""
+    lineitem = lineitem_layout(settings.scale)
+    layouts = {
+        LINEITEM: lineitem,
+        ORDERS: orders_layout(settings.scale),
+        UNSORTED: lineitem,
+        LONG_STRINGS: long_strings_layout(),
+    }
+    return {key: LayoutTable(key, settings.table(key.path[-1]), layout=layout) for key, layout in layouts.items()}
+
+
 def demo_assets(settings: DemoSettings) -> list[dg.AssetsDefinition]:
     """Build every asset of the demo."""
+    tables = demo_tables(settings)
     return [
         _generated_asset(LINEITEM_RAW, "lineitem", settings),
         _generated_asset(ORDERS_RAW, "orders", settings),
-        *_sorted_tables(settings),
+        *_sorted_tables(tables, settings),
         _default_table(settings),
-        *_broken_tables(settings),
-        *_skip_reports(settings),
+        *_broken_tables(tables, settings),
+        *_skip_reports(tables[LINEITEM], settings),
     ]
 
 
@@ -66,23 +79,17 @@ def _generated_asset(key: dg.AssetKey, table: str, settings: DemoSettings) -> dg
     return generated
 
 
-def _sorted_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+def _sorted_tables(tables: dict[dg.AssetKey, LayoutTable], settings: DemoSettings) -> list[dg.AssetsDefinition]:
     return [
-        build_table_asset(
-            LINEITEM,
+        tables[LINEITEM].asset_from(
+            lambda spark: _raw(spark, settings, "lineitem"),
             group_name=LINEITEM.path[0],
-            table=settings.table("lineitem"),
-            layout=lineitem_layout(settings.scale),
-            source=lambda spark: _raw(spark, settings, "lineitem"),
             deps=[LINEITEM_RAW],
             description="Line items sorted by shipping date, with a bloom filter on the order key.",
         ),
-        build_table_asset(
-            ORDERS,
+        tables[ORDERS].asset_from(
+            lambda spark: _raw(spark, settings, "orders"),
             group_name=ORDERS.path[0],
-            table=settings.table("orders"),
-            layout=orders_layout(settings.scale),
-            source=lambda spark: _raw(spark, settings, "orders"),
             deps=[ORDERS_RAW],
             description="Orders sorted by order date, with a bloom filter on the order key.",
         ),
@@ -108,34 +115,27 @@ def _default_table(settings: DemoSettings) -> dg.AssetsDefinition:
     return default_table
 
 
-def _broken_tables(settings: DemoSettings) -> list[dg.AssetsDefinition]:
-    layout = lineitem_layout(settings.scale)
+def _broken_tables(tables: dict[dg.AssetKey, LayoutTable], settings: DemoSettings) -> list[dg.AssetsDefinition]:
     return [
-        build_table_asset(
-            UNSORTED,
+        tables[UNSORTED].asset_from(
+            lambda spark: _raw(spark, settings, "lineitem"),
             group_name=UNSORTED.path[0],
-            table=settings.table("lineitem_unsorted"),
-            layout=layout,
-            written_as=replace(layout, sort_by=()),
-            source=lambda spark: _raw(spark, settings, "lineitem"),
+            written_as=replace(tables[UNSORTED].layout, sort_by=()),
             deps=[LINEITEM_RAW],
             description="Claims the layout of `tpch/lineitem` and was written without sorting: its checks fail.",
         ),
-        build_table_asset(
-            LONG_STRINGS,
+        tables[LONG_STRINGS].asset_from(
+            lambda spark: _long_strings(spark, settings),
             group_name=LONG_STRINGS.path[0],
-            table=settings.table("long_strings"),
-            layout=long_strings_layout(),
-            source=lambda spark: _long_strings(spark, settings),
             deps=[ORDERS_RAW],
             # Without truncation to 64 bytes, the mean size of page bounds exceeds the limit of 4,096 bytes.
-            options={"parquet.columnindex.truncate.length": "100000"},
+            writer_options={"parquet.columnindex.truncate.length": "100000"},
             description="3,000-byte strings lose their column index to the MAX_STATS_SIZE rule: its checks fail.",
         ),
     ]
 
 
-def _skip_reports(settings: DemoSettings) -> list[dg.AssetsDefinition]:
+def _skip_reports(lineitem: LayoutTable, settings: DemoSettings) -> list[dg.AssetsDefinition]:
     table, generated = settings.table("lineitem"), settings.generated / "lineitem.parquet"
     predicates: dict[str, tuple[str | Callable[[], Choice], str]] = {
         "narrow_range": (NARROW_RANGE, "Three days of shipping dates."),
@@ -147,14 +147,12 @@ def _skip_reports(settings: DemoSettings) -> list[dg.AssetsDefinition]:
         "or_columns": (lambda: choose_or_columns(generated), "One order or one day: an OR across two columns."),
     }
     return [
-        build_skip_report_asset(
+        lineitem.skip_report(
             name,
-            LINEITEM,
             where,
-            table=table,
             reports=settings.reports,
             baseline=settings.table("lineitem_default"),
-            more_deps=[DEFAULT],
+            deps=[DEFAULT],
             description=description,
         )
         for name, (where, description) in predicates.items()

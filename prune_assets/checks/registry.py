@@ -70,33 +70,33 @@ class CodeGroup(NamedTuple):
 
 LAYOUT = CodeGroup(
     "Layout",
-    "`prune check`, `prune_assets.check` and the checks of `build_layout_checks` report these.",
+    "`prune check`, `prune_assets.check` and the checks of `LayoutTable.checks` report these.",
     CHECKS,
 )
 
 FILES = CodeGroup(
     "Files",
-    "`build_file_health_check` reports these, whatever the layout asks for.",
+    "`LayoutTable.file_health_check` reports these, whatever the layout asks for.",
     OF_FILES,
 )
 
 DELETES = CodeGroup(
     "Deleted rows",
-    "`prune check` without a layout and `build_delete_debt_check` report these, from the log of a Delta table or the "
-    "manifests of an Iceberg table alone.",
+    "`prune check` without a layout and `LayoutTable.delete_debt_check` report these, from the log of a Delta table or "
+    "the manifests of an Iceberg table alone.",
     OF_DELETES,
 )
 
 LOG = CodeGroup(
     "Delta log",
-    "`build_log_health_check` reports these, from the log of a Delta table alone.",
+    "`LayoutTable.log_health_check` reports these, from the log of a Delta table alone.",
     OF_LOG,
 )
 
 AUDIT = CodeGroup(
     "Audit",
-    "`prune audit`, `prune_assets.audit` and `build_statistics_truth_check` report these: a claim of the metadata that "
-    "values disprove. Severity `error`: rows are lost or counted wrongly.",
+    "`prune audit`, `prune_assets.audit` and `LayoutTable.statistics_truth_check` report these: a claim of the "
+    "metadata that values disprove. Severity `error`: rows are lost or counted wrongly.",
     (METADATA_CONSISTENCY,),
 )
 

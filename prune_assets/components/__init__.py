@@ -1,6 +1,6 @@
 """Components for `dg` and YAML: tables, checks, reports and whole lakes without Python code.
 
-Each component is a thin wrapper around functions of `prune_assets.dagster`.
+Each component is a thin wrapper around `LayoutTable` and functions of `prune_assets.dagster`.
 """
 
 from prune_assets import __version__

@@ -13,8 +13,7 @@ from parquet_core.layout.spec import LayoutSpec
 from parquet_core.quantities import share_of
 from parquet_core.storage import is_remote
 from prune_assets.checks.when_empty import WhenEmpty
-from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.tables.catalogs.names import is_name
 from prune_assets.tables.writes.format_names import WRITTEN
 from prune_assets.writing.layout_file import load_layout
@@ -78,20 +77,14 @@ class CheckOptions(dg.Model, dg.Resolvable):
     ] = "ERROR"
 
 
-def checks_of(
-    key: dg.AssetKey, table: str, layout: LayoutSpec | None, options: CheckOptions
-) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table.
-
-    They check its layout, if it has one, and the share that predicates skip.
-    """
+def checks_of(table: LayoutTable, options: CheckOptions) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of a table's layout, and of the share that its predicates skip."""
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
-    of_layout = [] if layout is None else [build_layout_checks(key, table, layout, **judged)]
-    if not options.skipping:
-        return of_layout
-    skipping = build_skipping_checks(key, table, options.skipping, min_skipped=options.min_skipped, **judged)
-    return [*of_layout, skipping]
+    checks = [table.checks(**judged)]
+    if table.predicates:
+        checks.append(table.skipping_checks(min_skipped=options.min_skipped, **judged))
+    return checks
 
 
 def place_of(table: str, context: dg.ComponentLoadContext) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import dagster as dg
-from dagster.components.utils.defs_state import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
+from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
 from pydantic import Field, field_validator
 
 from parquet_core.layout.spec import LayoutSpec
@@ -14,8 +14,7 @@ from prune_assets.components.fields import CheckOptions, Layout, checks_of
 from prune_assets.components.layout_checks import WhenChecked, automation
 from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
-from prune_assets.dagster.external import external_table
-from prune_assets.dagster.health_checks import build_delete_debt_check
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.tables.lake import tables_below
 from prune_assets.tables.opening import FORMATS
 from prune_assets.writing.layout_file import load_layout
@@ -81,16 +80,16 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
         """Return an asset and the checks of each listed table."""
         if state_path is None:
             return dg.Definitions()
-        assets, checks, places = [], [], {}
+        tables, checks = [], []
         for name, path, kind in json.loads(state_path.read_text()):
             key = dg.AssetKey([*self.key_prefix, *(name or [Path(path).name])])
-            assets.append(external_table(key, path, format=kind, group_name=self.group_name))
             rule = next((rule for rule in self.rules if fnmatchcase("/".join(name), rule.match)), None)
             layout, options = (_ANY, CheckOptions()) if rule is None else (rule.layout, rule)
-            checks += checks_of(key, path, layout, options)
+            tables.append(LayoutTable(key, path, layout=layout, format=kind, predicates=options.skipping))
+            checks += checks_of(tables[-1], options)
             if kind in {each.name for each in FORMATS if each.keeps_deletes}:
                 severity = dg.AssetCheckSeverity(options.severity)
-                checks.append(build_delete_debt_check(key, path, blocking=options.blocking, severity=severity))
-            places[key] = path
-        automated = automation(self.name_in(context), self.when or WhenChecked(), places, checks)
+                checks.append(tables[-1].delete_debt_check(blocking=options.blocking, severity=severity))
+        automated = automation(self.name_in(context), self.when or WhenChecked(), tables, checks)
+        assets = [table.asset_spec(group_name=self.group_name) for table in tables]
         return dg.Definitions(assets=assets, asset_checks=checks, **automated)

@@ -11,8 +11,7 @@ from parquet_core.quantities import bytes_of
 from prune_assets.components.fields import layout_of, place_of
 from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
-from prune_assets.dagster.layout_advice import build_layout_advice_asset, build_layout_advice_check
-from prune_assets.dagster.optimizing import MaintainedTable, build_optimize_job
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.dagster.workload import build_workload_asset
 from prune_assets.writing.layout_file import load_layout
 
@@ -86,18 +85,16 @@ class AdvisedTable(dg.Model, dg.Resolvable):
             raise ValueError("layout and budget are those of a table that changes by itself: give automatic: true")
         return self
 
-    def maintained(self, location: str, workload: str, latest: int | None) -> MaintainedTable | None:
-        """Return the table for `build_optimize_job`; None if it is not automatic."""
-        if self.layout is None:
-            return None
-        return MaintainedTable(
+    def layout_table(self, location: str, workload: str, latest: int | None) -> LayoutTable:
+        """Return the table with its workload."""
+        return LayoutTable(
             self.asset,
             location,
-            self.layout,
+            layout=self.layout,
             workload=workload,
             latest=latest,
             budget=self.budget,
-            automatic=True,
+            automatic=self.automatic,
         )
 
 
@@ -136,7 +133,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         dg.Resolver.default(description="What reading a TiB costs, to show what a day costs."),
         Field(ge=0),
     ] = None
-    pages: Annotated[
+    reports: Annotated[
         str | None, dg.Resolver.default(description="A folder below the project for the advice as HTML pages.")
     ] = None
     name: Annotated[
@@ -178,15 +175,13 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
             price_per_tib=self.price_per_tib,
             partitions_def=days,
         )
-        pages = None if self.pages is None else place_of(self.pages, context)
-        asked: dict[str, Any] = {"workload": workloads, "latest": self.latest, "more_deps": [name]}
+        reports = None if self.reports is None else place_of(self.reports, context)
         advice, checks, optimizing = [], [], []
         for table in self.tables:
-            place = place_of(table.table, context)
-            kept = table.maintained(place, workloads, self.latest)
-            optimizing += [] if kept is None else [build_optimize_job(kept)]
-            advice.append(build_layout_advice_asset(table.asset, table=place, pages=pages, **asked))
-            checks.append(build_layout_advice_check(table.asset, place, max_share=table.max_share, **asked))
+            advised = table.layout_table(place_of(table.table, context), workloads, self.latest)
+            optimizing += [advised.optimize_job()] if table.automatic else []
+            advice.append(advised.advice(reports=reports, deps=[name]))
+            checks.append(advised.advice_check(max_share=table.max_share, additional_deps=[name]))
         automation = self._automation(name, ran, advice, checks, optimizing)
         return dg.Definitions(assets=[ran, *advice], asset_checks=checks, **automation)
 

@@ -1,6 +1,5 @@
 """Checks of tables that others write, and when they run."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import dagster as dg
@@ -9,7 +8,7 @@ from pydantic import Field, field_validator
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
 from prune_assets.components.names import Named
 from prune_assets.components.scaffolding import FromExample
-from prune_assets.dagster.external import external_table
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
 from prune_assets.dagster.sensors import build_new_files_sensor
 from prune_assets.writing.layout_file import load_layout
@@ -65,18 +64,20 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
 
         Includes the job, schedule and sensor that run the checks.
         """
-        places = {table.asset: place_of(table.table, context) for table in self.tables}
-        checks = [
-            definition
-            for table in self.tables
-            for definition in checks_of(table.asset, places[table.asset], table.layout, table)
+        tables = [
+            LayoutTable(
+                each.asset,
+                place_of(each.table, context),
+                layout=each.layout,
+                format=each.format,
+                predicates=each.skipping,
+            )
+            for each in self.tables
         ]
-        external = [
-            external_table(table.asset, places[table.asset], format=table.format)
-            for table in self.tables
-            if table.external
-        ]
-        automated = automation(self.name_in(context), self.when, places, checks)
+        given = list(zip(tables, self.tables, strict=True))
+        checks = [definition for table, options in given for definition in checks_of(table, options)]
+        external = [table.asset_spec() for table, options in given if options.external]
+        automated = automation(self.name_in(context), self.when, tables, checks)
         return dg.Definitions(assets=external, asset_checks=checks, **automated)
 
     def names(self) -> tuple[str | None, str]:
@@ -88,12 +89,12 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
 
 
 def automation(
-    name: str, when: WhenChecked, places: Mapping[Any, str], checks: list[dg.AssetChecksDefinition]
+    name: str, when: WhenChecked, tables: list[LayoutTable], checks: list[dg.AssetChecksDefinition]
 ) -> dict[str, Any]:
     """Return the job, the schedule and the sensor of checks, as arguments of `Definitions`."""
     if not checks:
         return {}
-    job = build_layout_validation_job(f"{name}_validation", checks=checks)
+    job = build_layout_validation_job(checks, name=f"{name}_validation")
     options: dict[str, Any] = {"jobs": [job]}
     if when.schedule is not None:
         options["schedules"] = [
@@ -101,6 +102,6 @@ def automation(
         ]
     if when.sensor is not None:
         options["sensors"] = [
-            build_new_files_sensor(f"{name}_changed", tables=places, checks=checks, mode=when.sensor, observe=True)
+            build_new_files_sensor(tables, checks=checks, mode=when.sensor, observe=True, name=f"{name}_changed")
         ]
     return options

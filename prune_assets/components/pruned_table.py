@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 import dagster as dg
 from pydantic import field_validator
 
+from parquet_core.errors import WrongUse
 from prune_assets.components.fields import CheckOptions, Format, Layout, checks_of, place_of
 from prune_assets.components.scaffolding import FromExample
-from prune_assets.dagster.assets import build_table_asset
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.tables.writes.format_names import WRITTEN
 from prune_assets.writing.layout_file import load_layout
 
@@ -55,19 +56,20 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the asset and its checks."""
-        location = place_of(self.table, context)
-        asset = build_table_asset(
+        if self.asset.partitions_def is not None:
+            raise WrongUse(
+                f"{self.asset.key.to_user_string()}: the asset is partitioned, and each run would write the whole "
+                "table; write it in Python by LayoutTable.asset"
+            )
+        table = LayoutTable(
             self.asset.key,
-            table=location,
+            place_of(self.table, context),
             layout=self.layout,
-            source=self.source,
             format=self.format,
-            mode=self.mode,
-            **_options(self.asset),
+            predicates=self.checks.skipping,
         )
-        return dg.Definitions(
-            assets=[asset], asset_checks=checks_of(self.asset.key, location, self.layout, self.checks)
-        )
+        asset = table.asset_from(self.source, mode=self.mode, **_options(self.asset))
+        return dg.Definitions(assets=[asset], asset_checks=checks_of(table, self.checks))
 
 
 def _options(spec: dg.AssetSpec) -> dict[str, Any]:
@@ -82,6 +84,5 @@ def _options(spec: dg.AssetSpec) -> dict[str, Any]:
         "kinds": spec.kinds,
         "code_version": spec.code_version,
         "automation_condition": spec.automation_condition,
-        "partitions_def": spec.partitions_def,
     }
     return {name: value for name, value in attributes.items() if value}

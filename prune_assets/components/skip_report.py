@@ -1,14 +1,13 @@
 """Reports of the data that predicates skip."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import dagster as dg
 from pydantic import Field
 
 from prune_assets.components.fields import place_of
 from prune_assets.components.scaffolding import FromExample
-from prune_assets.dagster.assets import build_skip_report_asset
-from prune_assets.dagster.skipping_checks import parse_named
+from prune_assets.dagster.layout_table import LayoutTable
 
 
 @dg.scaffold_with(FromExample)
@@ -39,20 +38,7 @@ class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return an asset for each predicate."""
-        table, reports = place_of(self.table, context), place_of(self.reports, context)
-        for name, where in self.predicates.items():
-            parse_named(f"predicates.{name}", where)
-        return dg.Definitions(
-            assets=[
-                build_skip_report_asset(
-                    name,
-                    self.asset,
-                    where,
-                    table=table,
-                    reports=reports,
-                    key_prefix=self.key_prefix,
-                    group_name=self.group_name,
-                )
-                for name, where in self.predicates.items()
-            ]
-        )
+        table = LayoutTable(self.asset, place_of(self.table, context), predicates=self.predicates)
+        options: Any = {"key_prefix": self.key_prefix, "group_name": self.group_name}
+        reports = place_of(self.reports, context)
+        return dg.Definitions(assets=[table.skip_report(name, reports=reports, **options) for name in self.predicates])

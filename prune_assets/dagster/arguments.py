@@ -9,18 +9,16 @@ from prune_assets.tables.writes.write_result import check_mode
 EXAMPLES = {
     "AssetKey": "'sales/orders'",
     "AssetCheckSeverity": "dg.AssetCheckSeverity.ERROR or dg.AssetCheckSeverity.WARN",
-    "JobDefinition": "build_optimize_job(kept)",
     "LayoutSpec": "pr.load_layout('layout.yaml')",
-    "MaintainedTable": "MaintainedTable('sales/orders', 'lake/orders', layout)",
+    "LayoutTable": "LayoutTable('sales/orders', 'lake/orders', layout=..)",
     "PartitionsDefinition": "dg.DailyPartitionsDefinition('2024-01-01')",
     "SkipReport": "pr.plan(table, where=..).report",
     "TimeWindowPartitionsDefinition": "dg.DailyPartitionsDefinition('2024-01-01')",
     "Workload": "pr.Workload.read(event_logs)",
-    "list of AssetChecksDefinition": "[build_layout_checks(..)]",
-    "list of MaintainedTable": "[MaintainedTable('sales/orders', 'lake/orders', layout)]",
+    "list of AssetChecksDefinition": "[orders.checks()]",
+    "list of LayoutTable": "[LayoutTable('sales/orders', 'lake/orders', layout=..)]",
     # Mappings: keyed by function and argument.
-    "build_new_files_sensor.tables": "{'sales/orders': 'lake/orders'}",
-    "build_skipping_checks.predicates": "{'one_day': \"day = DATE '2024-03-01'\"}",
+    "LayoutTable.predicates": "{'one_day': \"day = DATE '2024-03-01'\"}",
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from parquet_core.errors import PruneError
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.bloom_filters import BLOOM_FILTERS_PRESENT
 from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.entry import Check, by_check
@@ -15,15 +15,12 @@ from parquet_core.printable import one_line
 from prune_assets.checks.layout_proof import prefix_of_names
 from prune_assets.checks.remedies import remedy_in
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
     CheckedPartitions,
-    check_partitions,
     kinds_of_partitions,
     partition_predicate,
 )
 from prune_assets.errors import NoRows
-from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -31,33 +28,29 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from parquet_core.layout.spec import Finding, LayoutSpec
-    from prune_assets.writing.layout_file import LayoutSource
+    from parquet_core.layout.spec import Finding
+    from prune_assets.dagster.layout_table import LayoutTable
 
 MAX_SHOWN = 100
 
 
-def build_layout_checks(
-    asset_key: AssetName,
-    table: "str | Path",
-    layout: "LayoutSource",
+def checks(
+    self: "LayoutTable",
     *,
+    by_partition: bool = False,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
     prefix: str = "",
-    partitions_def: dg.PartitionsDefinition[Any] | None = None,
-    partition_expr: "str | Mapping[str, str] | None" = None,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build the checks of a table's layout.
+    """Return the checks of the table's layout.
 
     They read the table's files and do not start Spark.
 
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import build_layout_checks
-    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
-    >>> for key in sorted(checks.check_keys):
+    >>> from prune_assets.dagster import LayoutTable
+    >>> ids = LayoutTable("ids", "lake/ids", layout=pr.LayoutSpec(sort_by=["id"]))
+    >>> for key in sorted(ids.checks().check_keys):
     ...     print(key.name)
     bloom_filters_present
     column_index_present
@@ -69,63 +62,57 @@ def build_layout_checks(
     fails its check with `severity`; a warning fails it with WARN, which never blocks. If the table cannot be read,
     every check fails with the reason.
 
-    `layout`: as in `prune_assets.write`.
+    `by_partition`: True for checks that run by partition and check only the files of the run's partitions. Dagster
+    warns that partitioned checks are a preview.
     `blocking`: True if a failed check stops downstream assets from running.
-    `allow`: addresses outside the table under which a Delta log may name files.
     `prefix`: prefix of the check names, for a second layout of the same asset: by_day makes by_day_sorted_order.
-    `partitions_def`, `partition_expr`: as passed to `pruned_asset` for the asset; the checks then also run by partition
-    and check only the files of the run's partitions. Dagster warns that partitioned checks are a preview.
     `when_empty`: result if there are no files to check, for example in a partition without rows. "pass" passes, with a
     description that says so; "skip" returns no result, so a blocking check blocks nothing; "fail" fails with
     `severity`.
 
-    Raises LayoutError if `partitions_def` and the layout do not match, WrongUse for an unknown `when_empty`.
+    Raises WrongUse for `by_partition` of a table without partitions, and for an unknown `when_empty`.
     """
-    asset_key, prefix = asset_key_of(asset_key), prefix_of_names(prefix)
-    layout = load_layout(layout)
-    check_partitions(partitions_def, partition_expr, layout)
+    prefix = prefix_of_names(prefix)
     check_when_empty(when_empty)
 
     @dg.multi_asset_check(
-        name=f"{asset_key.to_python_identifier()}_{prefix}layout",
-        specs=layout_check_specs(asset_key, blocking=blocking, prefix=prefix, partitions_def=partitions_def),
+        name=f"{self.key.to_python_identifier()}_{prefix}layout",
+        specs=check_specs(self, by_partition=by_partition, blocking=blocking, prefix=prefix),
         can_subset=True,
     )
     def layout_checks(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
         selected = {key.name.removeprefix(prefix) for key in context.selected_asset_check_keys}
 
         def where() -> str | None:
-            if partitions_def is None or partition_expr is None:
+            if not by_partition or self.partitions_def is None or self.partition_expr is None:
                 return None
-            chosen = CheckedPartitions.of(partitions_def, context)
-            return partition_predicate(chosen, partition_expr, kinds_of_partitions(str(table)))
+            chosen = CheckedPartitions.of(self.partitions_def, context)
+            return partition_predicate(chosen, self.partition_expr, kinds_of_partitions(str(self.table)))
 
-        options: Any = {"severity": severity, "allow": allow, "prefix": prefix, "when_empty": when_empty}
-        yield from layout_results(asset_key, table, layout, where=where, selected=selected, **options)
+        options: Any = {"severity": severity, "prefix": prefix, "when_empty": when_empty}
+        yield from layout_results(self, where=where, selected=selected, **options)
 
     return layout_checks
 
 
-def layout_check_specs(
-    asset_key: AssetName,
-    *,
-    blocking: bool = False,
-    prefix: str = "",
-    partitions_def: dg.PartitionsDefinition[Any] | None = None,
+def check_specs(
+    self: "LayoutTable", *, by_partition: bool = False, blocking: bool = False, prefix: str = ""
 ) -> list[dg.AssetCheckSpec]:
-    """Return the specs of a layout's checks, for an asset that yields their results itself.
+    """Return the specs of the layout's checks, for an asset that yields their results itself.
 
-    >>> from prune_assets.dagster import layout_check_specs
-    >>> [spec.name for spec in layout_check_specs("ids")][:2]
+    >>> from prune_assets.dagster import LayoutTable
+    >>> [spec.name for spec in LayoutTable("ids", "lake/ids").check_specs()][:2]
     ['column_index_present', 'bloom_filters_present']
 
-    The arguments are those of `build_layout_checks`.
+    The arguments are those of `checks`.
     """
-    options: dict[str, Any] = {} if partitions_def is None else {"partitions_def": partitions_def}
-    return check_specs(CHECKS, asset_key_of(asset_key), prefix=prefix_of_names(prefix), blocking=blocking, **options)
+    if by_partition and self.partitions_def is None:
+        raise WrongUse(f"{self.key.to_user_string()}: by_partition=True needs partitions_def and partition_expr")
+    options: dict[str, Any] = {"partitions_def": self.partitions_def} if by_partition else {}
+    return specs_of(CHECKS, self.key, prefix=prefix_of_names(prefix), blocking=blocking, **options)
 
 
-def check_specs(
+def specs_of(
     checks: "Iterable[Check[Any]]", asset_key: dg.AssetKey, *, prefix: str = "", **options: Any
 ) -> list[dg.AssetCheckSpec]:
     """Return Dagster's specs of registry checks."""
@@ -136,13 +123,10 @@ def check_specs(
 
 
 def layout_results(
-    asset_key: dg.AssetKey,
-    table: "str | Path",
-    layout: "LayoutSpec",
+    table: "LayoutTable",
     *,
     where: "Callable[[], str | None]" = lambda: None,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
     prefix: str = "",
     selected: "Collection[str] | None" = None,
     session: "SparkSession | None" = None,
@@ -157,9 +141,16 @@ def layout_results(
 
     def find() -> "Sequence[Finding]":
         condition = where()
-        proof = prove(str(table), layout=layout, where=condition, rows=rows, allow=allow, session=session)
+        proof = prove(
+            str(table.table),
+            layout=table.layout,
+            where=condition,
+            rows=rows,
+            allow=table.allow,
+            session=session,
+        )
         if not proof.files:
-            raise NoRows(nothing_to_check(table, condition))
+            raise NoRows(nothing_to_check(table.table, condition))
         return proof.findings
 
     chosen = [each for each in CHECKS if selected is None or each.name in selected]
@@ -168,10 +159,12 @@ def layout_results(
         {f"{prefix}{each.name}": each for each in chosen},
         find,
         among=CHECKS,
-        asset_key=asset_key,
+        asset_key=table.key,
         severity=severity,
         when_empty=when_empty,
-        unasked={} if layout.bloom else {BLOOM_FILTERS_PRESENT.name: "none asked for: `bloom` of the layout is empty"},
+        unasked={}
+        if table.layout.bloom
+        else {BLOOM_FILTERS_PRESENT.name: "none asked for: `bloom` of the layout is empty"},
     )
 
 

@@ -17,8 +17,7 @@ from parquet_core.layout.spec import refuse_unknown
 from parquet_core.printable import listed, shown
 from parquet_core.quantities import named, share_of
 from parquet_core.storage import is_remote
-from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.skipping_checks import build_skipping_checks
+from prune_assets.dagster.layout_table import LayoutTable
 from prune_assets.extras import is_installed
 from prune_assets.writing.layout_file import load_layout
 
@@ -66,10 +65,10 @@ def build_dbt_checks(
 
     `meta.prune` has these keys, in `config.meta` or in `meta`:
     `layout`: the keys of a layout, or the path of a `layout.yaml` in the project. It makes the five checks of
-    `build_layout_checks`. Files that DuckDB writes have no page indexes, so they fail two of them:
+    `LayoutTable.checks`. Files that DuckDB writes have no page indexes, so they fail two of them:
     `column_index_present` and `sorted_order`.
     `predicates`: a mapping of names to Spark SQL, or a list, whose checks are named skips_query_1 and so on;
-    `min_skipped`: see `build_skipping_checks`.
+    `min_skipped`: see `LayoutTable.skipping_checks`.
     `table`: the path or address of the files. By default `location` of an external model of dbt-duckdb, or
     `location_root` and the name of a dbt-spark model. Paths are relative to the project.
 
@@ -78,7 +77,7 @@ def build_dbt_checks(
     `manifest`: the path of the project's `manifest.json`, or its parsed content.
     `project_dir`: the folder of `dbt_project.yml`; by default the nearest folder above the manifest that contains it.
     `translator`: the translator passed to `@dbt_assets`; by default the asset keys are dagster-dbt's own.
-    `blocking`, `severity`, `when_empty`: as in `build_layout_checks`. A dbt run makes its assets in one step, so a
+    `blocking`, `severity`, `when_empty`: as in `LayoutTable.checks`. A dbt run makes its assets in one step, so a
     check blocks only assets outside of that run.
 
     Raises WrongUse for an invalid `meta.prune`, in one line with the model, its file and the key. Also raises WrongUse
@@ -100,12 +99,12 @@ def build_dbt_checks(
         if declared.get("layout") is not None:
             layout = _layout(declared["layout"], root, place)
             with _prefixed(f"{place}: "):
-                checks.append(build_layout_checks(key, table, layout, **options))
+                checks.append(LayoutTable(key, table, layout=layout).checks(**options))
         if declared.get("predicates"):
             predicates = _predicates(declared["predicates"], place)
             chosen = _min_skipped(declared, place)
             with _prefixed(f"{place}: "):
-                checks.append(build_skipping_checks(key, table, predicates, **chosen, **options))
+                checks.append(LayoutTable(key, table, predicates=predicates).skipping_checks(**chosen, **options))
     return checks
 
 

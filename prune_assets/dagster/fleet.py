@@ -2,20 +2,23 @@
 # No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import dagster as dg
 
 from parquet_core.errors import PruneError
 from parquet_core.layout.spec import Severity
-from prune_assets.dagster.assets import built_asset
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.asset_options import AssetOptions, asset_with
+from prune_assets.dagster.optimizing import forecast, layout_now
+from prune_assets.dagster.workload import load_materialized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.reads import WorkloadReads
     from prune_assets.advisor.workload.query_shapes import Workload
-    from prune_assets.dagster.optimizing import MaintainedTable
+    from prune_assets.dagster.layout_table import LayoutTable
     from prune_assets.writing.result import OptimizeResult
 
 _SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
@@ -35,13 +38,12 @@ class _Then(NamedTuple):
 
 
 def build_fleet_asset(
-    tables: "Sequence[MaintainedTable]", *, name: str = "fleet", **asset_options: Any
+    tables: "Sequence[LayoutTable]", *, key: AssetName = "fleet", **options: Unpack[AssetOptions]
 ) -> dg.AssetsDefinition:
     """Build an asset that ranks tables by the cost of their layout, from metadata alone.
 
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import MaintainedTable, build_fleet_asset
-    >>> orders = MaintainedTable("orders", "lake/orders", pr.LayoutSpec(sort_by=["day"]), ["day = DATE '2024-01-01'"])
+    >>> from prune_assets.dagster import LayoutTable, build_fleet_asset
+    >>> orders = LayoutTable("orders", "lake/orders", predicates={"one_day": "day = DATE '2024-01-01'"})
     >>> build_fleet_asset([orders], group_name="upkeep").key.to_user_string()
     'fleet'
 
@@ -64,7 +66,7 @@ def build_fleet_asset(
         "description": "All tables, ranked by what their layout costs.",
     }
 
-    @built_asset(defaults | asset_options, name=name)
+    @asset_with(options, defaults, key=asset_key_of(key))
     def fleet(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         loaded: dict[Any, Workload | Sequence[str]] = {}
         rows = [_row(kept, loaded) for kept in tables]
@@ -84,7 +86,7 @@ def build_fleet_asset(
     return fleet
 
 
-def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
+def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> dict[str, Any]:
     """Return the page's row of a table.
 
     `problem` holds the reason if the table cannot be read.
@@ -111,18 +113,18 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
         "problem": "",
     }
     try:
-        forecast = kept.forecast()
-        findings = check(str(kept.table), layout=kept.layout_now(), rows=False)
+        optimize = forecast(kept)
+        findings = check(str(kept.table), layout=layout_now(kept), rows=False)
         reads = _reads(kept, loaded)
         debt, _ = check_deletes(kept.table)
     except PruneError as error:
         return row | {"problem": str(error)}
     row |= {
-        "needless bytes": _needless(forecast, reads),
-        "files": forecast.considered,
-        "files to rewrite": len(forecast.picked),
-        "bytes to rewrite": forecast.picked_bytes,
-        "overlap": "" if forecast.depth_before is None else f"{forecast.depth_before:.2f}",
+        "needless bytes": _needless(optimize, reads),
+        "files": optimize.considered,
+        "files to rewrite": len(optimize.picked),
+        "bytes to rewrite": optimize.picked_bytes,
+        "overlap": "" if optimize.depth_before is None else f"{optimize.depth_before:.2f}",
         "layout errors": sum(finding.severity is Severity.ERROR for finding in findings),
     }
     if reads is not None:
@@ -134,7 +136,7 @@ def _row(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]")
     return row
 
 
-def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
+def _reads(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
     """Return the bytes that the table's workload reads.
 
     A workload shared by tables is loaded once. None if unknown.
@@ -146,14 +148,14 @@ def _reads(kept: "MaintainedTable", loaded: "dict[Any, Workload | Sequence[str]]
     name = str(kept.workload)
     source = (name, kept.latest, str(kept.table) if name.endswith(".sql") else "")
     if source not in loaded:
-        loaded[source] = kept.ran()
+        loaded[source] = load_materialized(kept)
     return workload_reads(kept.table, loaded[source])
 
 
-def _needless(forecast: "OptimizeResult", reads: "WorkloadReads | None") -> int:
+def _needless(optimize: "OptimizeResult", reads: "WorkloadReads | None") -> int:
     if reads is not None and reads.needless is not None:
         return reads.needless
-    return sum(max(0, one.before - one.predicted) for one in forecast.predicates if one.predicted is not None)
+    return sum(max(0, one.before - one.predicted) for one in optimize.predicates if one.predicted is not None)
 
 
 def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
@@ -185,7 +187,7 @@ def _history(
 
 
 def _optimized(instance: dg.DagsterInstance, key: dg.AssetKey) -> float | None:
-    """Return the time when `build_optimize_job` last rewrote files of a table.
+    """Return the time when `optimize_job` last rewrote files of a table.
 
     None if no event records it.
     """

@@ -7,32 +7,29 @@ import dagster as dg
 
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.health import OF_FILES, OF_LOG, check_deletes, check_files, check_log
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.checks import check_result, check_specs, results_of, unreadable_result
+from prune_assets.dagster.checks import check_result, results_of, specs_of, unreadable_result
 from prune_assets.tables.examination import MAX_COMMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from parquet_core.layout.entry import Check
     from parquet_core.layout.spec import Finding
+    from prune_assets.dagster.layout_table import LayoutTable
 
 
-def build_log_health_check(
-    asset_key: AssetName,
-    table: "str | Path",
+def log_health_check(
+    self: "LayoutTable",
     *,
     max_commits: int = MAX_COMMITS,
     max_small_files: int | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of a Delta log: checkpoints, small files, files without statistics.
+    """Return a check of a Delta log: checkpoints, small files, files without statistics.
 
-    >>> from prune_assets.dagster import build_log_health_check
-    >>> check = build_log_health_check("orders", "lake/orders", max_commits=50)
+    >>> from prune_assets.dagster import LayoutTable
+    >>> check = LayoutTable("orders", "lake/orders").log_health_check(max_commits=50)
     >>> [key.name for key in check.check_keys]
     ['log_is_healthy']
 
@@ -40,29 +37,27 @@ def build_log_health_check(
 
     `max_commits`: commits that a reader may have to replay on top of a checkpoint. `max_small_files`: allowed number of
     files smaller than 32 MiB; by default more than 1,000 fail, and a merge that would save 10 files warns.
-    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
+    `blocking`, `severity`: as in `checks`.
     """
 
     def find() -> "list[Finding]":
-        return check_log(str(table), max_commits=max_commits, max_small_files=max_small_files, allow=allow)
+        return check_log(str(self.table), max_commits=max_commits, max_small_files=max_small_files, allow=self.allow)
 
-    return _build(OF_LOG, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
+    return _build(OF_LOG, self.key, find, blocking=blocking, severity=severity)
 
 
-def build_file_health_check(
-    asset_key: AssetName,
-    table: "str | Path",
+def file_health_check(
+    self: "LayoutTable",
     *,
     columns: "Sequence[str]" = (),
     max_small_files: int | None = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of the metadata that predicates skip by: statistics, INT96, bloom filters, small files.
+    """Return a check of the metadata that predicates skip by: statistics, INT96, bloom filters, small files.
 
-    >>> from prune_assets.dagster import build_file_health_check
-    >>> check = build_file_health_check("orders", "lake/orders", columns=["day", "id"])
+    >>> from prune_assets.dagster import LayoutTable
+    >>> check = LayoutTable("orders", "lake/orders").file_health_check(columns=["day", "id"])
     >>> [key.name for key in check.check_keys]
     ['files_are_healthy']
 
@@ -71,47 +66,45 @@ def build_file_health_check(
     and too many small files.
     `columns`: columns to check; all by default. `max_small_files`: allowed number of files smaller than 32 MiB; by
     default more than 1,000 fail, and a merge that would save 10 files warns.
-    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
+    `blocking`, `severity`: as in `checks`.
     """
 
     def find() -> "list[Finding]":
-        return check_files(str(table), columns=columns, max_small_files=max_small_files, allow=allow)
+        return check_files(str(self.table), columns=columns, max_small_files=max_small_files, allow=self.allow)
 
-    return _build(OF_FILES, asset_key_of(asset_key), find, blocking=blocking, severity=severity)
+    return _build(OF_FILES, self.key, find, blocking=blocking, severity=severity)
 
 
-def build_delete_debt_check(
-    asset_key: AssetName,
-    table: "str | Path",
+def delete_debt_check(
+    self: "LayoutTable",
     *,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
 ) -> dg.AssetChecksDefinition:
-    """Build a check of deleted rows that readers still read: deletion vectors, position and equality deletes.
+    """Return a check of deleted rows that readers still read: deletion vectors, position and equality deletes.
 
-    >>> from prune_assets.dagster import build_delete_debt_check
-    >>> [key.name for key in build_delete_debt_check("orders", "lake/orders").check_keys]
+    >>> from prune_assets.dagster import LayoutTable
+    >>> [key.name for key in LayoutTable("orders", "lake/orders").delete_debt_check().check_keys]
     ['deletes_are_applied']
 
     The check reads only the log of a Delta table or the manifests of an Iceberg table, and does not start Spark. It
     warns if more than 5% of the rows are deleted, a data file has 10 delete files, or any data file has equality
     deletes; it fails if more than 30% are deleted or a data file has 100 delete files. Its metadata contain the counts:
     `prune/deleted_rows`, `prune/deleted_share` and others. Plain Parquet has no deletes and passes.
-    `blocking`, `severity`, `allow`: as in `build_layout_checks`.
+    `blocking`, `severity`: as in `checks`.
     """
-    key, name = asset_key_of(asset_key), DELETES_ARE_APPLIED.name
+    key, name = self.key, DELETES_ARE_APPLIED.name
 
     @dg.asset_check(name=name, asset=key, blocking=blocking, description=DELETES_ARE_APPLIED.description)
-    def delete_debt_check() -> dg.AssetCheckResult:
+    def debt_check() -> dg.AssetCheckResult:
         try:
-            debt, findings = check_deletes(str(table), allow=allow)
+            debt, findings = check_deletes(str(self.table), allow=self.allow)
         except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed
             return unreadable_result(name, key, severity, error)
         figures = {} if debt is None else {f"prune/{figure}": value for figure, value in debt.figures().items()}
         return check_result(name, key, severity, findings, figures=figures)
 
-    return delete_debt_check
+    return debt_check
 
 
 def _build(
@@ -126,7 +119,7 @@ def _build(
 
     @dg.multi_asset_check(
         name=f"{asset_key.to_python_identifier()}_{checks[0].name}",
-        specs=check_specs(checks, asset_key, blocking=blocking),
+        specs=specs_of(checks, asset_key, blocking=blocking),
     )
     def health_checks() -> dg.AssetCheckResult | tuple[dg.AssetCheckResult, ...]:
         results = tuple(results_of(named, find, among=checks, asset_key=asset_key, severity=severity))

@@ -1,8 +1,6 @@
 """An IO manager that writes and reads tables with a layout."""
 # No `from __future__ import annotations`: Dagster reads the annotation of `spark` itself, not its source text.
 
-from collections.abc import Iterator
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -10,113 +8,19 @@ from pydantic import Field, field_validator
 
 from parquet_core.errors import LayoutError, WrongUse
 from prune_assets.checks.remedies import error_in
-from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
 from prune_assets.dagster.arguments import check_written
-from prune_assets.dagster.assets import asset_with, no_rows
-from prune_assets.dagster.metadata import layout_metadata, layout_version, written_metadata
-from prune_assets.dagster.partitions import PARTITION_EXPR, check_partitions, partition_predicate
+from prune_assets.dagster.assets import no_rows
+from prune_assets.dagster.metadata import FORMAT, LAYOUT, MODE, TABLE, WHEN_EMPTY, written_metadata
+from prune_assets.dagster.partitions import PARTITION_EXPR, partition_predicate
 from prune_assets.dagster.resources import session_of, warn_of_many_sessions
 from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.writing.layout_file import load_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
-
-    from prune_assets.tables.writes.write_result import Mode
-    from prune_assets.writing.layout_file import LayoutSource
-
-TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
-WHEN_EMPTY = "prune/when_empty"
-
-
-def pruned_asset(
-    *,
-    layout: "LayoutSource",
-    table: "str | Path | None" = None,
-    format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
-    mode: "Mode" = "overwrite",
-    partition_expr: "str | Mapping[str, str] | None" = None,
-    partitions_def: dg.PartitionsDefinition[Any] | None = None,
-    when_empty: WhenEmpty = "pass",
-    io_manager_key: str = "tables",
-    metadata: "Mapping[str, Any] | None" = None,
-    kinds: "Iterable[str] | None" = None,
-    **asset_options: Any,
-) -> "Callable[[Callable[..., Any]], dg.AssetsDefinition]":
-    """Make an asset of a function whose DataFrame becomes a table.
-
-    >>> import dagster as dg
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource, pruned_asset
-    >>> days = dg.DailyPartitionsDefinition(start_date="2024-01-01")
-    >>> layout = pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
-    >>> @pruned_asset(layout=layout, format="delta", partitions_def=days, partition_expr="day")
-    ... def orders(context: dg.AssetExecutionContext, spark: SparkSessionResource):
-    ...     return spark.session.sql(f"SELECT id, DATE '{context.partition_key}' AS day FROM range(1000)")
-    >>> spark = SparkSessionResource()
-    >>> resources = {"spark": spark, "tables": PrunedTableIOManager(root="lake", spark=spark)}
-    >>> defs = dg.Definitions([orders], resources=resources)
-    >>> defs.resolve_assets_def("orders").metadata_by_key[orders.key]["partition_expr"]
-    'day'
-
-    A run of some partitions replaces exactly these partitions, in one commit. Rows of other partitions fail the run; a
-    run without rows replaces nothing and warns. With `backfill_policy=dg.BackfillPolicy.single_run()` a backfill is one
-    run, with one commit and one Spark session.
-
-    A downstream asset that takes this asset as an input gets a DataFrame of the partitions that it depends on, filtered
-    by `where`: `ins={"orders": dg.AssetIn(metadata={"where": "amount > 10"})}`.
-
-    `table`: location of the table; by default the asset's key below the `root` of the IO manager.
-    `layout`, `format`, `mode`: as in `prune_assets.write`; an asset with partitions overwrites the partitions of the
-    run.
-    `partition_expr`: the partition column of the layout that holds the asset's partition, or one column for each
-    dimension.
-    `when_empty`: behavior if the function returns no rows. "pass" writes as usual. "skip" makes no materialization, so
-    downstream assets in the same run are skipped. "fail" leaves the table unchanged and fails without retries.
-    `io_manager_key`: resource key of a PrunedTableIOManager. All other options are passed to Dagster's `asset`.
-
-    Raises LayoutError if `partitions_def` and the layout do not match.
-    """
-    layout = load_layout(layout)
-    check_partitions(partitions_def, partition_expr, layout)
-    check_when_empty(when_empty)
-    check_written(format, mode)
-    entries = {
-        WHEN_EMPTY: when_empty,
-        FORMAT: format,
-        MODE: mode,
-        PARTITION_EXPR: partition_expr,
-        TABLE: None if table is None else str(table),
-    }
-    described = layout_metadata(layout, table, format=format) | {
-        key: entries[key] for key in entries if entries[key] is not None
-    }
-    make = asset_with(
-        io_manager_key=io_manager_key,
-        partitions_def=partitions_def,
-        metadata={**described, **(metadata or {})},
-        kinds={format or "parquet", "spark"} if kinds is None else set(kinds),
-        code_version=asset_options.pop("code_version", layout_version(layout)),
-        **({"output_required": False} if when_empty == "skip" else {}),
-        **asset_options,
-    )
-    return make if when_empty != "skip" else lambda function: make(_without_empty_output(function))
-
-
-def _without_empty_output(function: "Callable[..., Any]") -> "Callable[..., Iterator[Any]]":
-    """Wrap an asset's function so that it yields no output if its DataFrame is empty."""
-
-    @wraps(function)
-    def rows(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        df = function(*args, **kwargs)
-        if df is None or not df.isEmpty():
-            yield dg.Output(df)
-
-    return rows
 
 
 class PrunedTableIOManager(dg.ConfigurableIOManager):
@@ -132,14 +36,16 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     >>> of_iceberg.place_of(["sales", "orders"], {})
     'lake.sales.orders'
 
-    Pass it to definitions as `resources={"tables": tables}`; `pruned_asset` sets the layout of each table. An asset
-    made without `pruned_asset` declares its layout in its metadata, as `prune/layout`: the path of a `layout.yaml`, or
-    its keys. An input with an invalid predicate fails the run before any table is written.
+    Pass it to definitions as `resources={"tables": tables}`; `LayoutTable.asset` sets the location and layout of each
+    table. An asset made without it declares its layout in its metadata, as `prune/layout`: the path of a `layout.yaml`,
+    or its keys. The metadata of an input can select rows and columns: `where`, a predicate in SQL, and `columns`, a
+    list of names. An input with an invalid predicate fails the run before any table is written.
     """
 
-    root: str = Field(
-        description="The directory or bucket that holds the tables, each by the key of its asset; of Iceberg the name "
-        "of the catalog, with a database where keys name none."
+    root: str | None = Field(
+        default=None,
+        description="The directory or bucket of the tables whose assets name no location, each by the key of its "
+        "asset; of Iceberg the name of the catalog, with a database where keys name none.",
     )
     format: str = Field(
         default="parquet", description="parquet, delta or iceberg, for tables whose asset does not say."
@@ -161,6 +67,11 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         named = _plain(metadata.get(TABLE))
         if named is not None:
             return str(named)
+        if self.root is None:
+            raise WrongUse(
+                f"{'/'.join(path)}: the asset names no table, and the IO manager has no root; write the asset by "
+                "LayoutTable.asset, or give PrunedTableIOManager(root=..)"
+            )
         if _is_by_catalog_alone(_plain(metadata.get(FORMAT, self.format))):
             return ".".join([self.root, *(part if part.isidentifier() else f"`{part}`" for part in path)])
         return "/".join([self.root.rstrip("/"), *path])
@@ -174,7 +85,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         if LAYOUT not in metadata:
             if obj is None:
                 return
-            raise LayoutError(f"{name}: the asset has no layout; use pruned_asset for it")
+            raise LayoutError(f"{name}: the asset has no layout; write it by LayoutTable.asset")
         if obj is None:
             raise WrongUse(f"{name}: the function returned None; return a DataFrame of Spark")
         check_frame(obj)
@@ -211,19 +122,20 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     def load_input(self, context: dg.InputContext) -> "DataFrame":
         """Return the rows that a downstream asset needs.
 
-        They are selected by its partitions and its `where`.
+        They are selected by its partitions and its `where`; its `columns` are returned, by default all.
         """
         from prune_assets.reading.reader import read
 
         upstream = context.upstream_output
         metadata = {} if upstream is None else dict(upstream.definition_metadata or {})
         session, location = session_of(self.spark), self.place_of(context.asset_key.path, metadata)
-        where = (context.definition_metadata or {}).get("where")
-        parts = [_plain(where)] if where is not None else []
+        chosen = {name: _plain(value) for name, value in (context.definition_metadata or {}).items()}
+        parts = [chosen["where"]] if chosen.get("where") is not None else []
         if context.has_asset_partitions and PARTITION_EXPR in metadata:
             columns = _plain(metadata[PARTITION_EXPR])
             parts.append(partition_predicate(context, columns, _kinds(_schema_of(session, location)), is_exact=True))
-        return read(location, where=" AND ".join(f"({part})" for part in parts) or "true", session=session)
+        where = " AND ".join(f"({part})" for part in parts) or "true"
+        return read(location, where=where, columns=chosen.get("columns"), session=session)
 
 
 def _is_by_catalog_alone(name: str) -> bool:
@@ -245,7 +157,7 @@ def _partitions_of(context: dg.OutputContext, metadata: "Mapping[str, Any]", df:
         name = context.asset_key.to_user_string()
         raise WrongUse(
             f"{name}: the asset is partitioned but names no partition column, so each run would overwrite all rows; "
-            "pass partition_expr to pruned_asset"
+            "pass partition_expr to its LayoutTable"
         )
     return partition_predicate(context, columns, _kinds(df.schema), is_exact=True)
 

@@ -3,107 +3,101 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import dagster as dg
 
-from parquet_core.errors import PruneError
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.quantities import bytes_text, refuse_no_share
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
-from prune_assets.dagster.assets import built_asset
+from prune_assets.dagster.asset_options import AssetOptions, Dependency, asset_with, dependency
 from prune_assets.dagster.checks import unreadable_result
 from prune_assets.dagster.workload import load_materialized
 from prune_assets.report.markdown import as_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from prune_assets.advisor.result import LayoutAdvice
-    from prune_assets.advisor.workload.load import WorkloadSource
-    from prune_assets.advisor.workload.query_shapes import Workload
+    from prune_assets.dagster.layout_table import LayoutTable
 
 _CHECK = "layout_fits_queries"
 _BAR = 24
 
 
-def build_layout_advice_asset(
-    table_asset: AssetName,
+def advice(
+    self: "LayoutTable",
     *,
-    table: "Path | str",
-    workload: "Workload | Sequence[str] | str | Path",
-    latest: int | None = None,
-    pages: "Path | str | None" = None,
-    more_deps: "Sequence[AssetName]" = (),
+    reports: "Path | str | None" = None,
     key_prefix: "str | Sequence[str]" = "layout_advice",
-    **asset_options: Any,
+    **options: Unpack[AssetOptions],
 ) -> dg.AssetsDefinition:
-    """Build an asset that advises a table's layout for the queries that ran on it.
+    """Make an asset that advises the table's layout for its workload.
 
-    >>> from prune_assets.dagster import build_layout_advice_asset
-    >>> advice = build_layout_advice_asset("orders", table="lake/orders", workload="lake/workloads", latest=28)
-    >>> advice.key.to_user_string()
+    >>> from prune_assets.dagster import LayoutTable
+    >>> orders = LayoutTable("orders", "lake/orders", workload="lake/workloads", latest=28)
+    >>> orders.advice().key.to_user_string()
     'layout_advice/orders'
 
     Its page ranks layouts by the bytes that the queries would read, next to the bytes of today's files, and contains
     the `layout.yaml` to apply. It reads metadata and a sample of the rows, changes nothing, and does not start Spark.
     Run it on a schedule, for example weekly.
 
-    `workload`: the folder that `build_workload_asset` fills, a JSON file of `prune workload`, event logs, or a list of
-    predicates; `latest`: number of most recent files to use from a folder with a file for each day. `pages`: a folder
-    that gets the advice as an HTML page. `more_deps`: dependencies in addition to the table's asset, such as the
-    workload's asset. All other options are passed to Dagster's `asset`.
+    `reports`: a folder that gets the advice as an HTML page. `deps`: dependencies in addition to the table's asset,
+    such as the workload's asset. All other options are passed to Dagster's `asset`.
+
+    Raises WrongUse if the table has no workload.
     """
-    key, deps = asset_key_of(table_asset), [asset_key_of(dep) for dep in more_deps]
+    _require_workload(self)
+    deps = [dependency(each) for each in options.get("deps") or ()]
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
-        "description": f"The layout of {key.to_user_string()} that its queries ask for.",
+        "description": f"The layout of {self.key.to_user_string()} that its queries ask for.",
+        "deps": [self.key],
     }
 
-    @built_asset(defaults | asset_options, key=key.with_prefix(key_prefix), deps=[key, *deps])
+    @asset_with({**options, "deps": deps}, defaults, key=self.key.with_prefix(key_prefix))
     def layout_advice(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
-        advice = _advice(table, workload, latest, deps)
-        context.log.info(str(advice))
-        return dg.MaterializeResult(metadata=_metadata(advice) | _page(advice, pages, key))
+        advised = _advice(self, deps)
+        context.log.info(str(advised))
+        return dg.MaterializeResult(metadata=_metadata(advised) | _page(advised, reports, self.key))
 
     return layout_advice
 
 
-def build_layout_advice_check(
-    asset_key: AssetName,
-    table: "str | Path",
+def advice_check(
+    self: "LayoutTable",
     *,
-    workload: "Workload | Sequence[str] | str | Path",
-    latest: int | None = None,
     max_share: float = 0.5,
-    more_deps: "Sequence[AssetName]" = (),
+    additional_deps: "Iterable[Dependency]" = (),
     name: str = _CHECK,
 ) -> dg.AssetChecksDefinition:
-    """Build a check that warns if another layout would save the queries many bytes.
+    """Return a check that warns if another layout would save the workload many bytes.
 
-    >>> from prune_assets.dagster import build_layout_advice_check
-    >>> check = build_layout_advice_check("orders", "lake/orders", workload="lake/workloads")
+    >>> from prune_assets.dagster import LayoutTable
+    >>> check = LayoutTable("orders", "lake/orders", workload="lake/workloads").advice_check()
     >>> [key.name for key in check.check_keys]
     ['layout_fits_queries']
 
-    `max_share`: the check warns if the advised layout reads less than this share of today's bytes. It never blocks. All
-    other arguments as in `build_layout_advice_asset`.
+    `max_share`: the check warns if the advised layout reads less than this share of today's bytes. It never blocks.
+    `additional_deps`: dependencies in addition to the table's asset, such as the workload's asset.
 
-    Raises WrongUse if `max_share` is not a share.
+    Raises WrongUse if the table has no workload or `max_share` is not a share.
     """
+    _require_workload(self)
     refuse_no_share("max_share", max_share, "today's bytes", example=0.5)
-    asset_key, deps = asset_key_of(asset_key), [asset_key_of(dep) for dep in more_deps]
+    deps = [dependency(each) for each in additional_deps]
 
     @dg.asset_check(
-        asset=asset_key,
+        asset=self.key,
         name=name,
         additional_deps=deps,
         description=f"No other layout makes the queries read less than {max_share:.0%} of today's bytes.",
     )
     def layout_advice_check() -> dg.AssetCheckResult:
         try:
-            advice = _advice(table, workload, latest, deps)
+            advice = _advice(self, deps)
         except PruneError as error:
-            return unreadable_result(name, asset_key, dg.AssetCheckSeverity.WARN, error)
+            return unreadable_result(name, self.key, dg.AssetCheckSeverity.WARN, error)
         saves = advice.advised is not None and advice.advised.bytes < max_share * advice.today
         return dg.AssetCheckResult(
             passed=not saves,
@@ -115,12 +109,15 @@ def build_layout_advice_check(
     return layout_advice_check
 
 
-def _advice(
-    table: "Path | str", workload: "WorkloadSource", latest: int | None, deps: "Sequence[dg.AssetKey]"
-) -> "LayoutAdvice":
+def _require_workload(table: "LayoutTable") -> None:
+    if table.workload is None:
+        raise WrongUse(f"{table.key.to_user_string()}: advice needs a workload; give LayoutTable(.., workload=..)")
+
+
+def _advice(table: "LayoutTable", deps: "Sequence[dg.AssetDep]") -> "LayoutAdvice":
     from prune_assets.advisor.advise import advise
 
-    return advise(table, workload=load_materialized(workload, table, latest, deps))
+    return advise(table.table, workload=load_materialized(table, deps))
 
 
 def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
@@ -150,12 +147,12 @@ def _ranking(advice: "LayoutAdvice") -> str:
     return "\n".join(lines)
 
 
-def _page(advice: "LayoutAdvice", pages: "Path | str | None", key: dg.AssetKey) -> dict[str, Any]:
-    if pages is None:
+def _page(advice: "LayoutAdvice", reports: "Path | str | None", key: dg.AssetKey) -> dict[str, Any]:
+    if reports is None:
         return {}
     from prune_assets.report.output import write_whole
 
-    Path(pages).mkdir(parents=True, exist_ok=True)
-    path = Path(pages) / f"{'_'.join(key.path)}.html"
+    Path(reports).mkdir(parents=True, exist_ok=True)
+    path = Path(reports) / f"{'_'.join(key.path)}.html"
     write_whole(path, advice.to_html())
     return {"prune/page": dg.MetadataValue.path(str(path))}

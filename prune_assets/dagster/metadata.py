@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-from warnings import catch_warnings, simplefilter
 
 from prune_assets.report.figures import figures_of
 from prune_assets.report.markdown import picture, summary
@@ -25,8 +23,9 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.tables.writes.write_result import WriteResult
 
-# Prefixes of modules that call each other between the user's file and Dagster, including the argument checks.
-_BUILDERS = (f"{__package__}.", "parquet_core.")
+# Metadata of an asset that the IO manager reads.
+TABLE, FORMAT, MODE, LAYOUT = "prune/table", "prune/format", "prune/mode", "prune/layout"
+WHEN_EMPTY = "prune/when_empty"
 
 
 def layout_version(layout: LayoutSpec) -> str:
@@ -72,25 +71,6 @@ def layout_metadata(
         "prune/layout": dg.MetadataValue.json(asdict(layout)),
         "prune/sort_by": ", ".join(layout.sort_by),
     }
-
-
-def code_references() -> dict[str, Any]:
-    """Return the place in the user's file that defines an asset.
-
-    Empty if a component defines it in YAML.
-    Without this metadata Dagster would show the function in this package.
-    """
-    import dagster as dg
-
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BUILDERS):
-        frame = frame.f_back
-    if frame is None or frame.f_globals.get("__name__", "").partition(".")[0] in {"dagster", "prune_assets"}:
-        return {}
-    with catch_warnings():
-        simplefilter("ignore", dg.BetaWarning)  # beta classes are an internal detail, so users see no warning
-        reference = dg.LocalFileCodeReference(file_path=frame.f_code.co_filename, line_number=frame.f_lineno)
-        return {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[reference])}
 
 
 def written_metadata(

@@ -11,33 +11,30 @@ from parquet_core.layout.spec import Severity
 from parquet_core.quantities import refuse_no_share
 from prune_assets.checks.audit.entry import METADATA_CONSISTENCY
 from prune_assets.checks.when_empty import WhenEmpty, check_when_empty
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.checks import MAX_SHOWN, empty_results, finding_record, nothing_to_check, unreadable_result
 from prune_assets.errors import NoRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from prune_assets.checks.audit.report import AuditReport
+    from prune_assets.dagster.layout_table import LayoutTable
 
 
-def build_statistics_truth_check(
-    asset_key: AssetName,
-    table: "str | Path",
+def statistics_truth_check(
+    self: "LayoutTable",
     *,
     sample: float = 0.1,
     columns: "Sequence[str] | None" = None,
     blocking: bool = False,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-    allow: "Sequence[str]" = (),
     name: str = METADATA_CONSISTENCY.name,
     when_empty: WhenEmpty = "pass",
 ) -> dg.AssetChecksDefinition:
-    """Build a check that fails if metadata contradict the data, so that engines could lose rows.
+    """Return a check that fails if metadata contradict the data, so that engines could lose rows.
 
-    >>> from prune_assets.dagster import build_statistics_truth_check
-    >>> check = build_statistics_truth_check("orders", "lake/orders", sample=0.05)
+    >>> from prune_assets.dagster import LayoutTable
+    >>> check = LayoutTable("orders", "lake/orders").statistics_truth_check(sample=0.05)
     >>> [key.name for key in check.check_keys]
     ['metadata_consistency']
 
@@ -46,11 +43,11 @@ def build_statistics_truth_check(
     table cannot be read, the check fails with the reason.
 
     `sample`: share of row groups to read, above 0 and up to 1; each run reads the same row groups. `columns`: columns
-    to read, all by default. `blocking`, `severity`, `allow`, `when_empty`: as in `build_layout_checks`.
+    to read, all by default. `blocking`, `severity`, `when_empty`: as in `checks`.
 
     Raises WrongUse if `sample` is not a share.
     """
-    asset_key = asset_key_of(asset_key)
+    asset_key = self.key
     refuse_no_share("sample", sample, "the row groups", example=0.1)
     check_when_empty(when_empty)
     description = f"{METADATA_CONSISTENCY.description.removesuffix('.')}, in {sample:.0%} of the row groups."
@@ -60,18 +57,18 @@ def build_statistics_truth_check(
         specs=[dg.AssetCheckSpec(name, asset=asset_key, blocking=blocking, description=description)],
         can_subset=True,  # lets the check return no result
     )
-    def statistics_truth_check() -> Iterator[dg.AssetCheckResult]:
+    def truth_check() -> Iterator[dg.AssetCheckResult]:
         try:
-            report = METADATA_CONSISTENCY.run(str(table), sample=sample, columns=columns, allow=allow)
+            report = METADATA_CONSISTENCY.run(str(self.table), sample=sample, columns=columns, allow=self.allow)
         except PruneError as error:
             yield unreadable_result(name, asset_key, severity, error)
             return
         if not report.row_groups:
-            yield from empty_results(name, asset_key, severity, when_empty, NoRows(nothing_to_check(table, None)))
+            yield from empty_results(name, asset_key, severity, when_empty, NoRows(nothing_to_check(self.table, None)))
             return
         yield dg.AssetCheckResult(check_name=name, asset_key=asset_key, **_verdict(report, severity))
 
-    return statistics_truth_check
+    return truth_check
 
 
 def _verdict(report: "AuditReport", severity: dg.AssetCheckSeverity) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.printable import listed
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.dagster.partitions import (
     is_window,
     kind_of,
@@ -29,34 +28,32 @@ from prune_assets.tables.changes import table_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
+
+    from prune_assets.dagster.layout_table import LayoutTable
 
 
-def build_changed_partitions_sensor(
-    name: str,
-    asset: AssetName,
-    table: Path | str,
+def partition_sensor(
+    self: LayoutTable,
     *,
-    checks: Sequence[dg.AssetChecksDefinition],
-    partition_expr: str | Mapping[str, str],
+    checks: Sequence[dg.AssetChecksDefinition] | None = None,
     max_runs: int = 10,
+    name: str | None = None,
     minimum_interval_seconds: int = 30,
 ) -> dg.SensorDefinition:
-    """Build a sensor that checks each partition whose files changed.
+    """Return a sensor that checks each partition whose files changed.
 
     >>> import tempfile
     >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import build_changed_partitions_sensor, build_layout_checks
-    >>> table, layout = tempfile.mkdtemp(), pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
-    >>> rows = pa.table({"day": ["2024-01-01", "2024-01-02"], "id": [1, 2]})
-    >>> pq.write_to_dataset(rows, table, partition_cols=["day"])
+    >>> from prune_assets.dagster import LayoutTable
     >>> days = dg.DailyPartitionsDefinition(start_date="2024-01-01")
-    >>> of_asset = {"partitions_def": days, "partition_expr": "day"}
+    >>> layout = pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
+    >>> ids = LayoutTable("ids", tempfile.mkdtemp(), layout=layout, partitions_def=days, partition_expr="day")
+    >>> rows = pa.table({"day": ["2024-01-01", "2024-01-02"], "id": [1, 2]})
+    >>> pq.write_to_dataset(rows, ids.table, partition_cols=["day"])
     >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):  # Dagster calls partitions of checks a preview
-    ...     checks = build_layout_checks("ids", table, layout, **of_asset)
-    >>> sensor = build_changed_partitions_sensor("days", "ids", table, checks=[checks], partition_expr="day")
+    ...     sensor = ids.partition_sensor()
     >>> [request.tags["dagster/partition"] for request in sensor(dg.build_sensor_context()).run_requests]
     ['2024-01-01', '2024-01-02']
 
@@ -65,20 +62,21 @@ def build_changed_partitions_sensor(
     it changed since the last tick, and again after its files were removed, rewritten or lost rows to a deletion vector.
     A partition without files is not checked.
 
-    `checks`: checks that run by partition. `partition_expr`: as in the checks. Files whose values match no partition of
-    the checks are ignored; the tick's log names them.
+    `checks`: checks that run by partition, by default `checks(by_partition=True)`. Files whose values match no
+    partition of the table are ignored; the tick's log names them.
     `max_runs`: maximum number of runs that a tick requests, one per partition; later ticks request the rest.
 
-    Raises WrongUse if checks of the asset do not run by partition, or run by different partitions.
+    Raises WrongUse if the table has no partitions, or checks of the asset do not run by them.
     """
-    asset_key = asset_key_of(asset)
-    keys, partitions = _of_asset(asset_key, checks)
+    asset_key, table, partition_expr = self.key, self.table, self.partition_expr
+    keys, partitions = _of_asset(self, [self.checks(by_partition=True)] if checks is None else checks)
+    assert partition_expr is not None  # `check_partitions` requires it
     if max_runs < 1:
         raise WrongUse(f"max_runs={max_runs}: how many runs a tick may request, at least 1")
     columns = [partition_expr] if isinstance(partition_expr, str) else list(partition_expr.values())
 
     @dg.sensor(
-        name=name,
+        name=name or f"{asset_key.to_python_identifier()}_changed_partitions",
         asset_selection=dg.AssetSelection.assets(asset_key),
         minimum_interval_seconds=minimum_interval_seconds,
         description=f"Asks for the checks of each partition of {asset_key.to_user_string()} whose files change.",
@@ -125,18 +123,18 @@ def build_changed_partitions_sensor(
 
 
 def _of_asset(
-    asset: dg.AssetKey, checks: Sequence[dg.AssetChecksDefinition]
+    table: LayoutTable, checks: Sequence[dg.AssetChecksDefinition]
 ) -> tuple[list[dg.AssetCheckKey], dg.PartitionsDefinition[Any]]:
-    """Return the keys of an asset's checks, and their common partitions definition."""
+    """Return the keys of a table's checks, and its partitions."""
+    asset, partitions = table.key, table.partitions_def
     specs = [spec for definition in checks for spec in definition.check_specs if spec.asset_key == asset]
     if not specs:
         raise WrongUse(f"checks: {asset.to_user_string()} has no check among those given; add its layout checks")
-    partitions = specs[0].partitions_def
     for spec in specs:
         if spec.partitions_def is None or spec.partitions_def != partitions:
             raise WrongUse(
-                f"checks: {spec.name} of {asset.to_user_string()} does not run by the same partitions as the others; "
-                "build them all with one partitions_def, and use build_new_files_sensor for checks without one"
+                f"checks: {spec.name} of {asset.to_user_string()} does not run by the partitions of the table; "
+                "make them by checks(by_partition=True), and use `sensor` for checks of the whole table"
             )
     assert partitions is not None
     return sorted(spec.key for spec in specs), partitions

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dagster as dg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
+# Dagster exports no name for the class of jobs that `define_asset_job` returns.
+AssetJob: TypeAlias = Any
 
 
 def build_layout_validation_job(
-    name: str, *, checks: Sequence[dg.AssetChecksDefinition]
-) -> UnresolvedAssetJobDefinition:
+    checks: Sequence[dg.AssetChecksDefinition], *, name: str = "validate_layouts"
+) -> AssetJob:
     """Build a job that runs checks and materializes nothing.
 
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import build_layout_checks, build_layout_validation_job
-    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
-    >>> build_layout_validation_job("validate_layouts", checks=[checks]).name
+    >>> from prune_assets.dagster import LayoutTable, build_layout_validation_job
+    >>> build_layout_validation_job([LayoutTable("ids", "lake/ids").checks()]).name
     'validate_layouts'
     """
     return dg.define_asset_job(
@@ -32,24 +31,20 @@ def build_layout_validation_job(
 
 
 def build_layout_validation_schedule(
-    job: dg.JobDefinition | UnresolvedAssetJobDefinition,
+    job: AssetJob,
     *,
     cron_schedule: str = "0 3 * * *",
     execution_timezone: str = "UTC",
 ) -> dg.ScheduleDefinition:
     """Build the schedule of a validation job, by default every night at 03:00 UTC.
 
-    >>> import prune_assets as pr
-    >>> from prune_assets.dagster import build_layout_checks, build_layout_validation_job
-    >>> from prune_assets.dagster import build_layout_validation_schedule
-    >>> checks = build_layout_checks("ids", "lake/ids", pr.LayoutSpec(sort_by=["id"]))
-    >>> job = build_layout_validation_job("validate_layouts", checks=[checks])
+    >>> from prune_assets.dagster import LayoutTable, build_layout_validation_job, build_layout_validation_schedule
+    >>> job = build_layout_validation_job([LayoutTable("ids", "lake/ids").checks()])
     >>> schedule = build_layout_validation_schedule(job, cron_schedule="30 4 * * *")
     >>> schedule.name, schedule.cron_schedule
     ('validate_layouts_schedule', '30 4 * * *')
     """
     return dg.ScheduleDefinition(
-        name=f"{job.name}_schedule",
         job=job,
         cron_schedule=cron_schedule,
         execution_timezone=execution_timezone,

@@ -8,19 +8,46 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from prune_assets.dagster.asset_keys import AssetName, asset_key_of
 from prune_assets.tables.changes import look, seen_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
+
+    from prune_assets.dagster.layout_table import LayoutTable
+
+
+def sensor(
+    self: LayoutTable,
+    *,
+    checks: Sequence[dg.AssetChecksDefinition] | None = None,
+    mode: Literal["run", "report"] = "run",
+    observe: bool = False,
+    name: str | None = None,
+    minimum_interval_seconds: int = 30,
+) -> dg.SensorDefinition:
+    """Return a sensor that checks the table if its files or version changed.
+
+    >>> from prune_assets.dagster import LayoutTable
+    >>> LayoutTable("orders", "lake/orders").sensor().name
+    'orders_changed'
+
+    `checks`: checks of the table, by default `checks()`. All other arguments as in `build_new_files_sensor`.
+    """
+    return build_new_files_sensor(
+        [self],
+        checks=[self.checks()] if checks is None else checks,
+        mode=mode,
+        observe=observe,
+        name=name or f"{self.key.to_python_identifier()}_changed",
+        minimum_interval_seconds=minimum_interval_seconds,
+    )
 
 
 def build_new_files_sensor(
-    name: str,
+    tables: Sequence[LayoutTable],
     *,
-    tables: Mapping[AssetName, Path | str],
     checks: Sequence[dg.AssetChecksDefinition],
+    name: str = "new_files",
     mode: Literal["run", "report"] = "run",
     observe: bool = False,
     minimum_interval_seconds: int = 30,
@@ -30,11 +57,10 @@ def build_new_files_sensor(
     >>> import tempfile
     >>> import dagster as dg, pyarrow as pa, pyarrow.parquet as pq
     >>> import prune_assets as pr
-    >>> from prune_assets.dagster import build_layout_checks, build_new_files_sensor
-    >>> table, ids = tempfile.mkdtemp(), dg.AssetKey("ids")
-    >>> pq.write_table(pa.table({"id": range(1000)}), f"{table}/part-0.parquet")
-    >>> checks = build_layout_checks(ids, table, pr.LayoutSpec(sort_by=["id"]))
-    >>> sensor = build_new_files_sensor("new_files", tables={ids: table}, checks=[checks])
+    >>> from prune_assets.dagster import LayoutTable, build_new_files_sensor
+    >>> ids = LayoutTable("ids", tempfile.mkdtemp(), layout=pr.LayoutSpec(sort_by=["id"]))
+    >>> pq.write_table(pa.table({"id": range(1000)}), f"{ids.table}/part-0.parquet")
+    >>> sensor = build_new_files_sensor([ids], checks=[ids.checks()])
     >>> (request,) = sensor(dg.build_sensor_context()).run_requests
     >>> len(request.asset_check_keys)
     5
@@ -54,7 +80,7 @@ def build_new_files_sensor(
     """
     if mode not in {"run", "report"}:
         raise WrongUse(f"mode={mode!r}: choose 'run' or 'report'")
-    places = {asset_key_of(asset): table for asset, table in tables.items()}
+    places = {each.key: each.table for each in tables}
     check_keys = {
         asset: sorted(key for definition in checks for key in definition.check_keys if key.asset_key == asset)
         for asset in places
@@ -110,7 +136,7 @@ def _refuse_partitions(checks: Sequence[dg.AssetChecksDefinition]) -> None:
         if spec.partitions_def is not None:
             raise WrongUse(
                 f"checks: {spec.name} of {spec.asset_key.to_user_string()} runs by partition; use "
-                "build_changed_partitions_sensor for it, or checks without partitions_def, with a prefix"
+                "LayoutTable.partition_sensor for it, or checks without by_partition, with a prefix"
             )
 
 

@@ -3,28 +3,29 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import dagster as dg
 
 from parquet_core.errors import WrongUse
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote
-from prune_assets.dagster.assets import built_asset
+from prune_assets.dagster.asset_keys import AssetName, asset_key_of
+from prune_assets.dagster.asset_options import AssetOptions, asset_with
 from prune_assets.report.markdown import as_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prune_assets.advisor.workload.costs import TableCost
-    from prune_assets.advisor.workload.load import WorkloadSource
     from prune_assets.advisor.workload.query_shapes import Workload
+    from prune_assets.dagster.layout_table import LayoutTable
 
 MOST_TABLES = 20
 
 
 def build_workload_asset(
-    name: str,
+    key: AssetName,
     event_logs: "Path | str | Sequence[Path | str]",
     *,
     workloads: "Path | str",
@@ -32,7 +33,7 @@ def build_workload_asset(
     partitions_def: "dg.TimeWindowPartitionsDefinition | None" = None,
     app: "str | Sequence[str] | None" = None,
     user: "str | Sequence[str] | None" = None,
-    **asset_options: Any,
+    **options: Unpack[AssetOptions],
 ) -> dg.AssetsDefinition:
     """Build an asset that reads Spark's event logs and ranks tables by wasted bytes.
 
@@ -45,7 +46,7 @@ def build_workload_asset(
 
     Needless bytes are bytes that queries read without selecting a row. `event_logs`, `app`, `user`: as in
     `prune_assets.Workload.read`. `workloads`: a local folder for the result as JSON, one file per partition, for
-    `build_layout_advice_asset`. `partitions_def`: days or hours; a run then selects the queries that began in its
+    `LayoutTable(workload=..)`. `partitions_def`: days or hours; a run then selects the queries that began in its
     partition. `price_per_tib`: price of reading one TiB, to show the daily cost. The asset does not start Spark. All
     other options are passed to Dagster's `asset`.
     """
@@ -54,7 +55,7 @@ def build_workload_asset(
         "description": "What the queries of Spark's event logs read, and how much of it without need.",
     }
 
-    @built_asset(defaults | asset_options, key=name, partitions_def=partitions_def)
+    @asset_with(options, defaults, key=asset_key_of(key), partitions_def=partitions_def)
     def workload_asset(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         from prune_assets.advisor.workload.json_form import to_json
         from prune_assets.advisor.workload.query_shapes import Workload
@@ -74,19 +75,21 @@ def build_workload_asset(
     return workload_asset
 
 
-def load_materialized(
-    workload: "WorkloadSource", table: "Path | str", latest: int | None, deps: "Sequence[dg.AssetKey]" = ()
-) -> "Workload | Sequence[str]":
-    """Load a workload as `load_workload` does; `deps`: assets, one of which fills its folder.
+def load_materialized(table: "LayoutTable", deps: "Sequence[dg.AssetDep]" = ()) -> "Workload | Sequence[str]":
+    """Load the workload of a table; empty without a workload. `deps`: assets, one of which fills its folder.
 
     Raises WrongUse if the folder is missing or empty.
     """
     from prune_assets.advisor.workload.load import load_workload
 
+    workload = () if table.workload is None else table.workload
     if isinstance(workload, str | os.PathLike) and not is_remote(str(workload)) and _is_empty(Path(workload)):
-        filling = " or ".join(dep.to_user_string() for dep in deps) or "the asset of build_workload_asset that fills it"
+        filling = (
+            " or ".join(dep.asset_key.to_user_string() for dep in deps)
+            or "the asset of build_workload_asset that fills it"
+        )
         raise WrongUse(f"{workload}: no workload yet; materialize {filling}")
-    return load_workload(workload, table=str(table), latest=latest)
+    return load_workload(workload, table=str(table.table), latest=table.latest)
 
 
 def _is_empty(path: Path) -> bool:

@@ -8,12 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from examples.demo.assets import LINEITEM, demo_assets
-from examples.demo.jobs import demo_checks
+from examples.demo.assets import LINEITEM, demo_assets, demo_tables
 from examples.demo.predicates import LOOKUPS, NARROW_RANGE
 from examples.demo.settings import DemoSettings
 from examples.demo.summary import REPORTS, failed_checks, print_summary, read_results, rows_differ
-from prune_assets.dagster.assets import build_skip_report_asset
+from prune_assets.dagster import LayoutTable
 from prune_assets.dagster.resources import SparkSessionResource
 from prune_assets.reading import reader
 
@@ -34,7 +33,7 @@ def instance(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(spark, settings, instance):
     """The whole demo at a hundredth of scale 1, in this process."""
-    definitions = [*demo_assets(settings), *demo_checks(settings).values()]
+    definitions = [*demo_assets(settings), *(table.checks() for table in demo_tables(settings).values())]
     return dg.materialize(definitions, instance=instance, resources={"spark": SparkSessionResource(master="local[2]")})
 
 
@@ -143,12 +142,8 @@ def test_a_reading_that_loses_a_row_fails_its_asset(settings, monkeypatch):
         return kept.limit(kept.count() - 1)
 
     monkeypatch.setattr(reader, "read", loses_a_row)
-    asset = build_skip_report_asset(
-        "lossy",
-        LINEITEM,
-        NARROW_RANGE,
-        table=settings.table("lineitem"),
-        reports=settings.reports,
+    asset = LayoutTable(LINEITEM, settings.table("lineitem")).skip_report(
+        "lossy", NARROW_RANGE, reports=settings.reports
     )
     with dg.DagsterInstance.ephemeral() as instance, pytest.raises(dg.Failure, match="without the plan"):
         dg.materialize([asset], instance=instance, resources={"spark": SparkSessionResource()})

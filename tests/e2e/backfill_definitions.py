@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 
 import prune_assets as pr
-from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource, pruned_asset
+from prune_assets.dagster import LayoutTable, PrunedTableIOManager, SparkSessionResource
 
 ROOT = Path(os.environ.get("E2E_ROOT", "."))
 DAYS = 6
@@ -19,7 +19,9 @@ ASSETS = {"by_default": "overwrite", "by_partition": "replace_partitions"}
 
 
 def asset_of(name, mode):
-    @pruned_asset(name=name, layout=LAYOUT, format="delta", mode=mode, partitions_def=PARTITIONS, partition_expr="day")
+    by_day = {"partitions_def": PARTITIONS, "partition_expr": "day"}
+
+    @LayoutTable(name, ROOT / "lake" / name, layout=LAYOUT, format="delta", **by_day).asset(mode=mode)
     def rows(context: dg.AssetExecutionContext, spark: SparkSessionResource):
         return spark.session.sql(f"SELECT id, DATE '{context.partition_key}' AS day FROM range({ROWS})")
 
@@ -31,5 +33,5 @@ spark = SparkSessionResource(
 )
 defs = dg.Definitions(
     assets=[asset_of(name, mode) for name, mode in ASSETS.items()],
-    resources={"spark": spark, "tables": PrunedTableIOManager(root=str(ROOT / "lake"), spark=spark)},
+    resources={"spark": spark, "tables": PrunedTableIOManager(spark=spark)},
 )

@@ -10,13 +10,10 @@ import dagster as dg
 
 import prune_assets as pr
 from prune_assets.dagster import (
+    LayoutTable,
     SparkSessionResource,
-    build_layout_checks,
     build_layout_validation_job,
     build_layout_validation_schedule,
-    build_new_files_sensor,
-    build_skip_report_asset,
-    build_table_asset,
 )
 
 ROOT = Path(os.environ.get("E2E_ROOT", "."))
@@ -48,29 +45,25 @@ def clicked() -> dg.MaterializeResult:
     return dg.MaterializeResult(metadata={"dagster/row_count": 7})
 
 
+good = LayoutTable("good", GOOD, layout=LAYOUT, predicates={"first_ids": "id < 700"})
+broken = LayoutTable("broken", BROKEN, layout=LAYOUT)
+killed = LayoutTable("killed", KILLED, layout=LAYOUT)
+arrivals = LayoutTable("arrivals", ARRIVALS, layout=LAYOUT)
+snapshots = LayoutTable("snapshots", SNAPSHOTS, layout=pr.LayoutSpec(sort_by=["id"]))
 checks = {
-    "good": build_layout_checks("good", GOOD, LAYOUT, blocking=True),
-    "broken": build_layout_checks("broken", BROKEN, LAYOUT, blocking=True),
-    "arrivals": build_layout_checks("arrivals", ARRIVALS, LAYOUT),
-    "snapshots": build_layout_checks("snapshots", SNAPSHOTS, pr.LayoutSpec(sort_by=["id"])),
+    "good": good.checks(blocking=True),
+    "broken": broken.checks(blocking=True),
+    "arrivals": arrivals.checks(),
+    "snapshots": snapshots.checks(),
 }
-validation = build_layout_validation_job("validate", checks=[checks["good"]])
+validation = build_layout_validation_job([checks["good"]], name="validate")
 
 defs = dg.Definitions(
     assets=[
-        build_table_asset("good", table=GOOD, layout=LAYOUT, source=rows, description="Sorted, as it should be."),
-        build_table_asset(
-            "broken",
-            table=BROKEN,
-            layout=LAYOUT,
-            written_as=UNSORTED,
-            source=rows,
-            description="Claims an order that it has not.",
-        ),
-        build_table_asset("killed", table=KILLED, layout=LAYOUT, source=rows),
-        build_skip_report_asset(
-            "first_ids", "good", "id < 700", table=GOOD, reports=ROOT / "reports", reports_url=REPORTS_URL
-        ),
+        good.asset_from(rows, description="Sorted, as it should be."),
+        broken.asset_from(rows, written_as=UNSORTED, description="Claims an order that it has not."),
+        killed.asset_from(rows),
+        good.skip_report("first_ids", reports=ROOT / "reports", reports_url=REPORTS_URL),
         dg.AssetSpec("arrivals", description="Written by somebody else."),
         dg.AssetSpec("snapshots", description="Written by pyiceberg."),
         after_good,
@@ -81,12 +74,8 @@ defs = dg.Definitions(
     jobs=[validation],
     schedules=[build_layout_validation_schedule(validation, cron_schedule="* * * * *")],
     sensors=[
-        build_new_files_sensor(
-            "new_files", tables={"arrivals": ARRIVALS}, checks=[checks["arrivals"]], minimum_interval_seconds=1
-        ),
-        build_new_files_sensor(
-            "new_snapshots", tables={"snapshots": SNAPSHOTS}, checks=[checks["snapshots"]], minimum_interval_seconds=1
-        ),
+        arrivals.sensor(name="new_files", minimum_interval_seconds=1),
+        snapshots.sensor(name="new_snapshots", minimum_interval_seconds=1),
     ],
     resources={"spark": SparkSessionResource(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})},
     executor=dg.in_process_executor,

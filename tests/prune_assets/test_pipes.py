@@ -11,7 +11,7 @@ import pytest
 
 from parquet_core.layout.checks import CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster import layout_check_specs
+from prune_assets.dagster import LayoutTable
 from prune_assets.pipes import report_layout
 
 # Dagster's own, in the client of Pipes.
@@ -42,7 +42,7 @@ def run(tmp_path):
 
     @dg.multi_asset(
         specs=[dg.AssetSpec(ids), dg.AssetSpec(report, skippable=True)],
-        check_specs=layout_check_specs(ids, prefix="by_id"),
+        check_specs=LayoutTable(ids, tmp_path / "t").check_specs(prefix="by_id"),
     )
     def job(context, pipes: dg.PipesSubprocessClient):
         command = [sys.executable, str(tmp_path / "job.py"), str(tmp_path / "t")]

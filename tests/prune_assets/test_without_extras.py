@@ -85,7 +85,7 @@ print(json.dumps(errors))
 SPARK_EXTRA = "pip install 'prune-assets[spark]'"
 EXTRA_OF = {
     "from prune_assets.spark.spark_session import spark_session as f; f()": "spark",
-    "from prune_assets.dagster import build_layout_checks": "dagster",
+    "from prune_assets.dagster import LayoutTable": "dagster",
     "import prune_assets.dagster as d; d.SparkSessionResource": "dagster",
     "from prune_assets.dagster import *": "dagster",
     "from prune_assets.components import LayoutChecksComponent": "dagster",

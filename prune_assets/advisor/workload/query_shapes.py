@@ -70,6 +70,10 @@ class QueryShape:
 class Workload:
     """Query shapes, and the number of scans that were not understood, by reason.
 
+    >>> import prune_assets as pr
+    >>> len(pr.Workload.of("lake/orders", ["day = DATE '2024-01-01'", "id = 7"]).shapes)
+    2
+
     `own_queries`: number of queries of prune-assets itself, such as for skip reports and `optimize`; the shapes do not
     include them. `other_applications`: number of applications that `app` and `user` exclude.
     """

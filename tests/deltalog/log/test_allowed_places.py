@@ -25,7 +25,7 @@ from deltalog.transaction.live_files import live_files
 from parquet_core.dataset.metadata_cache import MetadataCache
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import find_file
-from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.dagster import LayoutTable
 from prune_assets.planner.explain.plan import plan
 
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
@@ -184,7 +184,7 @@ def test_checks_open_files_elsewhere_only_where_they_are_allowed(clone, tmp_path
 
 def test_checks_of_dagster_open_files_elsewhere_only_where_they_are_allowed(clone, tmp_path):
     def errors(**options):
-        checks = build_layout_checks("t", str(clone), pr.LayoutSpec(sort_by=("x",)), **options)
+        checks = LayoutTable("t", str(clone), layout=pr.LayoutSpec(sort_by=("x",)), **options).checks()
         return {result.metadata.get("error_type") for result in checks(dg.build_asset_check_context())}
 
     assert {said.value for said in errors()} == {"OutsideTable"}

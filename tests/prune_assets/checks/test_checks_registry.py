@@ -100,21 +100,16 @@ def test_a_code_that_the_registry_lacks_reaches_every_check():
 
 
 def test_the_checks_in_dagster_are_those_of_the_registry():
-    dg = pytest.importorskip("dagster")
-    from prune_assets.dagster import (
-        build_delete_debt_check,
-        build_file_health_check,
-        build_log_health_check,
-        build_statistics_truth_check,
-        layout_check_specs,
-    )
+    pytest.importorskip("dagster")
+    from prune_assets.dagster import LayoutTable
 
-    names = [spec.name for spec in layout_check_specs(dg.AssetKey("t"))]
-    for build in (
-        build_file_health_check,
-        build_delete_debt_check,
-        build_log_health_check,
-        build_statistics_truth_check,
+    table = LayoutTable("t", "lake/t")
+    names = [spec.name for spec in table.check_specs()]
+    for check in (
+        table.file_health_check(),
+        table.delete_debt_check(),
+        table.log_health_check(),
+        table.statistics_truth_check(),
     ):
-        names += [key.name for key in build("t", "lake/t").check_keys]
+        names += [key.name for key in check.check_keys]
     assert names == [check.name for group in GROUPS for check in group.checks]

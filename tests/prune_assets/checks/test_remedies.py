@@ -20,7 +20,7 @@ from prune_assets.writing.result import OptimizeResult
 def test_a_finding_has_the_words_of_the_shell_until_a_tool_shows_it():
     found = Finding("order.rows", Severity.ERROR, "t", "unsorted", fix=Fix("sort: ", Step.OPTIMIZE_ROWS))
     assert found.remedy == "sort: prune optimize TABLE --layout layout.yaml --rows"
-    assert remedy_in("dagster", found) == "sort: the job of `build_optimize_job` with rows=True"
+    assert remedy_in("dagster", found) == "sort: the job of `LayoutTable.optimize_job` with rows=True"
     assert remedy_in("airflow", found) == "sort: a task of OptimizeTableOperator with rows=True"
     assert remedy_in_shell(found, "lake/t", "l.yaml") == "sort: prune optimize lake/t --layout l.yaml --rows"
 

@@ -124,7 +124,7 @@ def advice_of_ids(tmp_path, *, of_table=(), beside=None, others=SPARK, **options
 
 
 def test_what_ran_the_advice_and_its_check_come_by_one_job(tmp_path):
-    defs = advice_of_ids(tmp_path, pages=str(tmp_path / "pages"), schedule="0 5 * * 1", timezone="Europe/Berlin")
+    defs = advice_of_ids(tmp_path, reports=str(tmp_path / "pages"), schedule="0 5 * * 1", timezone="Europe/Berlin")
     schedule = defs.resolve_schedule_def("queries_advice_schedule")
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 5 * * 1", "Europe/Berlin")
     result = defs.resolve_job_def("queries_advice").execute_in_process()
@@ -201,7 +201,11 @@ ADVICE = {"event_logs": ["logs"], "workloads": "workloads", "tables": [ADVISED]}
             {"asset": "a", "table": "t", "predicates": {"few": "id <"}},
             "predicates.few: predicate, at its end",
         ),
-        ("LayoutChecksComponent", {"tables": [TABLE | {"skipping": {"few": "id <"}}]}, "skips_few: predicate, at its"),
+        (
+            "LayoutChecksComponent",
+            {"tables": [TABLE | {"skipping": {"few": "id <"}}]},
+            "predicates.few: predicate, at its",
+        ),
         ("PrunedTableComponent", {"asset": {"key": "a"}, "table": "t", "layout": IDS}, "source"),
         ("LayoutAdviceComponent", ADVICE | {"tables": []}, "at least 1 item"),
         ("LayoutAdviceComponent", ADVICE | {"since": "soon"}, "since"),

@@ -10,21 +10,10 @@ import prune_assets as pr
 from prune_assets.components import PrunedTableComponent
 from prune_assets.components.fields import CheckOptions
 from prune_assets.dagster import (
-    MaintainedTable,
+    LayoutTable,
     PrunedTableIOManager,
     SparkSessionResource,
-    build_changed_partitions_sensor,
-    build_file_health_check,
     build_fleet_asset,
-    build_layout_checks,
-    build_layout_drift_sensor,
-    build_new_files_sensor,
-    build_optimize_job,
-    build_skip_report_asset,
-    build_skipping_checks,
-    build_statistics_truth_check,
-    build_table_asset,
-    pruned_asset,
 )
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01", end_date="2024-01-05")
@@ -53,7 +42,9 @@ def rows(spark, table):
 def daily(layout, expr, name, count=100, days=None):
     """An asset `web/NAME` of one partition a day, and one downstream that counts the rows of its day."""
 
-    @pruned_asset(key=["web", name], layout=layout, format="iceberg", partitions_def=DAYS, partition_expr=expr)
+    @LayoutTable(
+        ["web", name], f"lake.web.{name}", layout=layout, format="iceberg", partitions_def=DAYS, partition_expr=expr
+    ).asset
     def events(context: dg.AssetExecutionContext, spark: SparkSessionResource):
         day = days or context.partition_key
         return spark.session.sql(
@@ -91,12 +82,12 @@ def checked(spark, table, layout):
     """The results of checks that start no Spark, by name."""
     layout = pr.LayoutSpec(**layout)
     single = [
-        build_file_health_check("events", table)(),
-        *build_statistics_truth_check("events", table)(),
+        LayoutTable("events", table).file_health_check()(),
+        *LayoutTable("events", table).statistics_truth_check()(),
     ]
     return (
-        results_of(build_layout_checks("events", table, layout))
-        | results_of(build_skipping_checks("events", table, {"one": "id = 17"}, min_skipped=0.1))
+        results_of(LayoutTable("events", table, layout=layout).checks())
+        | results_of(LayoutTable("events", table, predicates={"one": "id = 17"}).skipping_checks(min_skipped=0.1))
         | {one.check_name or "metadata_consistency": (one.passed, one.description) for one in single}
     )
 
@@ -104,9 +95,9 @@ def checked(spark, table, layout):
 def checked_by_day(spark, table, layout, expr):
     """Return layout check results of one day, and the days that the sensor requests before and after a write."""
     with warnings.catch_warnings(action="ignore"):
-        of_asset = {"partitions_def": DAYS, "partition_expr": expr}
-        checks = build_layout_checks("events", table, pr.LayoutSpec(**layout), **of_asset)
-        sensor = build_changed_partitions_sensor("days", "events", table, checks=[checks], partition_expr=expr)
+        by_day = {"layout": pr.LayoutSpec(**layout), "partitions_def": DAYS, "partition_expr": expr}
+        checked_table = LayoutTable("events", table, **by_day)
+        checks, sensor = checked_table.checks(by_partition=True), checked_table.partition_sensor()
 
         @dg.asset(partitions_def=DAYS)
         def events():
@@ -129,8 +120,7 @@ def checked_by_day(spark, table, layout, expr):
 
 def new_snapshots(spark, table):
     """Return what the change sensor requests at first, again, and after a commit; and the observed data version."""
-    checks = build_layout_checks("events", table, pr.LayoutSpec())
-    sensor = build_new_files_sensor("changes", tables={"events": table}, checks=[checks], observe=True)
+    sensor = LayoutTable("events", table).sensor(observe=True)
     said, cursor = [], None
     for i in range(3):
         if i == 2:
@@ -144,9 +134,9 @@ def new_snapshots(spark, table):
 
 def maintained(spark, table, layout):
     """The drift sensor, the job that it starts, the sensor after it, and the page of the fleet before and after."""
-    kept = MaintainedTable("events", table, pr.LayoutSpec(**layout), ["id = 17"])
-    job = build_optimize_job(kept)
-    drift = build_layout_drift_sensor(kept, job=job)
+    kept = LayoutTable("events", table, layout=pr.LayoutSpec(**layout), predicates={"one": "id = 17"})
+    job = kept.optimize_job()
+    drift = kept.drift_sensor()
     with dg.DagsterInstance.ephemeral() as instance:
         pages = [_page(kept, instance)]
         before = drift(dg.build_sensor_context(instance=instance))
@@ -167,8 +157,8 @@ def whole_table(spark, table, reports):
     """An asset of one query, checked by its own run, and the report of a predicate on it."""
     layout = pr.LayoutSpec(sort_by=["id"], files=2)
     source = "SELECT id, id % 7 AS k FROM range(10000)"
-    asset = build_table_asset("whole", table=table, layout=layout, source=source, format="iceberg", check_layout=True)
-    report = build_skip_report_asset("few", "whole", "id < 100", table=table, reports=reports)
+    asset = LayoutTable("whole", table, layout=layout, format="iceberg").asset_from(source, check_layout=True)
+    report = LayoutTable("whole", table).skip_report("few", "id < 100", reports=reports)
     run = dg.materialize([asset, report], resources=resources())
     written = plain(run.asset_materializations_for_node("whole")[0].metadata)
     skipped = plain(run.asset_materializations_for_node("skip_reports__few")[0].metadata)

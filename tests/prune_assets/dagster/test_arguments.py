@@ -8,74 +8,60 @@ import dagster as dg
 import pytest
 
 import prune_assets.dagster
-from parquet_core.errors import WrongUse
+from parquet_core.errors import PruneError, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.dagster import (
-    MaintainedTable,
+    LayoutTable,
     PrunedTableIOManager,
     SparkSessionResource,
-    build_changed_partitions_sensor,
-    build_delete_debt_check,
-    build_file_health_check,
     build_fleet_asset,
-    build_layout_advice_asset,
-    build_layout_advice_check,
-    build_layout_checks,
-    build_layout_drift_sensor,
     build_layout_validation_job,
     build_layout_validation_schedule,
-    build_log_health_check,
     build_new_files_sensor,
-    build_optimize_job,
-    build_skip_report_asset,
-    build_skipping_checks,
-    build_statistics_truth_check,
-    build_table_asset,
     build_workload_asset,
-    external_table,
-    layout_check_specs,
-    pruned_asset,
 )
+from prune_assets.dagster.asset_options import AssetOptions, SpecOptions
 
 LAYOUT = LayoutSpec(partition_by=["day"], sort_by=["id"])
-KEPT = MaintainedTable("a", "lake/a", LAYOUT)
-CHECKS = [build_layout_checks("a", "lake/a", LAYOUT)]
-DAYS = {"partitions_def": dg.DailyPartitionsDefinition("2024-01-01"), "partition_expr": "day"}
-JOB = build_layout_validation_job("j", checks=CHECKS)
-TABLE = {"asset_key": "a", "table": "lake/a"}
+TABLE = LayoutTable("a", "lake/a", layout=LAYOUT, predicates={"one": "id = 1"}, workload="w")
+CHECKS = [TABLE.checks()]
+JOB = build_layout_validation_job(CHECKS)
 # A valid call of each.
 CALLS = {
-    MaintainedTable: {"asset": "a", "table": "lake/a", "layout": LAYOUT},
-    build_changed_partitions_sensor: {"name": "s", "asset": "a", "table": "lake/a", "partition_expr": "day"},
-    build_file_health_check: TABLE,
-    build_fleet_asset: {"tables": [KEPT]},
-    build_layout_advice_asset: {"table_asset": "a", "table": "lake/a", "workload": "w"},
-    build_layout_advice_check: TABLE | {"workload": "w"},
-    build_layout_checks: TABLE | {"layout": LAYOUT},
-    build_layout_drift_sensor: {"kept": KEPT, "job": build_optimize_job(KEPT)},
-    build_layout_validation_job: {"name": "j", "checks": CHECKS},
+    LayoutTable: {"key": "a", "table": "lake/a"},
+    build_fleet_asset: {"tables": [TABLE]},
+    build_layout_validation_job: {"checks": CHECKS},
     build_layout_validation_schedule: {"job": JOB},
-    build_log_health_check: TABLE,
-    build_new_files_sensor: {"name": "s", "tables": {"a": "lake/a"}, "checks": CHECKS},
-    build_optimize_job: {"kept": KEPT},
-    build_skip_report_asset: {"name": "r", "table_asset": "a", "where": "id = 1", "table": "t", "reports": "r"},
-    build_delete_debt_check: TABLE,
-    build_skipping_checks: TABLE | {"predicates": {"one": "id = 1"}},
-    build_statistics_truth_check: TABLE,
-    build_table_asset: {"key": "a", "table": "lake/a", "layout": LAYOUT, "source": "SELECT 1"},
-    build_workload_asset: {"name": "q", "event_logs": "logs", "workloads": "w"},
-    external_table: {"key": "a", "table": "lake/a"},
-    layout_check_specs: {"asset_key": "a"},
-    pruned_asset: {"layout": LAYOUT},
+    build_new_files_sensor: {"tables": [TABLE], "checks": CHECKS},
+    build_workload_asset: {"key": "q", "event_logs": "logs", "workloads": "w"},
+    TABLE.advice: {},
+    TABLE.advice_check: {},
+    TABLE.asset: {},
+    TABLE.asset_from: {"source": "SELECT 1"},
+    TABLE.asset_spec: {},
+    TABLE.check_specs: {},
+    TABLE.checks: {},
+    TABLE.definitions: {},
+    TABLE.delete_debt_check: {},
+    TABLE.drift_sensor: {},
+    TABLE.file_health_check: {},
+    TABLE.log_health_check: {},
+    TABLE.optimize_job: {},
+    TABLE.partition_sensor: {},
+    TABLE.sensor: {},
+    TABLE.skip_report: {"name": "one", "reports": "r"},
+    TABLE.skipping_checks: {},
+    TABLE.statistics_truth_check: {},
 }
 # The other public names: most are not definitions, and build_dbt_checks is about dbt.
 OTHERS = {"Choice", "PrunedTableIOManager", "SparkSessionResource", "skip_metadata", "table_uri", "build_dbt_checks"}
 # Dagster itself checks these arguments.
-NOT_OURS = {"kinds", "asset_options", "spec"}
+NOT_OURS = {"job", "options"}
 
 
-def test_every_function_is_here():
-    assert {function.__name__ for function in CALLS} | OTHERS == {*prune_assets.dagster.__all__}
+def test_every_function_and_method_is_here():
+    methods = {name for name, member in vars(LayoutTable).items() if inspect.isfunction(member) and name[0] != "_"}
+    assert {function.__name__ for function in CALLS} | OTHERS == {*prune_assets.dagster.__all__} | methods
 
 
 @pytest.mark.parametrize("function", CALLS)
@@ -88,58 +74,46 @@ def test_every_argument_is_checked_by_its_type(function):
         assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("function", set(CALLS) - {build_changed_partitions_sensor})
+@pytest.mark.parametrize("function", set(CALLS) - {TABLE.partition_sensor})
 def test_what_is_right_is_taken(function):
     assert function(**CALLS[function]) is not None
+
+
+def test_an_editor_knows_the_options_that_dagster_has():
+    """Those are left out that the table declares, or that an asset of a table has no use for."""
+    of_table = {"key", "name", "key_prefix", "partitions_def", "output_required", "io_manager_def", "is_virtual"}
+    known = set(inspect.signature(dg.asset).parameters) - {"compute_fn", "kwargs"}
+    assert {*AssetOptions.__annotations__} == known - of_table
+    assert {*SpecOptions.__annotations__} <= {*inspect.signature(dg.AssetSpec.__new__).parameters}
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: build_fleet_asset(TABLE), r"give a list of LayoutTable: \[LayoutTable"),
+        (lambda: build_fleet_asset({"a": "lake/a"}), "give a list of LayoutTable"),
+        (lambda: build_new_files_sensor(["lake/a"], checks=CHECKS), "tables is a list of str; give a list of Layout"),
+        (lambda: build_layout_validation_job(CHECKS[0]), r"give .*: \[orders.checks\(\)\]"),
+        (lambda: build_layout_validation_job([CHECKS]), "give a list of AssetChecksDefinition"),
+        (lambda: build_new_files_sensor([], checks=CHECKS, mode="runs"), "choose 'run' or 'report'"),
+        (lambda: LayoutTable(CHECKS[0], "t"), "give an AssetKey, .*: 'sales/orders'"),
+        (lambda: TABLE.checks(severity="WARN"), "dg.AssetCheckSeverity.WARN"),
+        (lambda: LayoutTable("a", "t", allow="s3://b"), r"give a list of str: allow=\['s3://b'\]"),
+        (lambda: TABLE.checks(blocking="no"), "checks: blocking='no' is a str; give a bool"),
         (
-            lambda: build_new_files_sensor("s", tables=["lake/a"], checks=CHECKS),
-            "build_new_files_sensor: tables is a list of str; give a dict: {'sales/orders': 'lake/orders'}",
+            lambda: LayoutTable("a", "t", predicates=["id = 1"]),
+            "LayoutTable: predicates is .*; give a dict.*: {'one_da",
         ),
-        (
-            lambda: build_optimize_job("lake/a"),
-            "build_optimize_job: kept='lake/a' is a str; give a MaintainedTable: MaintainedTable\\('sales/orders', ",
-        ),
-        (lambda: build_optimize_job(None), "kept is None; give a MaintainedTable: "),
-        (lambda: build_fleet_asset(KEPT), r"give a list of MaintainedTable: \[MaintainedTable"),
-        (lambda: build_fleet_asset({"a": "lake/a"}), "give a list of MaintainedTable"),
-        (lambda: build_layout_validation_job("j", checks=CHECKS[0]), r"give .*: \[build_layout_checks\(..\)\]"),
-        (lambda: build_layout_validation_job("j", checks=[CHECKS]), "give a list of AssetChecksDefinition"),
-        (lambda: build_new_files_sensor("s", tables={}, checks=CHECKS, mode="runs"), "choose 'run' or 'report'"),
-        (lambda: build_layout_checks(CHECKS[0], "t", LAYOUT), "give an AssetKey, .*: 'sales/orders'"),
-        (lambda: build_layout_checks("a", "t", LAYOUT, severity="WARN"), "dg.AssetCheckSeverity.WARN"),
-        (lambda: build_layout_checks("a", "t", LAYOUT, allow="s3://b"), r"give a list of str: allow=\['s3://b'\]"),
-        (lambda: build_layout_checks("a", "t", LAYOUT, blocking="no"), "blocking='no' is a str; give a bool"),
-        (lambda: build_skipping_checks("a", "t", ["id = 1"]), "give a dict: {'one_day': "),
-        (
-            lambda: build_skipping_checks("a", "t", {"one": "id = 1"}, min_skipped=[0.9]),
-            "min_skipped is a list of float; give a float or a str",
-        ),
-        (lambda: build_log_health_check("a", "t", max_commits=True), "max_commits=True is a bool; give an int"),
-        (lambda: build_log_health_check("a", "t", max_commits=2.5), "max_commits=2.5 is a float; give an int"),
-        (
-            lambda: MaintainedTable("a", "t", LAYOUT, predicates="id = 1"),
-            r"give a list of str: predicates=\['id = 1'\]",
-        ),
-        (lambda: MaintainedTable("a", "t", LAYOUT, workload=7), "give a Workload, .*: pr.Workload.read"),
-        (
-            lambda: build_layout_advice_check("a", "t", workload="w", more_deps="queries"),
-            "more_deps='queries' is a str; give a list of",
-        ),
-        (
-            lambda: build_table_asset("a", table="t", layout=LAYOUT, source="s", format="detla"),
-            "format='detla': choose",
-        ),
-        (
-            lambda: build_table_asset("a", table="t", layout=LAYOUT, source="s", mode="owerwrite"),
-            "mode='owerwrite': choose",
-        ),
-        (lambda: pruned_asset(layout=LAYOUT, format="detla"), "choose 'parquet' or 'iceberg' or 'delta'"),
-        (lambda: external_table("a", "t", format="detla"), "format='detla'"),
+        (lambda: LayoutTable("a", "t", predicates={"one": "id = = 1"}), "predicates.one: "),
+        (lambda: LayoutTable("a", "t").skipping_checks(), "a: no predicates; give LayoutTable"),
+        (lambda: TABLE.skipping_checks(min_skipped=[0.9]), "min_skipped is a list of float; give a float or a str"),
+        (lambda: TABLE.log_health_check(max_commits=True), "max_commits=True is a bool; give an int"),
+        (lambda: TABLE.log_health_check(max_commits=2.5), "max_commits=2.5 is a float; give an int"),
+        (lambda: LayoutTable("a", "t", workload=7), "give a Workload, .*: pr.Workload.read"),
+        (lambda: TABLE.advice_check(additional_deps="queries"), "additional_deps='queries' is a str; give a list of"),
+        (lambda: LayoutTable("a", "t", format="detla"), "format='detla': choose 'parquet' or 'iceberg' or 'delta'"),
+        (lambda: TABLE.asset_from("SELECT 1", mode="owerwrite"), "mode='owerwrite': choose"),
+        (lambda: TABLE.asset(mode="owerwrite"), "mode='owerwrite': choose"),
         (
             lambda: PrunedTableIOManager(root="lake", format="detla", spark=SparkSessionResource()),
             "format='detla': choose ",
@@ -147,7 +121,7 @@ def test_what_is_right_is_taken(function):
     ],
 )
 def test_the_message_says_what_to_give(build, message):
-    with pytest.raises(WrongUse, match=message):
+    with pytest.raises(PruneError, match=message):
         build()
 
 
@@ -157,10 +131,10 @@ def test_a_format_may_be_a_variable_of_the_environment():
 
 def test_any_collection_is_a_list():
     by_key = {"a": CHECKS[0]}
-    assert build_layout_validation_job("j", checks=by_key.values()).name == "j"
-    assert build_layout_checks("a", "t", LAYOUT, allow={"s3://b"}) is not None
+    assert build_layout_validation_job(by_key.values(), name="j").name == "j"
+    assert LayoutTable("a", "t", allow={"s3://b"}).checks() is not None
 
 
 def test_a_decorated_function_looks_as_before():
-    assert next(iter(inspect.signature(build_layout_checks).parameters)) == "asset_key"
-    assert "Build the checks" in build_layout_checks.__doc__
+    assert [*inspect.signature(LayoutTable.checks).parameters][:2] == ["self", "by_partition"]
+    assert "Return the checks" in LayoutTable.checks.__doc__

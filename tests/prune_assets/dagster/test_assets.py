@@ -7,31 +7,17 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.dagster import (
-    MaintainedTable,
-    build_fleet_asset,
-    build_layout_advice_asset,
-    build_layout_checks,
-    build_skip_report_asset,
-    build_table_asset,
-    build_workload_asset,
-)
-from prune_assets.dagster.assets import _linked
+from prune_assets.dagster import LayoutTable, build_fleet_asset
 from prune_assets.dagster.resources import session_for
+from prune_assets.dagster.skip_report import _linked
 
 LAYOUT = pr.LayoutSpec(sort_by=["id"], files=1)
 
 
 def test_what_dagster_knows_of_assets_is_passed_on():
     policy = dg.RetryPolicy(max_retries=2)
-    asset = build_table_asset(
-        "lake/ids",
-        table="t",
-        layout=LAYOUT,
-        source="SELECT 1 AS id",
-        owners=["team:a"],
-        retry_policy=policy,
-        tags={"x": "1"},
+    asset = LayoutTable("lake/ids", "t", layout=LAYOUT).asset_from(
+        "SELECT 1 AS id", owners=["team:a"], retry_policy=policy, tags={"x": "1"}
     )
     spec = asset.get_asset_spec()
     assert (spec.key, list(spec.owners), spec.tags["x"]) == (dg.AssetKey(["lake", "ids"]), ["team:a"], "1")
@@ -39,37 +25,40 @@ def test_what_dagster_knows_of_assets_is_passed_on():
 
 
 def test_partitions_are_refused_when_the_asset_is_defined():
-    with pytest.raises(WrongUse, match="use pruned_asset"):
-        build_table_asset(
-            "ids", table="t", layout=LAYOUT, source="SELECT 1", partitions_def=dg.StaticPartitionsDefinition(["a"])
-        )
+    with pytest.raises(
+        WrongUse, match="the table has partitions, and each run would write the whole table; use LayoutTable"
+    ):
+        LayoutTable(
+            *("ids", "t"),
+            layout=pr.LayoutSpec(partition_by=["day"]),
+            partitions_def=dg.StaticPartitionsDefinition(["a"]),
+            partition_expr="day",
+        ).asset_from("SELECT 1")
+
+
+def test_partitions_that_were_added_from_outside_fail_the_run():
+    days = dg.StaticPartitionsDefinition(["a"])
+    asset = LayoutTable("ids", "t").asset_from("SELECT 1 AS id")
+    partitioned = asset.map_asset_specs(lambda spec: spec.replace_attributes(partitions_def=days))
+    resources = {"spark": dg.ResourceDefinition.hardcoded_resource(7)}
+    failed = dg.materialize([partitioned], resources=resources, partition_key="a", raise_on_error=False)
+    (failure,) = failed.get_step_failure_events()
+    assert "each run would write the whole table" in str(failure.step_failure_data.error)
 
 
 def test_a_predicate_that_is_no_sql_is_refused_when_the_asset_is_defined():
     with pytest.raises(pr.PruneError, match="an operand is expected"):
-        build_skip_report_asset("r", "ids", "day = = 1", table="t", reports="r")
+        LayoutTable("ids", "t").skip_report("r", "day = = 1", reports="r")
 
 
-def test_code_references_point_at_the_file_of_the_user():
-    built = [
-        build_table_asset("ids", table="t", layout=LAYOUT, source="SELECT 1"),
-        build_skip_report_asset("r", "ids", "id = 1", table="t", reports="r", metadata={"mine": 1}),
-        build_layout_advice_asset("ids", table="t", workload="w"),
-        build_workload_asset("queries", "logs", workloads="w"),
-        build_fleet_asset([MaintainedTable("ids", "t", LAYOUT)]),
-    ]
-    for asset in built:
-        (found,) = asset.metadata_by_key[asset.key]["dagster/code_references"].code_references
-        assert found.file_path == __file__
-    assert built[1].metadata_by_key[built[1].key]["mine"] == 1
-    assert built[1].get_asset_spec().description == "What is skipped where `id = 1`."
-
-
-@pytest.mark.parametrize("module", ["prune_assets.components.skip_report", "dagster.components.core"])
-def test_what_a_component_defines_points_at_no_package(module):
-    names = {"__name__": module, "build": build_table_asset, "LAYOUT": LAYOUT}
-    exec("asset = build('ids', table='t', layout=LAYOUT, source='SELECT 1')", names)
-    assert "dagster/code_references" not in names["asset"].metadata_by_key[names["asset"].key]
+def test_metadata_of_the_user_is_added_and_a_description_can_be_replaced():
+    table = LayoutTable("ids", "t", predicates={"one": "id = 1"})
+    report = table.skip_report("one", reports="r", metadata={"mine": 1})
+    assert report.metadata_by_key[report.key]["mine"] == 1
+    assert report.get_asset_spec().description == "What is skipped where `id = 1`."
+    assert table.skip_report("one", reports="r", description="Mine.").get_asset_spec().description == "Mine."
+    with pytest.raises(WrongUse, match="ids: no predicate 'two'; give where, or predicates="):
+        table.skip_report("two", reports="r")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +74,7 @@ def test_a_report_is_linked_where_its_folder_is_served(reports_url, shown):
 
 def test_two_layouts_of_one_asset_have_checks_of_their_own(tmp_path):
     ids = dg.AssetSpec("ids")
-    checks = [build_layout_checks("ids", tmp_path, LAYOUT, prefix=prefix) for prefix in ("", "strict_")]
+    checks = [LayoutTable("ids", tmp_path, layout=LAYOUT).checks(prefix=prefix) for prefix in ("", "strict_")]
     defs = dg.Definitions(assets=[ids], asset_checks=checks)
     names = {key.name for key in defs.resolve_asset_graph().asset_check_keys}
     assert {"sorted_order", "strict_sorted_order"} < names
@@ -99,12 +88,12 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
     # A resource in the form of dagster-pyspark's, or the session itself.
     resource = SimpleNamespace(spark_session=spark) if own else spark
     resources = {"spark": dg.ResourceDefinition.hardcoded_resource(resource)}
-    first = build_table_asset("first", table=tmp_path / "a", layout=LAYOUT, source="SELECT id FROM range(9)")
-    second = build_table_asset(
-        "second", table=tmp_path / "b", layout=LAYOUT, source=tmp_path / "a", format="delta", deps=["first"]
+    first = LayoutTable("first", tmp_path / "a", layout=LAYOUT).asset_from("SELECT id FROM range(9)")
+    second = LayoutTable("second", tmp_path / "b", layout=LAYOUT, format="delta").asset_from(
+        tmp_path / "a", deps=["first"]
     )
-    report = build_skip_report_asset(
-        "r", "second", "id < 3", table=tmp_path / "b", reports=tmp_path / "r", reports_url="http://here"
+    report = LayoutTable("second", tmp_path / "b").skip_report(
+        "r", "id < 3", reports=tmp_path / "r", reports_url="http://here"
     )
     run = dg.materialize([first, second, report], resources=resources)
     assert run.success
@@ -125,7 +114,7 @@ def test_rows_of_a_query_a_path_and_a_delta_table_by_a_session_of_ones_own(own, 
 
 @pytest.mark.spark
 def test_a_resource_without_a_session_is_named(tmp_path):
-    ids = build_table_asset("ids", table=tmp_path / "t", layout=LAYOUT, source="SELECT 1 AS id")
+    ids = LayoutTable("ids", tmp_path / "t", layout=LAYOUT).asset_from("SELECT 1 AS id")
     resources = {"spark": dg.ResourceDefinition.hardcoded_resource(7)}
     run = dg.materialize([ids], resources=resources, raise_on_error=False)
     (failure,) = run.get_step_failure_events()
@@ -164,9 +153,7 @@ def test_a_run_whose_steps_each_start_a_java_says_so(executor, config, nodes, wa
 @pytest.mark.parametrize(("asked", "wrong"), [(LAYOUT, []), (pr.LayoutSpec(files=1), ["sorted_order"])])
 def test_a_run_makes_the_checks_of_the_layout_itself(asked, wrong, tmp_path, spark):
     query = "SELECT 9 - id AS id FROM range(10)"
-    asset = build_table_asset(
-        "ids", table=tmp_path / "t", layout=LAYOUT, source=query, written_as=asked, check_layout=True
-    )
+    asset = LayoutTable("ids", tmp_path / "t", layout=LAYOUT).asset_from(query, written_as=asked, check_layout=True)
     assert len(asset.check_keys) == 5
     done = dg.materialize([asset], resources={"spark": SimpleNamespace(session=spark)})
     found = done.get_asset_check_evaluations()
@@ -176,18 +163,12 @@ def test_a_run_makes_the_checks_of_the_layout_itself(asked, wrong, tmp_path, spa
 
 def test_what_reports_on_a_table_claims_no_format_of_it():
     """The format is unknown when code loads: a report of a Delta table was labelled Parquet."""
-    from prune_assets.dagster import (
-        MaintainedTable,
-        build_fleet_asset,
-        build_layout_advice_asset,
-        build_skip_report_asset,
-    )
 
     def kinds(asset):
         (spec,) = asset.specs
         return spec.kinds
 
-    report = build_skip_report_asset("r", "events", "id = 1", table="lake/events", reports="r")
-    fleet = build_fleet_asset([MaintainedTable("events", "lake/events", {"sort_by": ["id"]})])
-    advice = build_layout_advice_asset("events", table="lake/events", workload=["id = 1"])
+    report = LayoutTable("events", "lake/events").skip_report("r", "id = 1", reports="r")
+    fleet = build_fleet_asset([LayoutTable("events", "lake/events", layout={"sort_by": ["id"]})])
+    advice = LayoutTable("events", "lake/events", workload=["id = 1"]).advice()
     assert (kinds(report), kinds(fleet), kinds(advice)) == ({"spark"}, set(), set())

@@ -16,17 +16,13 @@ from dagster_iceberg.config import IcebergCatalogConfig
 from dagster_iceberg.io_manager.arrow import PyArrowIcebergIOManager
 
 import prune_assets as pr
-from prune_assets.dagster import (
-    build_changed_partitions_sensor,
-    build_file_health_check,
-    build_layout_checks,
-    build_new_files_sensor,
-)
+from prune_assets.dagster import LayoutTable
 from tests.prune_assets.tables.iceberg import iceberg_tables
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01", end_date="2024-01-04")
 TABLE = "tests.db.events"
 LAYOUT = pr.LayoutSpec(sort_by=["id"], partition_by=["days(ts)"])
+BY_DAY = LayoutTable("events", TABLE, layout=LAYOUT, partitions_def=DAYS, partition_expr="ts")
 pytestmark = [
     # Of Dagster's own: partitions of checks, and the IO manager, are previews.
     pytest.mark.filterwarnings("ignore::dagster.PreviewWarning"),
@@ -64,7 +60,7 @@ def materialize(tmp_path, monkeypatch):
 
 
 def test_checks_run_on_what_it_writes(materialize):
-    checks = build_layout_checks("events", TABLE, LAYOUT, partitions_def=DAYS, partition_expr="ts")
+    checks = BY_DAY.checks(by_partition=True)
     # pyiceberg writes no page index, which a layout requires and which proves the order of rows.
     without_index = {"column_index.absent", "order.pages"}
     assert materialize("2024-01-01", checks) == without_index
@@ -73,14 +69,11 @@ def test_checks_run_on_what_it_writes(materialize):
     assert materialize("2024-01-02", checks) == without_index, "only the files of the day are looked at"
     assert pr.count(TABLE) == 203
     assert pr.count(TABLE, where="ts >= TIMESTAMP_NTZ '2024-01-03 00:00:00'") == 3
-    assert build_file_health_check("events", TABLE)().check_name == "files_are_healthy"
+    assert LayoutTable("events", TABLE).file_health_check()().check_name == "files_are_healthy"
 
 
 def test_sensors_notice_what_it_writes(materialize):
-    checks = build_layout_checks("events", TABLE, pr.LayoutSpec())
-    by_day = build_layout_checks("events", TABLE, LAYOUT, partitions_def=DAYS, partition_expr="ts")
-    changes = build_new_files_sensor("changes", tables={"events": TABLE}, checks=[checks])
-    days = build_changed_partitions_sensor("days", "events", TABLE, checks=[by_day], partition_expr="ts")
+    changes, days = LayoutTable("events", TABLE).sensor(), BY_DAY.partition_sensor()
     materialize("2024-01-01")
     materialize("2024-01-02")
     first, first_days = (each(dg.build_sensor_context()) for each in (changes, days))

@@ -8,7 +8,7 @@ import pytest
 from parquet_core.errors import LayoutError
 from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import build_layout_checks, layout_check_specs
+from prune_assets.dagster import LayoutTable
 
 CHECKS = {check.name for check in LAYOUT_CHECKS}
 
@@ -37,7 +37,7 @@ def put(table, *values, page_index=True, **more):
 
 def evaluate(table, layout=LAYOUT, **options):
     """Run the checks by themselves; return the results by name."""
-    checks = build_layout_checks(KEY, table, layout, **options)
+    checks = LayoutTable(KEY, table, layout=layout).checks(**options)
     return {result.check_name: result for result in checks(dg.build_asset_check_context())}
 
 
@@ -61,7 +61,7 @@ def test_an_unsorted_table_fails_where_it_is_broken_and_says_where(tmp_path):
     overlap = results["files_do_not_overlap"]
     assert overlap.severity is dg.AssetCheckSeverity.ERROR
     assert "part-1.parquet" in overlap.description
-    assert "the job of `build_optimize_job`" in overlap.metadata["remedy"].value
+    assert "the job of `LayoutTable.optimize_job`" in overlap.metadata["remedy"].value
 
 
 def test_an_absent_bloom_filter_and_column_index_are_found(tmp_path):
@@ -143,7 +143,7 @@ def test_rows_that_lie_along_no_curve_fail_the_check_of_their_order(tmp_path, cu
 
 def test_one_check_can_run_alone(tmp_path):
     put(tmp_path / "t", range(10))
-    checks = build_layout_checks(KEY, tmp_path / "t", LAYOUT)
+    checks = LayoutTable(KEY, tmp_path / "t", layout=LAYOUT).checks()
     defs = dg.Definitions(assets=[events], asset_checks=[checks])
     only = dg.AssetCheckKey(KEY, "sorted_order")
     job = dg.define_asset_job("alone", selection=dg.AssetSelection.checks(only))
@@ -156,7 +156,7 @@ def test_one_check_can_run_alone(tmp_path):
 @pytest.mark.parametrize(("blocking", "stopped"), [(True, True), (False, False)])
 def test_only_a_blocking_check_stops_what_lies_downstream(tmp_path, blocking, stopped):
     put(tmp_path / "t", [3, 1, 2])
-    checks = build_layout_checks(KEY, tmp_path / "t", LAYOUT, blocking=blocking)
+    checks = LayoutTable(KEY, tmp_path / "t", layout=LAYOUT).checks(blocking=blocking)
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize([events, downstream, checks], instance=instance, raise_on_error=False)
     assert result.success is not stopped
@@ -188,7 +188,9 @@ def by_part(tmp_path):
 @pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
 @pytest.mark.parametrize(("partition", "wrong"), [("a", set()), ("b", {"sorted_order"}), ("c", set())])
 def test_a_run_of_a_partition_checks_its_files_alone(by_part, partition, wrong):
-    checks = build_layout_checks(KEY, by_part, BY_PART, partitions_def=DAYS, partition_expr="part")
+    checks = LayoutTable(KEY, by_part, layout=BY_PART, partitions_def=DAYS, partition_expr="part").checks(
+        by_partition=True
+    )
 
     @dg.asset(key=KEY, partitions_def=DAYS)
     def parts():
@@ -207,7 +209,7 @@ def test_without_partitions_the_same_table_is_checked_whole(by_part):
 
 def test_checks_by_partition_name_its_column():
     with pytest.raises(LayoutError, match="which column has the partition"):
-        build_layout_checks(KEY, "t", BY_PART, partitions_def=DAYS)
+        LayoutTable(KEY, "t", layout=BY_PART, partitions_def=DAYS).checks()
 
 
 @pytest.mark.parametrize("prefix", ["by_day", "by_day_"])
@@ -216,8 +218,8 @@ def test_an_underscore_ends_a_prefix_given_or_not(tmp_path, prefix):
     assert (
         set(results)
         == {f"by_day_{name}" for name in CHECKS}
-        == {spec.name for spec in layout_check_specs(KEY, prefix=prefix)}
+        == {spec.name for spec in LayoutTable(KEY, "t").check_specs(prefix=prefix)}
     )
     assert failed(results) == set()
-    definition = build_layout_checks(KEY, tmp_path / "t", LAYOUT, prefix=prefix)
+    definition = LayoutTable(KEY, tmp_path / "t", layout=LAYOUT).checks(prefix=prefix)
     assert definition.op.name == "lake__events_by_day_layout"

@@ -211,7 +211,8 @@ def test_a_mistake_is_told_with_model_file_and_key(prune, config, kind, message,
 
 def test_what_is_no_sql_names_its_check(project):
     with pytest.raises(
-        PredicateSyntaxError, match=r"^model events \(models/shop.yml\): meta.prune: skips_a: predicate, character 6"
+        PredicateSyntaxError,
+        match=r"^model events \(models/shop.yml\): meta.prune: predicates.a: predicate, character 6",
     ):
         build_dbt_checks(manifest_of(model({"predicates": {"a": "id = = 1"}})), project_dir=project)
 

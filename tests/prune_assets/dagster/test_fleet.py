@@ -14,7 +14,7 @@ from delta_tables import delete_rows, write_table
 import deltalog
 import prune_assets as pr
 from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate, ScanTotals, Workload
-from prune_assets.dagster import MaintainedTable, build_fleet_asset
+from prune_assets.dagster import LayoutTable, build_fleet_asset
 
 LAYOUT = pr.LayoutSpec(sort_by=["id"], row_group_rows=100)
 
@@ -26,7 +26,7 @@ def kept(place, name="ids", *, files=4, overlapping=True, **options):
         ids = range(i, 4_000, files) if overlapping else range(i * 1_000, (i + 1) * 1_000)
         table = pa.table({"id": pa.array(ids, pa.int64())})
         pq.write_table(table, place / name / f"{i}.parquet", row_group_size=100, write_page_index=True)
-    return MaintainedTable(name, place / name, LAYOUT, ["id < 10"], **options)
+    return LayoutTable(name, place / name, layout=LAYOUT, predicates={"few": "id < 10"}, **options)
 
 
 def page(tables, instance=None):
@@ -40,7 +40,7 @@ def test_the_fleet_is_ranked_by_what_layouts_cost(tmp_path):
     tables = [
         kept(tmp_path, "sorted", files=1, overlapping=False),
         kept(tmp_path, "overlapping"),
-        MaintainedTable("gone", tmp_path / "gone", LAYOUT),
+        LayoutTable("gone", tmp_path / "gone", layout=LAYOUT),
     ]
     metadata, by_table = page(tables)
     rows = list(by_table.values())
@@ -57,7 +57,7 @@ def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
     rows = pa.table({"id": range(10)})
     write_table(place, rows, properties={"delta.enableDeletionVectors": "true"})
     delete_rows(place, dict.fromkeys(deltalog.open_snapshot(place).paths(), range(3)))
-    metadata, rows = page([kept(tmp_path, "plain"), MaintainedTable("deleted", place, LAYOUT)])
+    metadata, rows = page([kept(tmp_path, "plain"), LayoutTable("deleted", place, layout=LAYOUT)])
     figures = ("deleted rows", "share deleted", "most delete files")
     assert [rows["deleted"][figure] for figure in figures] == [3, 0.3, 1]
     assert [rows["plain"][figure] for figure in figures] == [0, 0.0, 0]
@@ -94,7 +94,7 @@ def test_what_real_queries_read_without_need_ranks_before_what_predicates_would(
 
 def test_the_trend_shows_what_an_optimize_brought(tmp_path):
     instance, ids = dg.DagsterInstance.ephemeral(str(tmp_path)), np.arange(4_000)
-    table = MaintainedTable("ids", tmp_path / "ids", LAYOUT, workload=["id BETWEEN 2000 AND 2050"])
+    table = LayoutTable("ids", tmp_path / "ids", layout=LAYOUT, workload=["id BETWEEN 2000 AND 2050"])
 
     def put(rows):
         (tmp_path / "ids").mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ import pytest
 from delta_tables import delete_rows, write_table
 
 import deltalog
-from prune_assets.dagster import build_delete_debt_check, build_file_health_check, build_log_health_check
+from prune_assets.dagster import LayoutTable
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def table(tmp_path):
 
 
 def evaluate(table, **options):
-    return build_log_health_check("lake/ids", table, **options)()
+    return LayoutTable("lake/ids", table).log_health_check(**options)()
 
 
 def test_a_log_that_stands_well_passes(table):
@@ -58,7 +58,9 @@ def test_what_is_no_delta_table_or_gone_fails_it_and_is_named(tmp_path):
 
 
 def test_it_is_a_check_of_the_asset_with_its_severity(table):
-    check = build_log_health_check("lake/ids", table, max_commits=1, blocking=True, severity=dg.AssetCheckSeverity.WARN)
+    check = LayoutTable("lake/ids", table).log_health_check(
+        max_commits=1, blocking=True, severity=dg.AssetCheckSeverity.WARN
+    )
     (spec,) = check.check_specs
     assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "log_is_healthy", True)
     assert check().severity is dg.AssetCheckSeverity.WARN
@@ -76,10 +78,10 @@ def deleted(tmp_path):
 
 
 def test_deleted_rows_are_counted_from_the_log(deleted):
-    result = build_delete_debt_check("lake/ids", deleted, blocking=True)()
+    result = LayoutTable("lake/ids", deleted).delete_debt_check(blocking=True)()
     assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "2 of 20 rows (10.0%) are deleted" in result.description
-    assert "the job of `build_optimize_job`" in result.metadata["remedy"].text
+    assert "the job of `LayoutTable.optimize_job`" in result.metadata["remedy"].text
     shown = {key: entry.value for key, entry in result.metadata.items() if key.startswith("prune/")}
     assert shown == {
         "prune/deleted_rows": 2,
@@ -91,16 +93,16 @@ def test_deleted_rows_are_counted_from_the_log(deleted):
 
 
 def test_deleted_rows_of_a_table_that_is_gone_or_has_none(table, tmp_path):
-    assert build_delete_debt_check("ids", table)().passed
-    gone = build_delete_debt_check("ids", tmp_path / "gone")()
+    assert LayoutTable("ids", table).delete_debt_check()().passed
+    gone = LayoutTable("ids", tmp_path / "gone").delete_debt_check()()
     assert (gone.passed, str(tmp_path / "gone") in gone.description) == (False, True)
 
 
 def test_files_are_checked_from_their_footers(tmp_path):
     pq.write_table(pa.table({"id": range(9)}), tmp_path / "0.parquet")
-    good = build_file_health_check("ids", tmp_path)
-    few = build_file_health_check("ids", tmp_path, max_small_files=0)
-    gone = build_file_health_check("ids", tmp_path / "gone")
+    good = LayoutTable("ids", tmp_path).file_health_check()
+    few = LayoutTable("ids", tmp_path).file_health_check(max_small_files=0)
+    gone = LayoutTable("ids", tmp_path / "gone").file_health_check()
     results = [check() for check in (good, few, gone)]
     assert [result.passed for result in results] == [True, False, False]
     assert "1 of 1 files are smaller" in results[1].description

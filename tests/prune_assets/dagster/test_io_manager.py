@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 import prune_assets as pr
-from prune_assets.dagster import PrunedTableIOManager, SparkSessionResource, pruned_asset
+from prune_assets.dagster import LayoutTable, PrunedTableIOManager, SparkSessionResource
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2024-01-01", end_date="2024-01-05")
 LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"], files=1)
@@ -20,12 +20,12 @@ def resources(tmp_path, spark):
     return {"spark": session, "tables": PrunedTableIOManager(root=str(tmp_path), spark=session)}
 
 
-def orders(layout_format, rows="range(100)", days=None, **options):
+def orders(place, layout_format, rows="range(100)", days=None, **options):
     """An asset of a table with one partition a day."""
 
-    @pruned_asset(
-        name="orders", layout=LAYOUT, format=layout_format, partitions_def=DAYS, partition_expr="day", **options
-    )
+    of_days = {"partitions_def": DAYS, "partition_expr": "day"}
+
+    @LayoutTable("orders", place / "orders", layout=LAYOUT, format=layout_format, **of_days).asset(**options)
     def made(context: dg.AssetExecutionContext, spark: SparkSessionResource):
         start, end = context.partition_time_window
         chosen = days or f"sequence(DATE '{start:%Y-%m-%d}', DATE '{end:%Y-%m-%d}' - INTERVAL 1 DAY)"
@@ -43,14 +43,14 @@ def counts(spark, table):
 @pytest.mark.parametrize("layout_format", ["parquet", "delta"])
 def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, resources, spark):
     for day in ("2024-01-01", "2024-01-02"):
-        assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
-    run = dg.materialize([orders(layout_format, "range(7)")], resources=resources, partition_key="2024-01-02")
+        assert dg.materialize([orders(tmp_path, layout_format)], resources=resources, partition_key=day).success
+    run = dg.materialize([orders(tmp_path, layout_format, "range(7)")], resources=resources, partition_key="2024-01-02")
     metadata = run.asset_materializations_for_node("orders")[0].metadata
     assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 7}
     assert metadata["dagster/partition_row_count"].value == 7
     assert metadata["prune/files"].value == 1
     # Rows of other days fail the run, and nothing is replaced.
-    wrong = orders(layout_format, days="array(DATE '2024-01-02', DATE '2024-01-03')")
+    wrong = orders(tmp_path, layout_format, days="array(DATE '2024-01-02', DATE '2024-01-03')")
     failed = dg.materialize([wrong], resources=resources, partition_key="2024-01-02", raise_on_error=False)
     (failure,) = failed.get_step_failure_events()
     message = failure.step_failure_data.error.cause.message
@@ -65,10 +65,10 @@ def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, re
 @pytest.mark.parametrize("layout_format", ["parquet", "delta"])
 def test_a_run_without_rows_replaces_nothing_and_says_so(layout_format, tmp_path, resources, spark):
     day = "2024-01-02"
-    assert dg.materialize([orders(layout_format)], resources=resources, partition_key=day).success
+    assert dg.materialize([orders(tmp_path, layout_format)], resources=resources, partition_key=day).success
     before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
     with dg.DagsterInstance.ephemeral() as instance:
-        empty = orders(layout_format, "range(0)")
+        empty = orders(tmp_path, layout_format, "range(0)")
         run = dg.materialize([empty], resources=resources, partition_key=day, instance=instance)
         logs = [entry.user_message for entry in instance.all_logs(run.run_id) if entry.level == logging.WARNING]
     assert any("orders: the function returned no rows, so nothing was replaced" in line for line in logs)
@@ -81,11 +81,11 @@ def test_a_run_without_rows_replaces_nothing_and_says_so(layout_format, tmp_path
 
 @pytest.mark.spark
 @pytest.mark.parametrize("partitioned", [True, False])
-def test_what_is_no_dataframe_fails_the_run_in_one_line(partitioned, resources):
+def test_what_is_no_dataframe_fails_the_run_in_one_line(partitioned, tmp_path, resources):
     def outcome(returned):
         options = {"partitions_def": DAYS, "partition_expr": "day"} if partitioned else {}
 
-        @pruned_asset(layout=LAYOUT, **options)
+        @LayoutTable("made", tmp_path / "made", layout=LAYOUT, **options).asset
         def made():
             return returned
 
@@ -99,8 +99,8 @@ def test_what_is_no_dataframe_fails_the_run_in_one_line(partitioned, resources):
 
 
 @pytest.mark.spark
-def test_an_asset_that_says_itself_what_it_wrote_is_believed(resources):
-    @pruned_asset(layout=LAYOUT)
+def test_an_asset_that_says_itself_what_it_wrote_is_believed(tmp_path, resources):
+    @LayoutTable("made", tmp_path / "made", layout=LAYOUT).asset
     def made() -> dg.MaterializeResult:
         return dg.MaterializeResult(metadata={"rows": 1})
 
@@ -115,23 +115,31 @@ def test_an_input_has_the_rows_it_asks_for_and_a_wrong_predicate_writes_nothing(
     def some(orders) -> None:
         seen["some"] = counts_of(orders)
 
+    @dg.asset(ins={"orders": dg.AssetIn(metadata={"where": "id < 10", "columns": ["day"]})}, io_manager_key="tables")
+    def only_days(orders) -> None:
+        seen["columns"] = (orders.columns, counts_of(orders))
+
     @dg.asset(ins={"orders": dg.AssetIn()}, io_manager_key="tables")
     def every(orders) -> None:
         seen["every"] = counts_of(orders)
 
-    @pruned_asset(layout=pr.LayoutSpec(sort_by=["id"]), ins={"orders": dg.AssetIn(metadata={"where": "no_such > 1"})})
+    @LayoutTable("copied", tmp_path / "copied", layout=pr.LayoutSpec(sort_by=["id"])).asset(
+        ins={"orders": dg.AssetIn(metadata={"where": "no_such > 1"})}
+    )
     def copied(orders):
         return orders
 
     def counts_of(rows):
         return {f"{row.day:%d}": row["count"] for row in rows.groupBy("day").count().collect()}
 
-    made = orders("delta")
+    made = orders(tmp_path, "delta")
     for day in ("2024-01-01", "2024-01-02"):
         assert dg.materialize([made, some], resources=resources, partition_key=day).success
         assert seen["some"] == {day[-2:]: 10}
     assert dg.materialize([made, every], selection=[every], resources=resources).success
     assert seen["every"] == {"01": 100, "02": 100}
+    assert dg.materialize([made, only_days], selection=[only_days], resources=resources).success
+    assert seen["columns"] == (["day"], {"01": 10, "02": 10})
     pr.write(spark.range(5), tmp_path / "copied", layout=pr.LayoutSpec(sort_by=["id"]))
     failed = dg.materialize([made, copied], selection=[copied], resources=resources, raise_on_error=False)
     assert not failed.success
@@ -146,12 +154,14 @@ def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
         "month": dg.MonthlyPartitionsDefinition("2024-01-01"),
     }
 
-    @pruned_asset(
+    @LayoutTable(
+        "sales",
+        tmp_path / "sales",
         layout=pr.LayoutSpec(partition_by=["shop", "day"], sort_by=["id"], files=1),
         format="delta",
         partitions_def=dg.MultiPartitionsDefinition(dimensions),
         partition_expr={"shop": "shop", "month": "day"},
-    )
+    ).asset()
     def sales(context: dg.AssetExecutionContext, spark: SparkSessionResource):
         shop, month = (context.partition_key.keys_by_dimension[name] for name in ("shop", "month"))
         rows = spark.session.range(10).selectExpr("id", f"date_add(DATE '{month}', CAST(id AS INT)) AS day")
@@ -168,14 +178,14 @@ def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
 
 def test_partitions_need_a_column_of_the_layout():
     with pytest.raises(pr.PruneError, match="which column has the partition"):
-        pruned_asset(layout=LAYOUT, partitions_def=DAYS)(lambda: None)
+        LayoutTable("ids", "lake/ids", layout=LAYOUT, partitions_def=DAYS)
     with pytest.raises(pr.PruneError, match=r"partition_by: \[day, shop\]"):
-        pruned_asset(layout=LAYOUT, partitions_def=DAYS, partition_expr="shop")(lambda: None)
+        LayoutTable("ids", "lake/ids", layout=LAYOUT, partitions_def=DAYS, partition_expr="shop")
 
 
 @pytest.mark.spark
 def test_partitions_that_were_added_from_outside_do_not_overwrite_the_table(tmp_path, resources, spark):
-    @pruned_asset(layout=pr.LayoutSpec(sort_by=["id"]))
+    @LayoutTable("ids", tmp_path / "ids", layout=pr.LayoutSpec(sort_by=["id"])).asset
     def ids(spark: SparkSessionResource):
         return spark.session.range(3)
 
@@ -189,7 +199,7 @@ def test_partitions_that_were_added_from_outside_do_not_overwrite_the_table(tmp_
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:Parameter `backfill_policy`")
 def test_a_backfill_in_a_single_run_is_one_commit(tmp_path, resources, spark):
-    made = orders("delta", backfill_policy=dg.BackfillPolicy.single_run())
+    made = orders(tmp_path, "delta", backfill_policy=dg.BackfillPolicy.single_run())
     tags = {"dagster/asset_partition_range_start": "2024-01-01", "dagster/asset_partition_range_end": "2024-01-03"}
     assert dg.materialize([made], resources=resources, partition_key="2024-01-02").success
     before = DeltaTable(tmp_path / "orders").version()

@@ -7,13 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster import (
-    MaintainedTable,
-    build_layout_advice_asset,
-    build_layout_advice_check,
-    build_workload_asset,
-)
+from prune_assets.dagster import LayoutTable, build_workload_asset
+from prune_assets.dagster.workload import load_materialized
 from prune_assets.errors import PruneError
 
 
@@ -37,12 +32,8 @@ def test_the_advice_follows_the_queries_that_ran(tmp_path, table):
     queries = tmp_path / "queries.sql"
     queries.write_text(f"SELECT id FROM parquet.`{table}` WHERE shop = 7\n")
     ran = build_workload_asset("queries", queries, workloads=tmp_path / "workloads")
-    asset = build_layout_advice_asset(
-        "sales/orders",
-        table=table,
-        workload=tmp_path / "workloads",
-        pages=tmp_path / "pages",
-        more_deps=["queries"],
+    asset = LayoutTable("sales/orders", table, workload=tmp_path / "workloads").advice(
+        reports=tmp_path / "pages", deps=["queries"]
     )
     shown = metadata_of(ran, asset)
     assert asset.key.to_user_string() == "layout_advice/sales/orders"
@@ -54,21 +45,21 @@ def test_the_advice_follows_the_queries_that_ran(tmp_path, table):
 
 
 def test_a_check_warns_where_another_layout_would_help_much(table):
-    result = build_layout_advice_check("orders", table, workload=["shop = 7"])()
+    result = LayoutTable("orders", table, workload=["shop = 7"]).advice_check()()
     assert (result.passed, result.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "sort by shop" in result.description
-    assert build_layout_advice_check("orders", table, workload=["id < 100000"])().passed
+    assert LayoutTable("orders", table, workload=["id < 100000"]).advice_check()().passed
 
 
 def test_a_table_that_is_not_there_fails_the_check_in_a_line(tmp_path):
-    result = build_layout_advice_check("orders", tmp_path / "gone", workload=["id = 7"])()
+    result = LayoutTable("orders", tmp_path / "gone", workload=["id = 7"]).advice_check()()
     assert not result.passed
     assert "gone" in result.description
 
 
 def test_a_share_must_be_one():
     with pytest.raises(PruneError, match="max_share=2"):
-        build_layout_advice_check("orders", "lake/orders", workload=[], max_share=2)
+        LayoutTable("orders", "lake/orders", workload=[]).advice_check(max_share=2)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -76,11 +67,15 @@ def test_without_a_workload_the_asset_that_makes_one_is_named(tmp_path, table, i
     workload = tmp_path / "workloads"
     if is_there:
         workload.mkdir()
-    advice = {"workload": workload, "more_deps": ["ops/queries"]}
-    result = build_layout_advice_check("orders", table, **advice)()
+    orders = LayoutTable("orders", table, workload=workload)
+    result = orders.advice_check(additional_deps=["ops/queries"])()
     assert result.description == f"{workload}: no workload yet; materialize ops/queries"
     with pytest.raises(PruneError, match="no workload yet; materialize ops/queries"):
-        dg.materialize([build_layout_advice_asset("orders", table=table, **advice)])
-    kept = MaintainedTable("orders", table, LayoutSpec(), workload=workload)
+        dg.materialize([orders.advice(deps=["ops/queries"])])
     with pytest.raises(PruneError, match="no workload yet; materialize the asset of build_workload_asset"):
-        kept.ran()
+        load_materialized(orders)
+
+
+def test_advice_needs_a_workload():
+    with pytest.raises(PruneError, match="orders: advice needs a workload"):
+        LayoutTable("orders", "lake/orders").advice()

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from parquet_core.errors import WrongUse
-from prune_assets.dagster import build_statistics_truth_check
+from prune_assets.dagster import LayoutTable
 from tests.corrupt_metadata.corrupt_file import planted, write_correct
 from tests.corrupt_metadata.corruptions import CONTRADICTIONS, UNSEEN
 
@@ -17,7 +17,7 @@ def correct(tmp_path):
 
 
 def evaluate(table, **options):
-    (result,) = build_statistics_truth_check("lake/ids", table, **{"sample": 1.0, **options})()
+    (result,) = LayoutTable("lake/ids", table).statistics_truth_check(**{"sample": 1.0, **options})()
     return result
 
 
@@ -51,11 +51,11 @@ def test_a_table_that_is_gone_fails_its_check_and_is_named(tmp_path):
 
 
 def test_the_check_is_one_of_the_asset_and_may_block(correct):
-    check = build_statistics_truth_check("lake/ids", correct, blocking=True)
+    check = LayoutTable("lake/ids", correct).statistics_truth_check(blocking=True)
     (spec,) = check.check_specs
     assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "metadata_consistency", True)
 
 
 def test_a_share_that_is_none_is_refused_at_once(correct):
     with pytest.raises(WrongUse, match="above 0 and up to 1"):
-        build_statistics_truth_check("ids", correct, sample=10)
+        LayoutTable("ids", correct).statistics_truth_check(sample=10)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import dagster as dg
@@ -14,8 +15,7 @@ import deltalog
 from parquet_core.errors import LayoutError, WrongUse
 from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import build_layout_checks
-from prune_assets.dagster.partition_sensor import build_changed_partitions_sensor
+from prune_assets.dagster import LayoutTable
 
 CHECKS = {check.name for check in LAYOUT_CHECKS}
 
@@ -58,10 +58,10 @@ def rows(*days):
 
 def sensor_of(table, partitions=DAYS, expr="day", **options):
     layout = LayoutSpec(sort_by=["id"], partition_by=[expr] if isinstance(expr, str) else list(expr.values()))
-    checks = build_layout_checks("ids", table, layout, partitions_def=partitions, partition_expr=expr)
-    sensor = build_changed_partitions_sensor("s", "ids", table, checks=[checks], partition_expr=expr, **options)
-    asset = dg.AssetSpec("ids", partitions_def=partitions)
-    return sensor, dg.Definitions(assets=[asset], asset_checks=[checks], sensors=[sensor])
+    ids = LayoutTable("ids", table, layout=layout, partitions_def=partitions, partition_expr=expr)
+    checks = ids.checks(by_partition=True)
+    sensor = ids.partition_sensor(checks=[checks], **options)
+    return sensor, dg.Definitions(assets=[ids.asset_spec()], asset_checks=[checks], sensors=[sensor])
 
 
 def tick(sensor, cursor=None, **options):
@@ -198,11 +198,16 @@ def test_the_requests_run_and_check_their_partition_alone(tmp_path):
 
 
 def test_checks_that_do_not_run_by_the_same_partitions_are_refused(tmp_path):
-    whole = build_layout_checks("ids", tmp_path, LayoutSpec(sort_by=["id"]))
-    with pytest.raises(WrongUse, match="does not run by the same partitions"):
-        build_changed_partitions_sensor("s", "ids", tmp_path, checks=[whole], partition_expr="day")
+    by_day = {"layout": LayoutSpec(partition_by=["day"]), "partitions_def": DAYS, "partition_expr": "day"}
+    ids = LayoutTable("ids", tmp_path, **by_day)
+    with pytest.raises(WrongUse, match="does not run by the partitions of the table"):
+        ids.partition_sensor(checks=[ids.checks()])
+    with pytest.raises(WrongUse, match="does not run by the partitions of the table"):
+        replace(ids, partitions_def=MONTHS).partition_sensor(checks=[ids.checks(by_partition=True)])
     with pytest.raises(WrongUse, match="others has no check"):
-        build_changed_partitions_sensor("s", "others", tmp_path, checks=[whole], partition_expr="day")
+        LayoutTable("others", tmp_path, **by_day).partition_sensor(checks=[ids.checks()])
+    with pytest.raises(WrongUse, match="ids: by_partition=True needs partitions_def and partition_expr"):
+        LayoutTable("ids", tmp_path).partition_sensor()
     with pytest.raises(WrongUse, match="max_runs=0"):
         sensor_of(tmp_path, max_runs=0)
 
@@ -220,9 +225,8 @@ def test_partitions_of_time_transforms_of_iceberg_are_found_by_their_column(tmp_
     table = tmp_path / "t"
     put_iceberg(table, rows("2024-01-01", "2024-01-02"), transform)
     layout = LayoutSpec(sort_by=["id"], partition_by=[f"{transform}s(ts)"])
-    of_asset = {"partitions_def": partitions, "partition_expr": "ts"}
-    checks = build_layout_checks("ids", table, layout, **of_asset)
-    sensor = build_changed_partitions_sensor("s", "ids", table, checks=[checks], partition_expr="ts")
+    ids = LayoutTable("ids", table, layout=layout, partitions_def=partitions, partition_expr="ts")
+    sensor = ids.partition_sensor()
     first = tick(sensor)
     assert asked(first) == (["2024-01-01", "2024-01-02"] if partitions == DAYS else ["2024-01-01"])
     put_iceberg(table, rows("2024-01-02"), transform)

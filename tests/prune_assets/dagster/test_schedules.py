@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.dagster import LayoutTable
 from prune_assets.dagster.schedules import build_layout_validation_job, build_layout_validation_schedule
 
 CHECKS = {check.name for check in LAYOUT_CHECKS}
@@ -21,8 +21,8 @@ def test_the_schedule_asks_for_the_job_that_runs_checks_only(tmp_path):
     pq.write_table(
         pa.table({"x": range(30)}), tmp_path / "t" / "1.parquet", write_page_index=True, max_rows_per_page=10
     )
-    checks = build_layout_checks(KEY, tmp_path / "t", LayoutSpec(sort_by=("x",)))
-    job = build_layout_validation_job("validate", checks=[checks])
+    checks = LayoutTable(KEY, tmp_path / "t", layout=LayoutSpec(sort_by=("x",))).checks()
+    job = build_layout_validation_job([checks], name="validate")
     schedule = build_layout_validation_schedule(job)
     defs = dg.Definitions(assets=[dg.AssetSpec(KEY)], asset_checks=[checks], jobs=[job], schedules=[schedule])
     when = dt.datetime(2026, 11, 21, 3, tzinfo=dt.UTC)

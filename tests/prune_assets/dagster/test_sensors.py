@@ -10,7 +10,7 @@ import pytest
 from parquet_core.errors import TableNotFound, WrongUse
 from parquet_core.layout.checks import CHECKS as LAYOUT_CHECKS
 from parquet_core.layout.spec import LayoutSpec
-from prune_assets.dagster.checks import build_layout_checks
+from prune_assets.dagster import LayoutTable
 from prune_assets.dagster.sensors import build_new_files_sensor
 from prune_assets.tables.changes import table_fingerprint
 
@@ -21,9 +21,8 @@ A, B = dg.AssetKey(["lake", "a"]), dg.AssetKey(["lake", "b"])
 
 @pytest.fixture
 def sensor(tmp_path):
-    tables = {A: tmp_path / "a", B: tmp_path / "b"}
-    checks = [build_layout_checks(key, table, LayoutSpec()) for key, table in tables.items()]
-    return build_new_files_sensor("new_files", tables=tables, checks=checks)
+    tables = [LayoutTable(A, tmp_path / "a"), LayoutTable(B, tmp_path / "b")]
+    return build_new_files_sensor(tables, checks=[table.checks() for table in tables])
 
 
 def put(path):
@@ -41,7 +40,7 @@ def tick(sensor, cursor=None):
 
 def definitions(sensor):
     assets = [dg.AssetSpec(A), dg.AssetSpec(B)]
-    checks = [build_layout_checks(key, "unused", LayoutSpec()) for key in (A, B)]
+    checks = [LayoutTable(key, "unused").checks() for key in (A, B)]
     return dg.Definitions(assets=assets, asset_checks=checks, sensors=[sensor])
 
 
@@ -129,25 +128,25 @@ def test_a_cursor_of_version_0_1_is_understood(sensor, tmp_path):
 
 def test_keys_may_be_texts_and_a_table_without_checks_is_refused_at_once(tmp_path):
     put(tmp_path / "a" / "1.parquet")
-    checks = build_layout_checks(A, tmp_path / "a", LayoutSpec())
-    named = build_new_files_sensor("named", tables={"lake/a": tmp_path / "a"}, checks=[checks])
+    checks = LayoutTable(A, tmp_path / "a").checks()
+    named = build_new_files_sensor([LayoutTable("lake/a", tmp_path / "a")], checks=[checks])
     assert [request.asset_check_keys[0].asset_key for request in tick(named).run_requests] == [A]
     with pytest.raises(WrongUse, match="lake/b has none of the given checks"):
-        build_new_files_sensor("other", tables={"lake/b": tmp_path / "b"}, checks=[checks])
+        build_new_files_sensor([LayoutTable("lake/b", tmp_path / "b")], checks=[checks])
 
 
 def test_checks_may_be_reported_without_a_run(tmp_path):
     put(tmp_path / "a" / "1.parquet")
     put(tmp_path / "b" / "1.parquet")
-    tables = {A: tmp_path / "a", B: tmp_path / "b"}
-    checks = [build_layout_checks(key, table, LayoutSpec(sort_by=["x"])) for key, table in tables.items()]
-    sensor = build_new_files_sensor("reports", tables=tables, checks=checks, mode="report")
+    places = {A: tmp_path / "a", B: tmp_path / "b"}
+    tables = [LayoutTable(key, table, layout=LayoutSpec(sort_by=["x"])) for key, table in places.items()]
+    sensor = build_new_files_sensor(tables, checks=[table.checks() for table in tables], mode="report")
     with dg.DagsterInstance.ephemeral() as instance:
         context = dg.build_sensor_context(instance=instance, definitions=definitions(sensor))
         first = sensor(context)
         assert first.run_requests == []
         assert {(event.asset_key, event.check_name) for event in first.asset_events} == {
-            (key, name) for key in tables for name in CHECKS
+            (key, name) for key in places for name in CHECKS
         }
         pq.write_table(pa.table({"x": [2, 1]}), tmp_path / "a" / "2.parquet")
         second = sensor(dg.build_sensor_context(instance=instance, cursor=first.cursor))
@@ -169,6 +168,6 @@ def test_checks_may_be_reported_without_a_run(tmp_path):
 @pytest.mark.filterwarnings("ignore:Specifying a partitions_def on an AssetCheckSpec")
 def test_checks_by_partition_are_refused(tmp_path):
     parts, layout = dg.StaticPartitionsDefinition(["a"]), LayoutSpec(sort_by=["id"], partition_by=["part"])
-    checks = build_layout_checks("ids", tmp_path, layout, partitions_def=parts, partition_expr="part")
-    with pytest.raises(WrongUse, match="of ids runs by partition; use build_changed_partitions_sensor"):
-        build_new_files_sensor("s", tables={"ids": tmp_path}, checks=[checks])
+    table = LayoutTable("ids", tmp_path, layout=layout, partitions_def=parts, partition_expr="part")
+    with pytest.raises(WrongUse, match=r"of ids runs by partition; use LayoutTable\.partition_sensor"):
+        table.sensor(checks=[table.checks(by_partition=True)])

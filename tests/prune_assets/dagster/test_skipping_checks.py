@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from parquet_core.errors import WrongUse
-from prune_assets.dagster import build_skipping_checks
+from prune_assets.dagster import LayoutTable
 from prune_assets.errors import PredicateSyntaxError
 
 WHERE = {"few": "id < 100", "odd": "id % 7 = 3", "gone": "no_such = 1", "none": "id < 0"}
@@ -19,7 +19,7 @@ def table(tmp_path):
 
 
 def evaluate(table, **options):
-    checks = build_skipping_checks("lake/ids", table, WHERE, **options)
+    checks = LayoutTable("lake/ids", table, predicates=WHERE).skipping_checks(**options)
     return {result.check_name: result for result in checks(dg.build_asset_check_context())}
 
 
@@ -45,7 +45,7 @@ def test_what_spark_does_not_skip_does_not_count(tmp_path):
     times = pa.array(range(0, 60_000_000_000, 60_000_000), pa.timestamp("us"))
     pq.write_table(pa.table({"at": times}), tmp_path / "1.parquet", row_group_size=100, use_dictionary=False)
     where = {"hour": "at < TIMESTAMP_NTZ '1970-01-01 01:00:00'"}
-    checks = build_skipping_checks("times", tmp_path, where, min_skipped=0.5)
+    checks = LayoutTable("times", tmp_path, predicates=where).skipping_checks(min_skipped=0.5)
     (result,) = checks(dg.build_asset_check_context())
     assert not result.passed
     assert "0 % of bytes skipped by Spark with this plan" in result.description
@@ -62,12 +62,12 @@ def test_a_column_that_is_gone_and_a_table_that_is_gone_fail_the_check_alone(tab
 
 
 def test_checks_run_alone(table):
-    checks = build_skipping_checks("ids", table, WHERE)
+    checks = LayoutTable("ids", table, predicates=WHERE).skipping_checks()
     assert checks.can_subset
 
 
 def test_wrong_definitions_are_refused_at_once(table):
     with pytest.raises(PredicateSyntaxError):
-        build_skipping_checks("ids", table, {"a": "id = = 1"})
+        LayoutTable("ids", table, predicates={"a": "id = = 1"}).skipping_checks()
     with pytest.raises(WrongUse, match="from 0 to 1"):
-        build_skipping_checks("ids", table, WHERE, min_skipped=90)
+        LayoutTable("ids", table, predicates=WHERE).skipping_checks(min_skipped=90)

@@ -8,16 +8,7 @@ import pytest
 
 import prune_assets as pr
 from parquet_core.errors import WrongUse
-from prune_assets.dagster import (
-    PrunedTableIOManager,
-    SparkSessionResource,
-    build_dbt_checks,
-    build_layout_checks,
-    build_skipping_checks,
-    build_statistics_truth_check,
-    build_table_asset,
-    pruned_asset,
-)
+from prune_assets.dagster import LayoutTable, PrunedTableIOManager, SparkSessionResource, build_dbt_checks
 
 LAYOUT = pr.LayoutSpec(partition_by=["day"], sort_by=["id"])
 SORTED = pr.LayoutSpec(sort_by=["id"])
@@ -48,12 +39,14 @@ def of_dbt(table, **options):
 
 EMPTY = {
     "layout of a table": lambda _, bare, **options: [
-        *build_layout_checks("ids", bare, SORTED, **options)(dg.build_asset_check_context())
+        *LayoutTable("ids", bare, layout=SORTED).checks(**options)(dg.build_asset_check_context())
     ],
     "skipping": lambda _, bare, **options: [
-        *build_skipping_checks("ids", bare, {"one": "id = 1"}, **options)(dg.build_asset_check_context())
+        *LayoutTable("ids", bare, predicates={"one": "id = 1"}).skipping_checks(**options)(
+            dg.build_asset_check_context()
+        )
     ],
-    "statistics": lambda _, bare, **options: [*build_statistics_truth_check("ids", bare, **options)()],
+    "statistics": lambda _, bare, **options: [*LayoutTable("ids", bare).statistics_truth_check(**options)()],
     "dbt": lambda _, bare, **options: of_dbt(bare, **options),
 }
 
@@ -85,8 +78,8 @@ def run_of(day, table, when_empty):
     """Run the checks of a day, with an asset after them that a failure holds back."""
     days_ = dg.asset(name="days", partitions_def=DAYS)(lambda: None)
     after = dg.asset(name="after", deps=[days_], partitions_def=DAYS)(lambda: None)
-    of_asset = {"partitions_def": DAYS, "partition_expr": "day"}
-    checks = build_layout_checks("days", table, LAYOUT, blocking=True, when_empty=when_empty, **of_asset)
+    checked = LayoutTable("days", table, layout=LAYOUT, partitions_def=DAYS, partition_expr="day")
+    checks = checked.checks(by_partition=True, blocking=True, when_empty=when_empty)
     defs = dg.Definitions(assets=[days_, after], asset_checks=[checks])
     job = defs.resolve_implicit_global_asset_job_def()
     done = job.execute_in_process(partition_key=day, raise_on_error=False)
@@ -126,7 +119,7 @@ class Kept(dg.IOManager):
 
 @pytest.mark.parametrize(("rows", "names"), [(0, set()), (5, {"ids", "after"})])
 def test_an_asset_that_skips_is_not_materialized_nor_is_what_depends_on_it(rows, names):
-    @pruned_asset(layout=SORTED, when_empty="skip")
+    @LayoutTable("ids", "lake/ids", layout=SORTED).asset(when_empty="skip")
     def ids(context: dg.AssetExecutionContext) -> Rows:
         """Some numbers."""
         assert context.asset_key == dg.AssetKey("ids")
@@ -141,9 +134,9 @@ def test_an_asset_that_skips_is_not_materialized_nor_is_what_depends_on_it(rows,
 
 def test_an_asset_refuses_another_choice():
     with pytest.raises(WrongUse, match="when_empty = 'ignore'"):
-        pruned_asset(layout=SORTED, when_empty="ignore")
+        LayoutTable("ids", "lake/ids", layout=SORTED).asset(when_empty="ignore")
     with pytest.raises(WrongUse, match="when_empty = 'ignore'"):
-        build_table_asset("ids", table="lake/ids", layout=SORTED, source="SELECT 1 AS id", when_empty="ignore")
+        LayoutTable("ids", "lake/ids", layout=SORTED).asset_from("SELECT 1 AS id", when_empty="ignore")
 
 
 @pytest.mark.spark
@@ -154,12 +147,12 @@ def test_a_run_without_rows_leaves_the_table_as_it_is_unless_that_passes(kind, s
     pr.write(spark.range(9), table, layout=SORTED, format="delta")
 
     def run(when_empty):
+        sorted_ids = LayoutTable("ids", table, layout=SORTED, format="delta")
         if kind == "table":
-            options = {"table": table, "layout": SORTED, "format": "delta", "check_layout": True}
-            ids = build_table_asset("ids", source=source, when_empty=when_empty, **options)
+            ids = sorted_ids.asset_from(source, when_empty=when_empty, check_layout=True)
         else:
 
-            @pruned_asset(layout=SORTED, table=table, format="delta", when_empty=when_empty)
+            @sorted_ids.asset(when_empty=when_empty)
             def ids():
                 return spark.sql(source)
 

@@ -215,9 +215,9 @@ def parts(definition):
 
 # Each function creates a layout from its argument, and returns it as a mapping or as a LayoutSpec.
 TAKERS = {
-    "table": lambda given: parts(dagster.build_table_asset("t", table="t", layout=given, source="SELECT 1")),
-    "pruned": lambda given: parts(dagster.pruned_asset(layout=given, name="t")(lambda: None)),
-    "kept": lambda given: asdict(dagster.MaintainedTable("t", "t", given).layout),
+    "table": lambda given: parts(dagster.LayoutTable("t", "t", layout=given).asset_from("SELECT 1")),
+    "pruned": lambda given: parts(dagster.LayoutTable("t", "t", layout=given).asset(lambda: None)),
+    "kept": lambda given: asdict(dagster.LayoutTable("t", "t", layout=given).layout),
     "rule": lambda given: asdict(TableRule(match="*", layout=given).layout),
     "checked": lambda given: asdict(CheckedTable(asset=dg.AssetKey("t"), table="t", layout=given).layout),
     "component": lambda given: asdict(
@@ -237,7 +237,7 @@ def test_all_of_dagster_takes_a_path_a_mapping_and_a_layout(layout_file, taker):
 def test_what_is_written_and_what_is_claimed_are_both_paths(layout_file):
     path, claimed = layout_file(TEXT), {"sort_by": ["day"]}
     one, same = (
-        dagster.build_table_asset("t", table="t", layout=claimed, written_as=written, source="SELECT 1")
+        dagster.LayoutTable("t", "t", layout=claimed).asset_from("SELECT 1", written_as=written)
         for written in (path, LAYOUT)
     )
     assert one.code_versions_by_key == same.code_versions_by_key
@@ -251,7 +251,7 @@ def test_checks_take_a_path_wherever_they_run(layout_file, tmp_path):
     assert pr.check(table, layout=path) == pr.check(table, layout=LAYOUT)
     told = pr.optimize(table, layout=str(path), dry_run=True)
     assert len(told.picked) == len(pr.optimize(table, layout=LAYOUT, dry_run=True).picked) == 1
-    results = list(dagster.build_layout_checks("t", table, path)(dg.build_asset_check_context()))
+    results = list(dagster.LayoutTable("t", table, layout=path).checks()(dg.build_asset_check_context()))
     assert [result.check_name for result in results if not result.passed] == ["bloom_filters_present"]
 
 

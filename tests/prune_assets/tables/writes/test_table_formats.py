@@ -11,7 +11,7 @@ import pytest
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets import audit, check, plan
-from prune_assets.dagster import SparkSessionResource, build_skip_report_asset, build_table_asset
+from prune_assets.dagster import LayoutTable, SparkSessionResource
 from prune_assets.tables.writes.commit import commit
 from prune_assets.tables.writes.table_formats import plain_directory, refuse_table_formats
 from prune_assets.writing.write import write
@@ -283,7 +283,7 @@ def test_an_asset_refuses_before_spark_starts(tmp_path, make, name, monkeypatch)
     table = make(tmp_path / "t")
     before = contents(tmp_path)
     monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
-    asset = build_table_asset("t", table=table, layout=LAYOUT, source=lambda spark: spark.range(3))
+    asset = LayoutTable("t", table, layout=LAYOUT).asset_from(lambda spark: spark.range(3))
     with pytest.raises(WrongUse, match=f"is a table of {name}"):
         dg.materialize([asset], resources={"spark": SparkSessionResource()})
     assert contents(tmp_path) == before
@@ -294,7 +294,7 @@ def test_an_asset_of_delta_refuses_plain_files_before_spark_starts(tmp_path, nam
     table = plain(tmp_path / "t", names)
     before = contents(tmp_path)
     monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
-    asset = build_table_asset("t", table=table, layout=LAYOUT, source=lambda spark: spark.range(3), format="delta")
+    asset = LayoutTable("t", table, layout=LAYOUT, format="delta").asset_from(lambda spark: spark.range(3))
     with pytest.raises(WrongUse, match="holds 2 Parquet files"):
         dg.materialize([asset], resources={"spark": SparkSessionResource()})
     assert contents(tmp_path) == before
@@ -304,7 +304,7 @@ def test_reports_are_not_put_into_such_a_table(tmp_path, monkeypatch):
     table = delta(tmp_path / "t")
     before = contents(tmp_path)
     monkeypatch.setattr(SparkSessionResource, "session", property(no_spark))
-    asset = build_skip_report_asset("r", "t", "id = 1", table=tmp_path / "other", reports=table / "reports")
+    asset = LayoutTable("t", tmp_path / "other").skip_report("r", "id = 1", reports=table / "reports")
     with pytest.raises(WrongUse, match="is a table of Delta"):
         dg.materialize([asset], resources={"spark": SparkSessionResource()})
     assert contents(tmp_path) == before
