@@ -185,7 +185,7 @@ class ValueReader:
         widest = kind.type_length if kind.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
         in_lists = kind.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
-            reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
+            reason = f"{count:,} values of up to {widest:,} bytes, more than the limit of {self.file.size:,} bytes"
             raise UnsupportedFeature(f"{chunk.claims.place}: {reason}", LEAVE_OUT)
         return widest
 

@@ -87,7 +87,7 @@ def advice_outcome(advice: LayoutAdvice | str | os.PathLike[str], workload: Work
     ran = _by_shape(shapes_on(advice.table, workload=workload))
     pairs = [(known[name], shapes) for name, shapes in ran.items() if name in known]
     if not pairs:
-        raise WrongUse(f"{redacted(advice.table)}: no query ran that the advice knew; give a workload of its queries")
+        raise WrongUse(f"{redacted(advice.table)}: no query of the advice ran; give a workload of its queries")
     return AdviceOutcome(
         advice.table,
         runs=sum(shape.runs for _, shapes in pairs for shape in shapes),
@@ -107,7 +107,7 @@ def read_advice(file: str | os.PathLike[str]) -> LayoutAdvice:
     try:
         return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
     except OSError as error:
-        raise WrongUse(f"{os.fspath(file)}: {error.strerror}; keep advice with `prune advise .. --keep FILE`") from None
+        raise WrongUse(f"{os.fspath(file)}: {error.strerror}; save advice with `prune advise .. --keep FILE`") from None
 
 
 def promised_shapes(

@@ -185,7 +185,7 @@ def queries_of(
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
     if not found:
-        raise WrongUse(f"{table.name}: no predicate of the workload fits it: {listed(list(skipped))}")
+        raise WrongUse(f"{table.name}: no predicate of the workload applies to it: {listed(list(skipped))}")
     return found
 
 

@@ -218,7 +218,7 @@ def build_skip_report_asset(
     defaults: dict[str, Any] = {
         "group_name": "skip_reports",
         "kinds": {"spark"},
-        "description": f"What is skipped where {as_code(where)}." if isinstance(where, str) else None,
+        "description": f"The data that Spark skips for {as_code(where)}." if isinstance(where, str) else None,
     }
 
     @built_asset(

@@ -56,7 +56,7 @@ def build_layout_advice_asset(
     key, deps = asset_key_of(table_asset), [asset_key_of(dep) for dep in more_deps]
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
-        "description": f"The layout of {key.to_user_string()} that its queries ask for.",
+        "description": f"The layout of {key.to_user_string()} that suits its queries.",
     }
 
     @built_asset(defaults | asset_options, key=key.with_prefix(key_prefix), deps=[key, *deps])

@@ -81,7 +81,7 @@ def build_changed_partitions_sensor(
         name=name,
         asset_selection=dg.AssetSelection.assets(asset_key),
         minimum_interval_seconds=minimum_interval_seconds,
-        description=f"Asks for the checks of each partition of {asset_key.to_user_string()} whose files change.",
+        description=f"Requests the checks of each partition of {asset_key.to_user_string()} whose files change.",
     )
     def changed_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         seen: dict[str, Any] = json.loads(context.cursor) if context.cursor else {"table": None, "partitions": {}}
@@ -130,13 +130,13 @@ def _of_asset(
     """Return the keys of an asset's checks, and their common partitions definition."""
     specs = [spec for definition in checks for spec in definition.check_specs if spec.asset_key == asset]
     if not specs:
-        raise WrongUse(f"checks: {asset.to_user_string()} has no check among those given; add its layout checks")
+        raise WrongUse(f"checks: {asset.to_user_string()} has no check in `checks`; add its layout checks")
     partitions = specs[0].partitions_def
     for spec in specs:
         if spec.partitions_def is None or spec.partitions_def != partitions:
             raise WrongUse(
-                f"checks: {spec.name} of {asset.to_user_string()} does not run by the same partitions as the others; "
-                "build them all with one partitions_def, and use build_new_files_sensor for checks without one"
+                f"checks: {spec.name} of {asset.to_user_string()} has other partitions than the other checks; build "
+                f"them all with one partitions_def, and use build_new_files_sensor for checks without one"
             )
     assert partitions is not None
     return sorted(spec.key for spec in specs), partitions

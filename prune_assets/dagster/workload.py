@@ -51,7 +51,7 @@ def build_workload_asset(
     """
     defaults: dict[str, Any] = {
         "kinds": {"spark"},
-        "description": "What the queries of Spark's event logs read, and how much of it without need.",
+        "description": "The data that queries in Spark's event logs read, and the part of it that selected no row.",
     }
 
     @built_asset(defaults | asset_options, key=name, partitions_def=partitions_def)

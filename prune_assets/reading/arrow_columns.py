@@ -217,7 +217,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         if all(leaf is not None for leaf in found):
             stored = _nested_type(name, [leaf for leaf in found if leaf is not None], kind)
             return stored, stored
-    raise not_read(name, "no file has all parts of it")
+    raise not_read(name, "no file has all parts of the column")
 
 
 def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) -> tuple[LeafColumn, ...]:
@@ -230,7 +230,7 @@ def _nested_in(name: str, columns: ArrowColumns, kind: Provenance, path: str) ->
     if not found and name not in columns.filled and lacks_column(name, kind):
         return ()
     if not found or name in kind.hidden:
-        raise not_read(name, f"{path} has it, or parts of it, under another name")
+        raise not_read(name, f"{path} has the column, or parts of it, under another name")
     if any(is_rebased(leaf, kind) for leaf in found):
         raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
     stored, wanted = _nested_type(name, found, kind), columns.in_files[name]
@@ -276,7 +276,7 @@ def _nested_type(name: str, leaves: Sequence[LeafColumn], kind: Provenance) -> p
     try:
         stored = empty_table(kind, schema_of(kind, numbers), numbers).schema.field(0).type
     except (pa.ArrowException, OSError) as error:
-        raise not_read(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
+        raise not_read(name, f"Arrow cannot read its type ({' '.join(str(error).split())})") from None
     return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
 
 
@@ -319,7 +319,7 @@ def as_spark(name: str, kind: pa.DataType, *, is_int96: bool = False) -> pa.Data
     if pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     if pa.types.is_time(kind) or pa.types.is_float16(kind):
-        raise not_read(name, f"Spark does not read type {kind} everywhere")
+        raise not_read(name, f"Spark does not read type {kind} in all files")
     return _AS_SPARK.get(kind, kind)
 
 

@@ -67,7 +67,7 @@ def rows_in_order(
     scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session)
     for name in spelled:
         if pa.types.is_nested(kind := scan.columns.types[name]):
-            raise not_read(name, f"rows are not sorted by {kind}")
+            raise not_read(name, f"rows cannot be sorted by {kind}")
     return (_all(scan, keys) if limit is None else _first(scan, keys, limit)).select(list(names))
 
 

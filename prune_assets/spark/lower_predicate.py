@@ -89,7 +89,7 @@ def semantics_for(session: SparkSession | SparkSemantics | None) -> SparkSemanti
         return SparkSemantics.of(installed_version())
     if isinstance(session, str):
         raise WrongUse(
-            f"session={session!r}: is no session; pass a SparkSession, or SparkSemantics(time_zone={session!r})"
+            f"session={session!r}: is not a session; pass a SparkSession, or SparkSemantics(time_zone={session!r})"
         )
     if not isinstance(session, SparkSemantics):
         return semantics_of(session)

@@ -79,7 +79,7 @@ def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFr
         kind = field.dataType.simpleString()
         found = None if given is None else df.schema[given].dataType.simpleString()
         if given is None or found != kind:
-            difference = "the data lack it" if given is None else f"in the data it is {found}"
+            difference = "the data lack it" if given is None else f"the data has type {found}"
             raise WrongUse(f"{name}: the table has column {field.name} {kind}, {difference}; write the same columns")
         columns.append(column_of(given, nested=False).alias(field.name))
     if mine:
@@ -92,4 +92,6 @@ def refuse_without_partitions(location: str, partition_by: Sequence[str], reques
     if partition_by or (request.mode != "replace_partitions" and request.where is None):
         return
     all_rows = "pass the mode overwrite" if request.mode == "replace_partitions" else "leave where out"
-    raise WrongUse(f"{location}: the table has no partition columns to replace by; {all_rows} to replace all rows")
+    raise WrongUse(
+        f"{location}: the table has no partition columns to select replaced rows; {all_rows} to replace all rows"
+    )

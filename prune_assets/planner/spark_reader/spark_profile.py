@@ -78,5 +78,5 @@ def version_of_engine(name: str) -> str:
     """
     known = {"spark-{}.{}".format(*profile.release): "{}.{}".format(*profile.release) for profile in PROFILES}
     if name not in known:
-        raise WrongUse(f"engine {name!r}: there is no profile of it; known are {', '.join(known)}")
+        raise WrongUse(f"engine {name!r}: unknown; give one of {', '.join(known)}")
     return known[name]

@@ -128,8 +128,8 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
             "(" + ", ".join(f"{n} {t}" for n, t in sorted({*a} - {*b})) + ")" for a, b in ((here, there), (there, here))
         )
         raise UnsupportedFeature(
-            f"{entry.name}: the columns of the files {one} differ from those of the catalog {other}, or have another "
-            "order; for partition columns that are all strings set "
+            f"{entry.name}: the columns of the files {one} differ from the columns of the catalog {other}, or are in "
+            f"another order; for partition columns that are all strings set "
             "spark.sql.sources.partitionColumnTypeInference.enabled=false"
         )
 

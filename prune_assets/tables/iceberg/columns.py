@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import Path
 
-_REPEATED = "a repeated column is not pruned on"
+_REPEATED = "a repeated column is not supported"
 # Spark's name of each Iceberg type; decimals have the same name in both.
 _SPARK_NAMES = {
     **{name: name for name in ("boolean", "long", "float", "double", "date", "string", "binary")},
@@ -82,7 +82,7 @@ def _leaf(path: Path, kind: Any, *, may_be_filled: bool) -> LeafColumn:
     name = spark_name(str(kind)) if kind.is_primitive else None
     element = None if name is None else parquet_element(name)
     physical, type_, order = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED
-    unsupported = f"type {kind} is not pruned on" if kind.is_primitive else _REPEATED
+    unsupported = f"type {kind} is not supported" if kind.is_primitive else _REPEATED
     if element is not None:
         physical = Physical(element.physical or 0)
         type_ = arrow_type(element, physical)

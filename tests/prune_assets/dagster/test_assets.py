@@ -62,7 +62,7 @@ def test_code_references_point_at_the_file_of_the_user():
         (found,) = asset.metadata_by_key[asset.key]["dagster/code_references"].code_references
         assert found.file_path == __file__
     assert built[1].metadata_by_key[built[1].key]["mine"] == 1
-    assert built[1].get_asset_spec().description == "What is skipped where `id = 1`."
+    assert built[1].get_asset_spec().description == "The data that Spark skips for `id = 1`."
 
 
 @pytest.mark.parametrize("module", ["prune_assets.components.skip_report", "dagster.components.core"])

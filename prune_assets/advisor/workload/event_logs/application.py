@@ -93,7 +93,7 @@ class Application:
                 self.ended.add(number)
                 yield from self._end(self.running.pop(number), failed=bool(message))
             case ExecutionEnd(executionId=number) if not self.version and number not in self.passed_over:
-                self.not_understood["a query that began in a part of the log that is not here"] += 1
+                self.not_understood["a query whose start is not in the log"] += 1
             case LogStart(version=version):
                 self.version = version
             case ApplicationStart():

@@ -121,7 +121,7 @@ def listing(one: ListedManifest, specs: Collection[int], place: str) -> Listed:
     Raises MalformedFile for an unknown partition spec.
     """
     if one.partition_spec_id not in specs:
-        raise MalformedFile(f"{place}: {one.manifest_path} is of a partition spec that is not there; it is damaged")
+        raise MalformedFile(f"{place}: {one.manifest_path} has a partition spec that does not exist; it is damaged")
     files = _sum(one.added_files_count, one.existing_files_count, _MOST_FILES)
     rows = _sum(one.added_rows_count, one.existing_rows_count, _MOST_ROWS)
     return Listed(one.manifest_path, one.partition_spec_id, one.sequence_number or 0, files, rows)

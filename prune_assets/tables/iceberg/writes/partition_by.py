@@ -99,7 +99,7 @@ def transforms_kept(
     if mine and not are_same(mine, theirs):
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by)}: {name} is partitioned by "
-            f"{', '.join(map(str, theirs)) or 'nothing'}, and {by} does not change that; leave out partition_by, or "
+            f"{', '.join(map(str, theirs)) or 'nothing'}, and {by} cannot change it; leave out partition_by, or "
             "change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
         )
     return theirs
@@ -126,7 +126,9 @@ def with_partition_values(
         value: Column = fn.expr(field.sql(f"`{catalog}`.system."))
         kind = frame.select(value.alias(name)).schema[0].dataType.typeName()
         if kind in {"float", "double"}:
-            raise LayoutError(f"partition_by: {field.column} is {kind}, whose equal values may differ; take another")
+            raise LayoutError(
+                f"partition_by: {field.column} is {kind}, whose equal values may differ; use another column"
+            )
         if kind == "binary":
             value = fn.hex(value)
         frame = frame.withColumn(name, fn.concat(fn.lit("v"), value) if kind in {"string", "binary"} else value)

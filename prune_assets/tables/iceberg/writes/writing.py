@@ -235,16 +235,16 @@ def _naming_conflicts(name: str) -> Iterator[None]:
             raise WrongUse(message, Fix(step=Step.STAY_IN_PARTITIONS)) from None
         if "some, but not all, rows match filter" in text or "Cannot convert" in text or "Cannot translate" in text:
             raise WrongUse(
-                f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "
-                "the table is partitioned by"
+                f"{name}: where selects parts of files, or Iceberg cannot replace rows by this condition; use "
+                f"partition columns of the table"
             ) from None
         if "ommitFailedException" in text or "Found conflicting files" in text or "Found new conflicting" in text:
             raise CommitConflict(
-                f"{name}: another commit came first, and the two do not go together; nothing was written; write again"
+                f"{name}: another commit came first and conflicts with this write; nothing was written; write again"
             ) from error
         if "WRITE" in text and "ParseException" in type(error).__name__:
             raise UnsupportedFeature(
-                f"{name}: the session has not Iceberg's extension; set spark.sql.extensions="
+                f"{name}: the session lacks Iceberg's extension; set spark.sql.extensions="
                 "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
             ) from None
         raise
@@ -259,7 +259,7 @@ def _check_entry(entry: CatalogEntry) -> None:
     """Refuse an Iceberg table that its catalog lists in another format."""
     if entry.format != "iceberg" and is_iceberg(entry.location):
         raise UnsupportedFeature(
-            f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
+            f"{entry.name}: the catalog lists it as {entry.format}, but {entry.location} has an Iceberg table; "
             "drop one of the two"
         )
 
