@@ -198,7 +198,7 @@ class _Why:
             return column.refused or "partition column: the log has its values"
         reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
         if not column.bounded:
-            reasons.insert(0, column.leaf.unsupported or f"type {column.delta_type} has null counts alone")
+            reasons.insert(0, column.leaf.unsupported or f"type {column.delta_type} has only null counts")
         return "; ".join(reasons) or ("" if self._files else "the table has no files")
 
     def _counted(self, reason: str, files: int) -> str:

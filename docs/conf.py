@@ -24,7 +24,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # Docstrings have `names` in single backquotes: links where there is such a name.
 default_role = "py:obj"
-# A block of no language is what a terminal shows.
+# A block without a language is the output of a terminal.
 highlight_language = "text"
 autodoc_typehints = "signature"
 autodoc_default_options = {"members": True}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from parquet_core.trust.writer_fault import KnownFault
 
-# The pages of the API, and the modules whose public names stand on each.
+# The pages of the API, and the modules whose public names each page lists.
 API = {
     "prune_assets": ["prune_assets"],
     "results": [
@@ -42,7 +42,7 @@ API = {
 }
 # At the beginning of a line, or of a sentence: "`rows`: ", "`page_rows`, `row_group_rows`: "
 _ARGUMENT = re.compile(r"(?:^|(?<=[.;] ))`\w+`(?:, `\w+`)*(?: None)?: ", re.MULTILINE)
-# Keys of components whose own keys are Dagster's, and told of there.
+# Keys of components whose own keys Dagster's documentation describes.
 _DAGSTERS_OWN = {"asset", "defs_state"}
 _WORDS = {
     "array": "a list of columns",
@@ -51,8 +51,8 @@ _WORDS = {
     "string": "a text",
 }
 _ABOUT_CODES = """\
-A code is stable: filter by it in CI and in alerts. The message of a finding says what was found in your table and
-where; its remedy names the column or the option. Here stands what a code means."""
+A code is stable: filter by it in CI and in alerts. The message of a finding states the problem and its location in
+your table; its remedy names the column or the option. This page explains the codes."""
 _ABOUT_FIGURES = """\
 Dagster and Dagster Pipes have them as metadata whose keys begin with `prune/`, Airflow's `SkipReportOperator` as a
 part of its XCom.
@@ -72,7 +72,7 @@ _SCHEMA = Path(__file__).parents[1] / "prune_assets" / "writing" / "layout.schem
 
 
 def write(directory: Path) -> None:
-    """Write every page below a directory; those that did not change keep their time, so that Sphinx reads few."""
+    """Write every page below a directory; unchanged pages keep their time, so that Sphinx reads few."""
     directory.mkdir(exist_ok=True)
     for name, text in pages().items():
         path = directory / name
@@ -137,7 +137,7 @@ def commands_page() -> str:
 
 
 def list_arguments(lines: list[str]) -> None:
-    """Make a list of the paragraphs in which a docstring says of each argument what it is."""
+    """Turn the paragraphs of a docstring that describe arguments into a list."""
     paragraphs = re.split(r"\n{2,}", "\n".join(lines))
     lines[:] = "\n\n".join(_as_list(paragraph) for paragraph in paragraphs).split("\n")
 
@@ -150,7 +150,7 @@ def _as_list(paragraph: str) -> str:
 
 
 def _arguments(paragraph: str) -> list[str]:
-    """Return what a paragraph says of each argument, nothing where it is about something else."""
+    """Return the descriptions of arguments in a paragraph; empty for other paragraphs."""
     if not _ARGUMENT.match(paragraph):
         return []
     starts = [found.start() for found in _ARGUMENT.finditer(paragraph)]

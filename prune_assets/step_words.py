@@ -24,7 +24,7 @@ DAGSTER = SHELL | {
     Step.OPTIMIZE_FULL: "materialize the asset with this layout",
     Step.WRITE_TABLE: "materialize the asset with this layout",
     # The author of an asset writes no condition: the partitions of the run are the condition.
-    Step.STAY_IN_PARTITIONS: "return rows of the partitions of the run alone",
+    Step.STAY_IN_PARTITIONS: "return only rows of the partitions of the run",
     Step.READ_ROWS: Step.READ_ROWS.value,
 }
 AIRFLOW = SHELL | {

@@ -142,7 +142,7 @@ class CheckpointFile:
         adds = _whole(table.column("add"))
         path = pc.struct_field(adds, "path")
         if not pa.types.is_string(path.type):
-            raise ValueError("add.path is no text")
+            raise ValueError("add.path is not a string")
         path.validate(full=True)
         there = flags_from(path.is_valid())
         rows = np.flatnonzero(there)

@@ -56,7 +56,7 @@ def decode_z85(text: str) -> bytes:
                 raise ValueError(f"{sign!r} is not a character of Z85")
             word = word * 85 + _DIGIT[sign]
         if word >> 32:
-            raise ValueError("five signs that are more than four bytes")
+            raise ValueError("five characters encode more than four bytes")
         out += word.to_bytes(4, "big")
     return bytes(out)
 
@@ -102,10 +102,10 @@ def read_vector(
         data, where = _bytes_of(vector, table, Traffic() if traffic is None else traffic, where, allow)
         rows = decode_bitmap(data)
     except (ValueError, IndexError, struct.error, MalformedFile) as error:
-        raise MalformedLog(f"{where}: {error}; restore it, for without it deleted rows come back") from None
+        raise MalformedLog(f"{where}: {error}; restore it, or deleted rows reappear") from None
     if len(rows) != vector.cardinality:
         raise MalformedLog(
-            f"{where}: {len(rows)} rows instead of {vector.cardinality}; restore it, for deleted rows would come back"
+            f"{where}: {len(rows)} rows instead of {vector.cardinality}; restore it, or deleted rows reappear"
         )
     return rows
 
@@ -126,12 +126,12 @@ def _bytes_of(
     start = 1 if vector.offset is None else vector.offset
     stored = read_range(file, start, 4 + vector.size_in_bytes + 4, purpose="vectors", traffic=traffic)
     if read_range(file, 0, 1, purpose="vectors", traffic=traffic)[0] != _LAYOUT_VERSION:
-        raise ValueError("the file has another layout than version 1")
+        raise ValueError("the layout version of the file is not 1")
     length, data = struct.unpack(">i", stored[:4])[0], stored[4:-4]
     if length != vector.size_in_bytes:
         raise ValueError(f"{length} bytes at {start} of {path} instead of {vector.size_in_bytes}")
     if zlib.crc32(data) != struct.unpack(">I", stored[-4:])[0]:
-        raise ValueError(f"the checksum at {start} of {path} is another one")
+        raise ValueError(f"the checksum at offset {start} of {path} does not match")
     return data, path
 
 
@@ -144,7 +144,7 @@ def decode_bitmap(data: bytes) -> BitMap64:
 
     magic, count = struct.unpack_from("<iQ", data)
     if magic != _MAGIC:
-        raise ValueError(f"magic number {magic} is not that of a bitmap of 64 bits")
+        raise ValueError(f"{magic} is not the magic number of a 64-bit bitmap")
     # Each part takes at least 8 bytes: a key and a header.
     if count * 8 > len(data):
         raise ValueError(f"{count} parts in {len(data)} bytes")

@@ -135,7 +135,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
     if not pa.types.is_dictionary(texts.type):
         texts = pc.dictionary_encode(texts)
     if not pa.types.is_string(texts.type.value_type):
-        raise ValueError("a partition value is not text")
+        raise ValueError("a partition value is not a string")
     texts.dictionary.validate(full=True)
     return texts
 

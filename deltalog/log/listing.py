@@ -156,7 +156,7 @@ def segment_of(listing: LogListing, version: int | None, *, without: frozenset[C
     last = last_version(listing)
     target = last if version is None else version
     if not 0 <= target <= last:
-        raise NoSuchVersion(f"{listing.location}: there is no version {target}; the last is {last}")
+        raise NoSuchVersion(f"{listing.location}: version {target} does not exist; the last version is {last}")
     checkpoint = next(
         (
             candidate

@@ -198,7 +198,7 @@ def _adds(
     if form.partitions:
         values = parsed_partitions(form.partitions, children["partitionValues"])
         if values is None:
-            raise ValueError("a partition value changed since it was looked at")
+            raise ValueError("a partition value changed after it was read")
         children["partitionValues_parsed"] = values
     return pa.StructArray.from_arrays([children[field.name] for field in form.type], fields=list(form.type))
 

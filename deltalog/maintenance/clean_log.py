@@ -99,7 +99,9 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
         return CleanedLog(None, (), (), "no commit has expired")
     oldest_version = _checkpoint_at(state.listing, commit)
     if oldest_version is None:
-        return CleanedLog(None, (), (), f"no checkpoint of version {commit} or before it can be read; write one")
+        return CleanedLog(
+            None, (), (), f"no checkpoint of version {commit} or an earlier version can be read; write one"
+        )
     guarded = protected_before(state.protocol, state.properties)
     if guarded > min([*state.listing.commits, *state.listing.checkpoints]):
         return CleanedLog(None, (), (), f"the table requires all versions before {guarded} to be kept")

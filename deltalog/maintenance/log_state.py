@@ -143,7 +143,7 @@ def _column(batch: pa.RecordBatch, name: str) -> pa.StructArray | None:
 def _paths(actions: pa.StructArray) -> pa.Array:
     paths = pc.struct_field(actions, "path")
     if not pa.types.is_string(paths.type):
-        raise ValueError("a path is no text")
+        raise ValueError("a path is not a string")
     return paths
 
 

@@ -87,8 +87,10 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
             # Deleted after its name was listed, so nothing is left to do.
             continue
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "no file system has such a path"
-            raise StorageFailure(f"{directory}: not listed ({reason}); check it, and who may read it") from None
+            reason = error.strerror if isinstance(error, OSError) else "the path is not valid on any file system"
+            raise StorageFailure(
+                f"{directory}: cannot be listed ({reason}); check the path and its permissions"
+            ) from None
 
 
 def _remote(table: str) -> dict[str, DataFile]:

@@ -116,8 +116,8 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     except (pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise MalformedLog(
-            f"{location}: an action holds what its field cannot ({reason}); find it and commit it anew, or restore "
-            "the log"
+            f"{location}: an action has a value that its field cannot store ({reason}); commit the action again with "
+            f"a valid value, or restore the log"
         ) from None
 
 

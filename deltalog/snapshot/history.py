@@ -91,14 +91,14 @@ def version_of_time(latest: Snapshot, moment: dt.datetime | int) -> int:
     last, commit_time = times[-1]
     if wanted > commit_time:
         raise NoSuchVersion(
-            f"{table}: nothing is known of {_shown(wanted)}; the last version is {last}, made at {_shown(commit_time)}"
+            f"{table}: {_shown(wanted)} is after the last version, {last}, made at {_shown(commit_time)}"
         )
     return max(earlier)
 
 
 def _milliseconds(moment: dt.datetime) -> int:
     if moment.tzinfo is None:
-        raise NoSuchVersion(f"the time {moment} has no zone; say which, as in 2024-01-01T00:00:00+00:00")
+        raise NoSuchVersion(f"the time {moment} has no zone; give one, as in 2024-01-01T00:00:00+00:00")
     return round(moment.timestamp() * 1000)
 
 

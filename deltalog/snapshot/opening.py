@@ -157,9 +157,9 @@ def _read(table: str, listing: LogListing, version: int | None, started: float, 
     traffic = Traffic()
     hint = read_hint(listing, traffic=traffic)
     notes = [hint.complaint] if hint.complaint else []
-    notes += [f"{name_of(file)} is empty; it was passed over" for file in listing.empty]
+    notes += [f"{name_of(file)} is empty; it was ignored" for file in listing.empty]
     notes += [
-        f"the checkpoint of version {checkpoint_version} lacks parts; it was passed over"
+        f"the checkpoint of version {checkpoint_version} lacks parts; it was ignored"
         for checkpoint_version in listing.partial
     ]
     return _Attempt(table, listing, traffic, notes, started, allow).run(version)

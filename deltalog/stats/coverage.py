@@ -119,7 +119,7 @@ def _against_bounds(
         (~lower & ~upper, Gap.BOUNDS),
         (~lower, "no minimum: the maximum alone is used"),
         (~upper, "no maximum: the minimum alone is used"),
-        (~read, f"a bound is no {column.delta_type} (stored as {stored})"),
+        (~read, f"a bound is not a valid {column.delta_type} (stored as {stored})"),
         *_lost(column, wide),
         (only_nulls, "bounds, although the null count says that every value is null"),
         (np.ones(len(lower), np.bool_), "the minimum is larger than the maximum"),

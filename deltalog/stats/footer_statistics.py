@@ -108,7 +108,7 @@ def adds_of(
 def _found(path: str) -> DataFile:
     file = find_file(path)
     if file is None:
-        raise TableNotFound(f"{path}: no such file to add; write it before it is added")
+        raise TableNotFound(f"{path}: the file does not exist; write it before you add it")
     return file
 
 
@@ -118,7 +118,8 @@ def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | Non
     if keys.keys() != file.partition_values.keys():
         given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
         raise WrongUse(
-            f"{file.path}: partition values of {given}; the table is partitioned by {wanted}; give just those"
+            f"{file.path}: partition values of {given}; the table is partitioned by {wanted}; give a value for "
+            f"exactly these columns"
         )
     return {keys[name] or name: value for name, value in file.partition_values.items()}
 

@@ -87,7 +87,7 @@ _CATALOG = "its catalog decides which commits count; open the table through the 
 _MOVED = "the table has moved; give the path it moved to"
 _COORDINATOR = "its coordinator decides which commits count; commit through it"
 _SPARK = "commit with Spark, which does"
-_ICEBERG = f"what Iceberg requires of files is not checked here; {_SPARK}"
+_ICEBERG = f"whether files meet the requirements of Iceberg is not checked here; {_SPARK}"
 _WHY = {
     "catalogManaged": _CATALOG,
     "catalogOwned-preview": _CATALOG,
@@ -97,7 +97,7 @@ _WHY = {
     "icebergCompatV2": _ICEBERG,
     "icebergCompatV3": _ICEBERG,
     "icebergWriterCompatV1": _ICEBERG,
-    "materializePartitionColumns": f"that files hold their partition columns is not checked here; {_SPARK}",
+    "materializePartitionColumns": f"whether files hold their partition columns is not checked here; {_SPARK}",
     "coordinatedCommits-preview": _COORDINATOR,
     "managedCommits-dev": _COORDINATOR,
     "redirectWriterOnly-preview": _MOVED,
@@ -151,7 +151,11 @@ class _Understood(NamedTuple):
 _READER = _Understood("reader", LAST_READER_VERSION, READER_FEATURES)
 _WRITER = _Understood("writer", _LAST_WRITER_VERSION, _WRITER_FEATURES, " by this writer")
 _MAINTAINER = _Understood(
-    "writer", _LAST_WRITER_VERSION, _MAINTAINED_FEATURES, " by who maintains the table", "use a newer release, or Spark"
+    "writer",
+    _LAST_WRITER_VERSION,
+    _MAINTAINED_FEATURES,
+    " for the maintenance of tables",
+    "use a newer release, or Spark",
 )
 
 

@@ -84,7 +84,10 @@ class _File(NamedTuple):
         """Yield the columns that Spark cannot read, with reasons."""
         root = _tree(iter(elements))
         if self.mapping == "id" and fields and all(element.field_id is None for element in elements):
-            reason = "has no number in the file, as have all others; write the field ids of the table's column mapping"
+            reason = (
+                "has no field id in the file, unlike the other columns; write the field ids of the table's column "
+                "mapping"
+            )
             yield _Complaint((fields[0].name,), reason)
         yield from self._of_fields(root, fields, ())
 
@@ -116,7 +119,7 @@ class _File(NamedTuple):
     def _of_column(self, node: _Node, field: StructField, column: tuple[str, ...]) -> Iterator[_Complaint]:
         field_id = _number(field)
         if self.mapping == "id" and node.element.field_id != field_id:
-            reason = f"has the number {node.element.field_id} in the file; write the field id {field_id} of the table"
+            reason = f"has the field id {node.element.field_id} in the file; write the field id {field_id} of the table"
             yield _Complaint(column, reason)
         else:
             yield from self._of_value(node, field.type, column)

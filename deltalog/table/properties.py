@@ -140,7 +140,7 @@ def clustering_columns(domains: Mapping[str, str], *, location: str) -> tuple[tu
         return tuple(msgspec.json.decode(domains[CLUSTERING], type=_ClusteringDomain).clustering_columns)
     except msgspec.DecodeError as error:
         raise MalformedLog(
-            f"{location}: the domain {CLUSTERING} is damaged ({error}); cluster the table anew"
+            f"{location}: the domain {CLUSTERING} is damaged ({error}); cluster the table again"
         ) from None
 
 

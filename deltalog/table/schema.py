@@ -207,7 +207,7 @@ def _column(field: Field, index: int, *, partition: str | None, twice: str) -> T
     refused = ""
     physical, type_, order, unsupported = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED, ""
     if element is None:
-        refused = "lists and maps are not looked into" if repeated else f"type {name} is not pruned on"
+        refused = "lists and maps are not supported" if repeated else f"type {name} is not supported"
     else:
         assert element.physical is not None
         physical = Physical(element.physical)

@@ -62,10 +62,10 @@ def replayed_state(tail: Tail, location: str) -> TableState:
     Raises UnsupportedTable, and MalformedLog if an action is missing.
     """
     if tail.protocol is None:
-        raise MalformedLog(f"{location}: the log has no protocol action; it is not whole")
+        raise MalformedLog(f"{location}: the log has no protocol action; the log is incomplete")
     check_readable(tail.protocol, location=location)
     if tail.metadata is None:
-        raise MalformedLog(f"{location}: the log has no metaData action; it is not whole")
+        raise MalformedLog(f"{location}: the log has no metaData action; the log is incomplete")
     domains = {name: domain.configuration for name, domain in tail.domains.items() if not domain.removed}
     state = new_state(tail.protocol, tail.metadata, location=location)
     return replace(state, transactions=tail.transactions, domains=domains)

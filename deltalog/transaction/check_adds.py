@@ -73,7 +73,7 @@ def check_adds(context: CommitContext) -> None:
         _check_path(add, where)
         key = key_of(add.path, None)
         if key in twice:
-            raise RefusedCommit(f"{where} is there twice; leave one of them")
+            raise RefusedCommit(f"{where} is added twice; remove one of them")
         twice.add(key)
         statistics = _statistics(add, table_paths, where)
         if add.deletion_vector is not None:
@@ -92,13 +92,15 @@ def _check_path(add: Add, where: str) -> None:
         raise RefusedCommit(f"{where}: the path is not relative to the table; put the file below the table")
     parts = decoded.split("/")
     if not all(parts) or {".", ".."} & set(parts):
-        raise RefusedCommit(f"{where}: the path has an empty part, or one that is . or ..; name the file plainly")
+        raise RefusedCommit(f"{where}: the path has an empty part, or one that is . or ..; use a plain relative path")
     if parts[0] in {"_delta_log", "_change_data"}:
-        raise RefusedCommit(f"{where}: {parts[0]} is not a place for files of the table; choose another")
+        raise RefusedCommit(f"{where}: {parts[0]} is reserved in a table; choose another directory")
     if not fits(add.size):
-        raise RefusedCommit(f"{where}: a size of {add.size} bytes; give the size of the file")
+        raise RefusedCommit(f"{where}: the size {add.size} is not valid; give the size of the file in bytes")
     if not fits(add.modification_time):
-        raise RefusedCommit(f"{where}: modified at {add.modification_time}; give milliseconds since 1970")
+        raise RefusedCommit(
+            f"{where}: the modification time {add.modification_time} is not valid; give milliseconds since 1970"
+        )
 
 
 def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence[Field], location: str) -> None:
@@ -111,7 +113,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
             expected = ", ".join(sorted(columns)) or "none"
             raise RefusedCommit(
                 f"{location}: add {add.path!r} has partition values of {', '.join(sorted(values)) or 'nothing'}, the "
-                f"table is partitioned by {expected}; give a value, or null, for each, by the log's own name for it"
+                f"table is partitioned by {expected}; give a value, or null, for each, by its name in the log"
             )
         for name, value in values.items():
             if value is not None:
@@ -125,12 +127,12 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
             if value in {"", _HIVE_NULL}:
                 raise RefusedCommit(
                     f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is null to "
-                    "some readers and a text to others; write null"
+                    f"some readers and a string to others; write null"
                 )
             if not _of_kind(column.delta_type, meaning, value):
                 raise RefusedCommit(
-                    f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is no "
-                    f"{column.delta_type} as the protocol writes it; write 7.00 for a decimal(5,2), 2024-01-05 for a "
+                    f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is not a "
+                    f"{column.delta_type} in the form of the protocol; write 7.00 for a decimal(5,2), 2024-01-05 for a "
                     "date"
                 )
 
@@ -168,8 +170,8 @@ def _statistics(add: Add, table_paths: set[tuple[str, ...]], where: str) -> AddS
         stray = _stray(values, table_paths, ())
         if stray:
             raise RefusedCommit(
-                f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; name columns as the "
-                "log knows them, with column mapping by their physical names"
+                f"{where}: its statistics have {part} of {'.'.join(stray)}, which the table lacks; use the column "
+                f"names of the log, which are the physical names under column mapping"
             )
     return statistics
 
@@ -204,8 +206,8 @@ def _check_not_null(statistics: AddStatistics | None, schema: TableSchema, where
         if nulls != 0 and not (statistics is not None and statistics.num_records == 0):
             count = "unknown" if nulls is None else nulls
             raise RefusedCommit(
-                f"{where}: column {field.name} must not be null, and how many nulls the file has of it is {count}; "
-                "give statistics with nullCount 0 of it"
+                f"{where}: column {field.name} must not be null, and its null count in the file is {count}; give "
+                f"statistics with nullCount 0 for the column"
             )
 
 

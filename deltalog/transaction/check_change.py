@@ -70,8 +70,8 @@ def check_compactable(snapshot: Snapshot) -> None:
     check_writable(snapshot.protocol, location=snapshot.table)
     if ROW_TRACKING in snapshot.state.writer_features:
         raise UnsupportedTable(
-            f"{snapshot.table}: {ROW_TRACKING}: rows would have to keep their ids in the files that replace theirs, "
-            "which is not done here; optimize with delta-spark, which does"
+            f"{snapshot.table}: {ROW_TRACKING}: rows must keep their ids in the new files, which this package does "
+            f"not support; optimize with delta-spark"
         )
 
 
@@ -131,7 +131,7 @@ def _check_append_only(context: CommitContext) -> None:
     if append_only and change.removes and change.data_change:
         raise RefusedCommit(
             f"{context.table}: the table is append-only and {counted(len(change.removes), 'file')} would be removed; "
-            f"unset {APPEND_ONLY} if rows may go"
+            f"unset {APPEND_ONLY} to allow removals"
         )
 
 
@@ -140,8 +140,8 @@ def _check_change_feed(context: CommitContext) -> None:
     carried = change.adds and change.removes and change.data_change and not change.replaces
     if carried and context.after.properties.change_feed:
         raise UnsupportedTable(
-            f"{context.table}: changeDataFeed: rows are carried from removed files to added ones, and which of them "
-            f"changed is not written here; {_SPARK}, or unset {CHANGE_FEED}"
+            f"{context.table}: changeDataFeed: rows move from removed files to added files, and this package does "
+            f"not write which rows changed; {_SPARK}, or unset {CHANGE_FEED}"
         )
 
 
@@ -170,9 +170,9 @@ def _check_constraints(state: TableState, obeys: Collection[Constraint], locatio
         if constraint in obeys:
             continue
         if constraint.feature == "checkConstraints":
-            reason = f"that rows obey {constraint.name} is not checked here; {_SPARK}, or drop the constraint"
+            reason = f"whether rows satisfy {constraint.name} is not checked here; {_SPARK}, or drop the constraint"
         else:
-            reason = f"what column {constraint.name} may hold is not checked here; {_SPARK}"
+            reason = f"whether rows satisfy the rule of column {constraint.name} is not checked here; {_SPARK}"
         raise UnsupportedTable(f"{location}: {constraint.feature}: {reason}")
 
 

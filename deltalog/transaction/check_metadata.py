@@ -68,15 +68,15 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
         # Spark treats names that differ only in case as one column.
         key = tuple(name.lower() for name in field.path)
         if key in seen:
-            raise RefusedCommit(f"{location}: the schema has column {field.name} twice; name columns apart")
+            raise RefusedCommit(f"{location}: the schema has column {field.name} twice; rename one of them")
         seen.add(key)
     partitions = set(metadata.partition_columns)
     if len(partitions) < len(metadata.partition_columns) or {field.path[0] for field in fields} == partitions:
-        raise RefusedCommit(f"{location}: the partition columns leave no column for files, or repeat; name fewer")
+        raise RefusedCommit(f"{location}: the partition columns repeat, or leave no column for files; remove some")
     nested = [field for field in fields if field.path[0] in partitions and not isinstance(field.type, str)]
     if nested:
         raise RefusedCommit(
-            f"{location}: {nested[0].name} is nested, so no partition column; partition by a plain column"
+            f"{location}: {nested[0].name} is nested, so it cannot be a partition column; partition by a plain column"
         )
 
 
@@ -92,9 +92,7 @@ def _check_mapping(fields: Sequence[Field], last: int | None, location: str) -> 
             )
         field_ids.append(field_id)
     if len(set(field_ids)) < len(field_ids) or last is None or max(field_ids, default=0) > last:
-        raise RefusedCommit(
-            f"{location}: columnMapping: ids repeat, or go beyond {LAST_COLUMN_ID}; number the fields anew"
-        )
+        raise RefusedCommit(f"{location}: columnMapping: ids repeat, or exceed {LAST_COLUMN_ID}; assign new ids")
 
 
 def _check_change(after: TableState, before: TableState, *, emptied: bool, location: str) -> None:
@@ -103,28 +101,34 @@ def _check_change(after: TableState, before: TableState, *, emptied: bool, locat
     was = before.schema.mapping
     if after.schema.mapping != was or (was != "none" and not _keeps_mapping(after, before)):
         raise UnsupportedTable(
-            f"{location}: columnMapping: columns of a table with column mapping are not changed here, nor is the "
-            "mapping; change them with Spark"
+            f"{location}: columnMapping: this package changes neither the columns of a table with column mapping nor "
+            f"the mapping; change them with Spark"
         )
     if emptied:
         return
     if after.schema.partition_columns != before.schema.partition_columns:
         raise RefusedCommit(
-            f"{location}: files stay, so the partition columns must; overwrite the whole table to change them"
+            f"{location}: the table keeps files, so the partition columns cannot change; overwrite the whole table "
+            f"to change them"
         )
     after_fields = {field.path: field for field in after.schema.fields}
     for field in before.schema.fields:
         now = after_fields.pop(field.path, None)
         if now is None or _outline(now.type) != _outline(field.type):
-            what = "is gone" if now is None else f"turned from {type_name(field.type)} to {type_name(now.type)}"
+            what = "is gone" if now is None else f"changes from {type_name(field.type)} to {type_name(now.type)}"
             raise RefusedCommit(
-                f"{location}: files stay, and column {field.name} {what}; overwrite the whole table, or use Spark"
+                f"{location}: the table keeps files, and column {field.name} {what}; overwrite the whole table, or "
+                f"use Spark"
             )
         if field.nullable and not now.nullable:
-            raise RefusedCommit(f"{location}: files stay, which may have nulls in {field.name}; leave it nullable")
+            raise RefusedCommit(
+                f"{location}: the table keeps files, which may have nulls in {field.name}; leave the column nullable"
+            )
     for field in after_fields.values():
         if not field.nullable:
-            raise RefusedCommit(f"{location}: files stay, which lack the new column {field.name}; make it nullable")
+            raise RefusedCommit(
+                f"{location}: the table keeps files, which lack the new column {field.name}; make the column nullable"
+            )
 
 
 def _keeps_mapping(after: TableState, before: TableState) -> bool:

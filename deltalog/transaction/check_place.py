@@ -46,10 +46,10 @@ def check_place(location: str) -> None:
     if plain:
         shown = printable(redacted(location))
         raise RefusedCommit(
-            f"{shown}: holds {counted(len(plain), 'Parquet file')} that no Delta log names (such as "
+            f"{shown}: holds {counted(len(plain), 'Parquet file')} that no Delta log references (such as "
             f"{printable(plain[0])}); a new Delta table here would hide their rows, and vacuum would delete them",
             Fix(
-                "name another place and copy the rows (",
+                "choose another path and copy the rows (",
                 Step.WRITE_DELTA,
                 "), or convert them in place with Spark's CONVERT TO DELTA",
                 shown,

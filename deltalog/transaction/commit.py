@@ -129,9 +129,9 @@ def commit_to(
 def commit_first(table: str, change: Change, after: TableState | None = None) -> Committed:
     """Commit version 0 of a new table. Raises TableExists if it exists, else as `commit`."""
     if holds_log(table):
-        raise TableExists(f"{table}: there is a table already; append to it, overwrite it, or name another place")
+        raise TableExists(f"{table}: the table already exists; append to it, overwrite it, or choose another path")
     if change.metadata is None or change.removes:
-        raise RefusedCommit(f"{table}: the first commit of a table has a metaData and removes nothing")
+        raise RefusedCommit(f"{table}: the first commit of a table must have a metaData action and no removals")
     if after is None:
         after = new_state(PLAIN if change.protocol is None else change.protocol, change.metadata, location=table)
     context = CommitContext(table, change, after)
@@ -162,7 +162,8 @@ def _written_before(snapshot: Snapshot, change: Change) -> Committed | None:
 
 def _not_written(table: str, version: int, committed: Transaction, requested: Transaction) -> Committed:
     message = (
-        f"the application {requested.app_id!r} has written {requested.version} before: its last is {committed.version}"
+        f"the application {requested.app_id!r} has already committed its version {requested.version}; its last "
+        f"version is {committed.version}"
     )
     return Committed(table=table, version=version, written=False, notes=(f"{message}; nothing was written",))
 
@@ -241,8 +242,8 @@ def _draft(context: CommitContext, snapshot: Snapshot) -> _Draft:
         draft.before = read_concurrent_commit(file, snapshot.version).info if draft.timed else None
     elif draft.timed:
         raise RefusedCommit(
-            f"{draft.path(snapshot.version)}: this commit is gone, and with it the time that the next one must come "
-            f"after; commit once with Spark, or unset {IN_COMMIT_TIMESTAMPS}"
+            f"{draft.path(snapshot.version)}: this commit was deleted, so the earliest time of the next commit is "
+            f"unknown; commit once with Spark, or unset {IN_COMMIT_TIMESTAMPS}"
         )
     else:
         prove_create_below(f"{snapshot.table.rstrip('/')}/{LOG}")
@@ -336,7 +337,7 @@ def _written(path: str, content: bytes) -> Notes | None:
     try:
         return () if holds(path, content) else None
     except PruneError as error:
-        return (f"the store acknowledged the commit, and did not return it ({error})",)
+        return (f"the store acknowledged the commit, but did not return it ({error})",)
 
 
 def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
@@ -345,10 +346,11 @@ def _concurrent(draft: _Draft, version: int) -> ConcurrentCommit | None:
 
 
 def _uncertain(draft: _Draft, path: str, error: PruneError | None) -> UncertainCommit:
-    reason = "the store says that it is there and does not show it" if error is None else error
+    reason = "the store reports that the commit exists, but does not return it" if error is None else error
     return UncertainCommit(
-        f"{path}: whether it was written is not known ({reason}); look for the txnId {draft.txn_id} in the history, or "
-        "commit again with the same application and version as txn, which are taken once"
+        f"{path}: it is unknown whether the commit was written ({reason}); look for the txnId {draft.txn_id} in the "
+        f"history, or "
+        "commit again with the same application and version as txn, which are committed only once"
     )
 
 

@@ -215,9 +215,7 @@ def check_row_ids(context: CommitContext) -> None:
     if before is not None and tracked and ROW_TRACKING not in before.writer_features:
         raise UnsupportedTable(f"{location}: {ROW_TRACKING} is not added to a table here; add it with Spark")
     if after.properties.row_tracking and (before is None or not before.properties.row_tracking):
-        raise UnsupportedTable(
-            f"{location}: {ROW_TRACKING} is not enabled here; enable it with Spark, which does all of it"
-        )
+        raise UnsupportedTable(f"{location}: {ROW_TRACKING} is not enabled here; enable it with Spark")
     if not tracked or not change.adds:
         return
     if after.properties.row_tracking_suspended:
@@ -226,8 +224,8 @@ def check_row_ids(context: CommitContext) -> None:
     carried = bool(removed) and not change.replaces and after.properties.row_tracking
     if carried or not change.data_change or any(canonical_path(add.path) in removed for add in change.adds):
         raise UnsupportedTable(
-            f"{location}: {ROW_TRACKING}: rows would have to keep their ids in the added files, which is not done "
-            "here; commit with Spark"
+            f"{location}: {ROW_TRACKING}: rows must keep their ids in the added files, which this package does not "
+            f"support; commit with Spark"
         )
     for add in change.adds:
         if add.stats is None:
@@ -245,8 +243,8 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
     last = in_commit_time(before)
     if last is None:
         raise RefusedCommit(
-            f"{location}: the last commit has no {IN_COMMIT} though the table has them; its writer must be mended, or "
-            f"{IN_COMMIT_TIMESTAMPS} be unset"
+            f"{location}: the last commit has no {IN_COMMIT} though the table requires it; fix its writer, or unset "
+            f"{IN_COMMIT_TIMESTAMPS}"
         )
     return max(now, last + 1)
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 ISOLATION = "delta.isolationLevel"
 SERIALIZABLE, WRITE_SERIALIZABLE = "Serializable", "WriteSerializable"
-_AGAIN = "open the table again and decide anew what to commit"
+_AGAIN = "open the table again and repeat the operation"
 
 
 class _Added(Add, frozen=True, gc=False, rename="camel"):
@@ -110,7 +110,7 @@ def read_concurrent_commit(file: DataFile, version: int) -> ConcurrentCommit:
     try:
         lines = [*next(read_commits([file], _LINES, traffic=Traffic()))]
     except MalformedLog as error:
-        raise MalformedLog(f"{error}; nothing can be committed after it before it is restored") from None
+        raise MalformedLog(f"{error}; restore it before you commit again") from None
     added = _each(lines, lambda line: line.add)
     return ConcurrentCommit(
         version=version,
@@ -152,7 +152,7 @@ def check_conflict(change: Change, concurrent: ConcurrentCommit, *, snapshot: Sn
     if change.txn is not None and change.txn.app_id in concurrent.transactions:
         there = concurrent.transactions[change.txn.app_id].version
         raise ConcurrentTransaction(
-            f"{where} is of the application {change.txn.app_id!r} too, and its version {there} goes before "
+            f"{where} is also of the application {change.txn.app_id!r}, whose version {there} comes before "
             f"{change.txn.version}; let one writer at a time use the name, and {_AGAIN}"
         )
     both = concurrent.domains.keys() & {domain.domain for domain in change.domains}

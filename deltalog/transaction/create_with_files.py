@@ -80,7 +80,7 @@ def _check_replaces_nothing(snapshot: Snapshot, adds: Sequence[Add], mode: Write
             )
             raise ConcurrentAppend(
                 f"{snapshot.table}: another writer created the table meanwhile and wrote {what}, which mode={mode!r} "
-                "would replace; write again if they are to go"
+                "would replace; write again to replace them"
             )
 
 
@@ -99,14 +99,14 @@ def _check_fit(schema: TableSchema, snapshot: Snapshot) -> None:
     """Raise MetadataChanged if files written for `schema` do not fit the table."""
     if (misfit := _misfit(schema, snapshot.schema)) is not None:
         raise MetadataChanged(
-            f"{snapshot.table}: another writer created the table meanwhile, and {misfit}; nothing was committed, write "
-            "again as that table is, or to another place"
+            f"{snapshot.table}: another writer created the table meanwhile, and {misfit}; nothing was committed, "
+            f"write again in the form of that table, or to another path"
         )
 
 
 def _misfit(mine: TableSchema, theirs: TableSchema) -> str | None:
     if theirs.mapping != "none":
-        return "it names columns otherwise in its files (columnMapping)"
+        return "its files use other column names (columnMapping)"
     if mine.partition_columns != theirs.partition_columns:
         by, my = (", ".join(schema.partition_columns) or "nothing" for schema in (theirs, mine))
         return f"it is partitioned by {by}, and the rows here are partitioned by {my}"
@@ -123,7 +123,7 @@ def _other_column(mine: StructType, theirs: StructType) -> str | None:
         if _shape(here[name].type) != _shape(field.type):
             return f"its column {name} is {_shown(field)} and not {_shown(here[name])} as here"
         if not _may_hold_field(here[name], field):
-            return f"its column {name} must not be null or has other rules, which the rows here were not held to"
+            return f"its column {name} is NOT NULL or has other rules, which were not checked for the rows here"
     return None
 
 

@@ -273,8 +273,8 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
         if outside.any():
             add = adds[int(np.flatnonzero(outside)[0])]
             raise RefusedCommit(
-                f"{snapshot.table}: {_partition_text(snapshot, add)} is written, and is not among the partitions "
-                "to overwrite",
+                f"{snapshot.table}: {_partition_text(snapshot, add)} is written, but is not among the partitions to "
+                f"overwrite",
                 Fix(step=Step.STAY_IN_PARTITIONS),
             )
     return _decided(snapshot, lambda block: select_files(where, snapshot.schema, block))

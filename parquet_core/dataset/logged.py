@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
 
 
-_WITHIN = "a part of a repeated value is not pruned on"
+_WITHIN = "a part of a repeated value is not supported"
 # Row count assumed if unknown; 0 would skip the file.
 AT_LEAST = 1
 # Provenance of files that were not opened; their schema and writer are unknown.

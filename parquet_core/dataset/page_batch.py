@@ -98,7 +98,9 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
     if source.column.max_repetition_level == 0:
         lying = rows_with(_contradicts(written), first)
         lying &= reason == ""
-        reason[lying] = "the column index counts more nulls in a page than it has rows, or others than its null pages"
+        reason[lying] = (
+            "the column index has a null count that exceeds the rows of the page, or contradicts its null pages"
+        )
         if lying.any():
             written = _spread(indexes, np.flatnonzero(reason == ""), first, rows)
     return PageBatch(

@@ -137,7 +137,7 @@ class PageIndexes:
             pages = self._joined(column, positions, encoded)
             pages = pages.without(
                 out_of_order(pages.bounds, pages.first, pages.boundary_order) & (pages.reason == ""),
-                "the column index claims an order of its pages that they are not in",
+                "the column index claims a boundary order that its pages do not have",
             )
             wrong = contradict_pages(self.footers.bounds(column).take(positions), pages.bounds, pages.first)
             wrong &= pages.reason == ""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class NoStructure(StrEnum):
     """Reasons for a missing structure that code compares with."""
 
-    ABSENT = "the file has none for this column"
+    ABSENT = "the file lacks it for this column"
 
 
 class Wanted(NamedTuple):

@@ -105,11 +105,11 @@ def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, i
     elif stop is None:
         stop = chunk.data_page_offset
     if offset <= 0 or chunk.compressed_bytes <= 0:
-        return "the footer does not say where the column chunk is"
+        return "the footer lacks the position of the column chunk"
     if stop is None:
         return offset, min(GUESS_BYTES, chunk.compressed_bytes)
     if stop == offset:
-        return "there is no dictionary page: the column chunk begins with a data page"
+        return "the dictionary page is missing: the column chunk begins with a data page"
     if not 0 < stop - offset <= min(chunk.compressed_bytes, MAX_PAGE_BYTES):
         return f"a dictionary page from byte {offset} to {stop} cannot be"
     return offset, stop - offset
@@ -156,7 +156,7 @@ def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str)
         return str(error)
     page_type, plain_bytes, stored_bytes, crc, dictionary = slots
     if page_type != _DICTIONARY_PAGE or dictionary is None:
-        return "there is no dictionary page: the column chunk begins with another page"
+        return "the dictionary page is missing: the column chunk begins with another page"
     num_values, encoding = dictionary
     if None in {plain_bytes, stored_bytes, num_values}:
         return "the header of the dictionary page lacks a size or the number of values"

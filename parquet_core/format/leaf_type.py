@@ -155,11 +155,11 @@ def reason_against_pruning(element: SchemaElement, physical: Physical) -> str:  
         return ""  # Spark reads annotated byte arrays as strings, or not at all
     if element.logical is not None:
         member = element.logical[0]
-        unsupported_reason = "pruned on yet" if member <= LAST_LOGICAL_TYPE else "supported by this version"
+        unsupported_reason = "supported" if member <= LAST_LOGICAL_TYPE else "supported by this version"
         return f"type {_NAMES.get(member, f'of logical type {member}')} is not {unsupported_reason}"
     if element.converted is not None:
-        return f"converted type {element.converted} is not pruned on yet"
-    return f"type {physical.name} is not pruned on yet"
+        return f"converted type {element.converted} is not supported"
+    return f"type {physical.name} is not supported"
 
 
 def counts_nanoseconds(type_: pa.DataType | None, physical: Physical) -> bool:
@@ -215,12 +215,12 @@ def _decimal(
 ) -> tuple[pa.DataType | None, str]:
     """Return the type, and why predicates do not prune, or ""."""
     if precision is None or scale is None or not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        return None, f"decimal({precision},{scale}) is outside of what Spark knows"
+        return None, f"decimal({precision},{scale}) is not a valid decimal type of Spark"
     if physical is Physical.BYTE_ARRAY:
-        return pa.decimal128(precision, scale), "a decimal stored as BYTE_ARRAY has no bounds that may be trusted"
+        return pa.decimal128(precision, scale), "a decimal stored as BYTE_ARRAY has no trusted bounds"
     length = element.type_length if physical is Physical.FIXED_LEN_BYTE_ARRAY else _INTEGER_BYTES.get(physical)
     if length is None or not 1 <= length <= 16:
-        return None, f"a decimal stored as {physical.name} of {length} bytes is not pruned on"
+        return None, f"a decimal stored as {physical.name} of {length} bytes is not supported"
     if 10**precision > 1 << (8 * length - 1):
         return None, f"{length} bytes cannot hold decimal({precision},{scale})"
     return pa.decimal128(precision, scale), ""

@@ -218,9 +218,9 @@ def _leaf(element: SchemaElement, group: _Group, index: int, cached: dict[object
         raise MalformedFile(f"{place}: column {element.name!r} has fixed length {length}; the footer is damaged")
     values, order, reason = _values_of(element, physical, cached)
     if group.repetition:
-        reason = "lists and maps are not looked into"
+        reason = "lists and maps are not supported"
     elif group.annotated:
-        reason = "a part of a value that is not a struct to a query is not pruned on"
+        reason = "fields of a group that queries do not read as a struct are not supported"
     return LeafColumn(
         path=group.path,
         index=index,

@@ -61,7 +61,7 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> Blo
     if not can_hash(hashable):
         stored = column.physical.name if column.type is None else f"{column.type}, stored as {column.physical.name}"
         raise WrongUse(
-            f"--bloom: values of {column.name} ({stored}) cannot be looked up in a bloom filter; choose another column"
+            f"--bloom: values of {column.name} ({stored}) have no hash in a bloom filter; choose another column"
         )
     probes = probe_hashes(hashable, parse_value(hashable, literal))
     filters = _filters(index, column)

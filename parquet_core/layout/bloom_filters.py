@@ -75,9 +75,9 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
 def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: object) -> tuple[str, Fix]:
     chunk = index.footers.chunks(column).chunk(position)
     if chunk is not None and chunk.bloom_filter is not None:
-        return f"it is there but cannot be used: {reason}", Fix("write the file again")
+        return f"the filter cannot be used: {reason}", Fix("write the file again")
     if column.physical is Physical.BOOLEAN:
-        return "a boolean column has no use for one (confirmed by the schema)", Fix("take it out of the layout")
+        return "a boolean column cannot have one (confirmed by the schema)", Fix("remove it from the layout")
     created_by = index.groups.provenance(position).created_by
     in_dictionary = chunk is not None and bool(chunk.dictionary_only)
     return _cause_by_writer(created_by, index.groups.name_in_files(column), in_dictionary=in_dictionary)
@@ -88,7 +88,7 @@ def _cause_by_writer(created_by: str, name: str, *, in_dictionary: bool) -> tupl
     application = application_of(created_by)
     fix = Fix("rewrite the files: ", Step.OPTIMIZE)
     if in_dictionary:
-        fix = replace(fix, before=f"take {name} out of `bloom` in the layout, or {fix.before}")
+        fix = replace(fix, before=f"remove {name} from `bloom` in the layout, or {fix.before}")
     if in_dictionary and application == PARQUET_JAVA:
         return (
             (
@@ -129,7 +129,7 @@ _WRITERS = {
         ", or write with bloom_filter_options={{'{name}': True}} (pyarrow 24 or newer)",
     ),
     "DuckDB": _Writer(
-        "DuckDB writes filters of dictionary-encoded chunks alone, since version 1.2 (inferred)",
+        "DuckDB writes filters only for dictionary-encoded chunks, since version 1.2 (inferred)",
         ", or raise DICTIONARY_SIZE_LIMIT above the distinct values of {name} in a row group",
     ),
     "delta-rs": _ARROW_RS,
@@ -138,14 +138,12 @@ _WRITERS = {
 
 BLOOM_FILTERS_PRESENT = Check(
     "bloom_filters_present",
-    "Every bloom filter that the layout asks for is in the files.",
+    "The files have every bloom filter of the layout.",
     {
-        "bloom_filter.present": Code(
-            "The bloom filter is there: its size, and how often it says 'maybe' of values that are not there."
-        ),
+        "bloom_filter.present": Code("The bloom filter exists; the finding has its size and its false-positive rate."),
         "bloom_filter.absent": Code(
-            "The layout asks for a bloom filter that row groups lack. The message says why: it was not requested when "
-            "the file was written, or parquet-java left it out because a dictionary answers the same question.",
+            "Row groups lack a bloom filter of the layout. The message says why: the writer of the file did not "
+            "request the filter, or parquet-java omitted it because a dictionary answers the same question.",
         ),
     },
     check_bloom_filters,

@@ -94,7 +94,11 @@ FEWEST, MOST_KEPT = 16, 0.6
 _FEWEST_AT_ALL, _NEARLY_ALL = 4, 0.9
 # Row groups to sample, and values to take from each.
 _MOST_SAMPLED, _VALUES = 4_096, 8
-_FIX = Fix("put the rows along the curve: ", Step.OPTIMIZE_FULL, "; where that was done, choose columns of more values")
+_FIX = Fix(
+    "sort the rows along the curve: ",
+    Step.OPTIMIZE_FULL,
+    "; if they are sorted already, choose columns with more values",
+)
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
@@ -183,8 +187,8 @@ def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
                 "order.low_cardinality",
                 Severity.WARN,
                 f"column {column.name}",
-                f"{np.count_nonzero(again)} of {len(index)} row groups repeat the one value of {column.name} that the "
-                f"row group before holds, and rows with equal keys stay in one file, the largest of which has {rows:,} "
-                f"rows ({file_name(index, largest)}): sorting does not separate them",
+                f"{np.count_nonzero(again)} of {len(index)} row groups repeat the only value of {column.name} in the "
+                f"previous row group, and rows with equal keys stay in one file (the largest has {rows:,} "
+                f"rows: {file_name(index, largest)}), so sorting does not separate them",
                 "add a second column to sort_by, one that queries filter by",
             )

@@ -171,7 +171,7 @@ def _cause(
             return _nan(column, "inferred from statistics that count nulls and have no bounds", Severity.INFO)
         return _nan(column, "inferred", Severity.WARN)
     return _Cause(
-        "statistics were switched off for this column, or a page has none (inferred)",
+        "statistics were disabled for this column, or a page lacks them (inferred)",
         Fix("write with statistics of these columns", setting=Setting.STATISTICS),
     )
 
@@ -253,7 +253,8 @@ COLUMN_INDEX_PRESENT = Check(
     "Every column that can have a column index has one.",
     {
         "column_index.present": Code(
-            "The column index is there, and how far its bounds are from the size at which parquet-java leaves it out."
+            "The column index exists; the finding compares the size of its bounds with the size above which "
+            "parquet-java omits it."
         ),
         "column_index.absent": Code(
             "The column has no column index, so readers cannot skip its pages. The message says why, and whether that "

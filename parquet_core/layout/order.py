@@ -137,7 +137,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         message = "not applicable: each row group has one page"
     elif single:
         message += f"; {counted(single, 'row group')} with a single page are left out"
-    message += f"; {flags_differ} carry another boundary order than their bounds have" if flags_differ else ""
+    message += f"; {flags_differ} have a boundary order that contradicts their bounds" if flags_differ else ""
     return Finding("order.pages", Severity.INFO, location, message)
 
 
@@ -257,21 +257,21 @@ SORTED_ORDER = Check(
         ),
         "order.pages": Code(
             "Whether the pages of each row group follow each other in the order of the sort key, by the column index. "
-            "Where they do not, readers cannot find a range of pages. Texts prove nothing here, as their bounds may be "
-            "cut; `order.rows` does.",
+            "Where they do not, readers cannot find a range of pages. Strings prove nothing here, because their "
+            "bounds may be truncated; `order.rows` proves their order.",
         ),
         "order.rows": Code(
-            "Whether the rows of each file are sorted, by reading the key. It is the strongest proof, and the only one "
-            "of texts and of the second column of a key.",
+            "Whether the rows of each file are sorted, by reading the key. It is the strongest proof, and the only "
+            "proof for strings and for the second column of a key.",
         ),
         "order.partitions": Code(
             "A column of the sort key is a partition column: all rows of a file have one value, so its order holds."
         ),
         "order.low_cardinality": Code(
-            "The only column of the sort key has so few values that one value fills many row groups. Rows with equal "
+            "The only column of the sort key has few values, and one value fills many row groups. Rows with equal "
             "keys stay in one file, and sorting does not separate them.",
-            "Add a second column to `sort_by`, one that queries filter by: `sort_by: [status, id]`. A column of a few "
-            "values may do better as `partition_by`.",
+            "Add a second column to `sort_by`, one that queries filter by: `sort_by: [status, id]`. A column of a "
+            "few values may be better in `partition_by`.",
         ),
         "clustering.effective": Code(
             "How many row groups an equality keeps on a column of the Z-order or Hilbert curve."

@@ -210,22 +210,22 @@ FILES_DO_NOT_OVERLAP = Check(
     {
         "overlap.files": Code(
             "The bounds of files overlap on the first column of the sort key, so a query for one value opens all "
-            "files whose bounds include it. It is no fault where the last value of a file is also the first value of "
+            "files whose bounds include it. It is not a fault if the last value of a file is also the first value of "
             "the next file. The message gives the overlap depth, as Snowflake counts it: the number of files that a "
             "query opens for the value that most files include, for each file, as an average over the files. It is 1 "
             "where no two files include the same value, and 60 where all of 60 files include one value. A value that "
             "ends one file and begins the next counts for both. Dates before 1582-10-15 and timestamps before "
             "1900-01-03 are not compared with each other where calendars may differ.",
         ),
-        "overlap.row_groups": Code("As `overlap.files`, of row groups over all files."),
+        "overlap.row_groups": Code("Like `overlap.files`, for the row groups of all files."),
         "overlap.unknown": Code(
-            "Row groups have no bounds of the first column of the sort key that may be trusted, so overlap cannot be "
-            "told and no query on it can skip them.",
+            "Row groups have no trusted bounds of the first column of the sort key, so their overlap is unknown and "
+            "no query on the column can skip them.",
             "Write with Spark 3.3 or newer, and leave statistics on.",
         ),
         "partitions.columns": Code(
-            "The table is partitioned by other columns than `partition_by` of the layout names, or in another order. A "
-            "layout without `partition_by` says nothing about them.",
+            "The table is partitioned by other columns than `partition_by` of the layout names, or in another order. "
+            "A layout without `partition_by` does not restrict them.",
         ),
     },
     check_overlap,

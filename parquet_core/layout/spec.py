@@ -85,12 +85,14 @@ def refuse_unknown(keys: Iterable[object], allowed: Sequence[str], error: type[W
 
     >>> refuse_unknown(["sort_bye", "files", "zz"], ["sort_by", "files"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    parquet_core.errors.LayoutError: unknown key 'sort_bye'; did you mean 'sort_by'? unknown key 'zz'; known are ...
+    parquet_core.errors.LayoutError: unknown key 'sort_bye'; did you mean 'sort_by'? unknown key 'zz'; known ...
     """
     unknown = {shown(key): get_close_matches(str(key), allowed, n=1) for key in keys if key not in allowed}
     problems = [f"unknown key {key}; did you mean {close[0]!r}?" for key, close in unknown.items() if close]
     if others := [key for key, close in unknown.items() if not close]:
-        problems.append(f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known are {', '.join(allowed)}")
+        problems.append(
+            f"unknown key{'s' * (len(others) > 1)} {' and '.join(others)}; known keys are {', '.join(allowed)}"
+        )
     if problems:
         raise error(" ".join(problems))
 
@@ -211,7 +213,7 @@ class LayoutSpec:
         most, level = LEVELS.get(self.compression), self.compression_level
         if level is not None and (most is None or not isinstance(level, int) or not 1 <= level <= most):
             allowed = "no level can be set" if most is None else f"a whole number from 1 to {most}"
-            raise LayoutError(f"compression_level = {shown(level)}: of {self.compression}, {allowed}")
+            raise LayoutError(f"compression_level = {shown(level)}: for {self.compression}, {allowed}")
         if not isinstance(self.dictionary, Mapping) or not all(
             isinstance(name, str) and isinstance(on, bool) for name, on in self.dictionary.items()
         ):
@@ -239,7 +241,7 @@ class LayoutSpec:
         parsed = self.sort_columns
         for key, columns in (("sort_by", parsed), *((key, getattr(self, key)) for key in _COLUMN_LISTS[1:])):
             if twice := next((name for name in columns if columns.count(name) > 1), None):
-                raise LayoutError(f"{key} = {shown(list(columns))}: {twice} stands twice; leave one out")
+                raise LayoutError(f"{key} = {shown(list(columns))}: {twice} is listed twice; remove one")
         for name in self.partition_by:
             if name in {*parsed, *self.curve_by, *self.bloom}:
                 raise LayoutError(

@@ -45,7 +45,7 @@ class ComparedOtherwise(StrEnum):
     CHAR = "a CHAR column is compared with padding, its statistics are not"
     CHAR_FIELD = "a CHAR field is compared with padding, its statistics are not"
     COLLATION = "a string with a collation is compared by it, its statistics by bytes"
-    INTERVAL = "an INTERVAL is stored as a number, and not pruned on yet"
+    INTERVAL = "an INTERVAL is stored as a number, and is not supported"
 
 
 _UNREADABLE = "what Spark wrote about this column cannot be read, so its comparison is not known"

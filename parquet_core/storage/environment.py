@@ -89,7 +89,9 @@ def check_variables(location: str, store: Store) -> None:
             raise WrongUse(f"{location}: {name}={environment[name]} is not a URL; write {_as_url(environment[name])}")
     for name in store.header_variables:
         if not environment.get(name, "").isprintable():
-            raise WrongUse(f"{location}: {name} has a line break or another control character; set it without")
+            raise WrongUse(
+                f"{location}: {name} has a line break or another control character; set it without this character"
+            )
     for name in store.identity_files if asks else ():
         if name in environment:
             _check_file(location, name, environment[name])

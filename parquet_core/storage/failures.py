@@ -127,7 +127,7 @@ def _absent(error: BaseException, message: str, uri: str) -> PruneError | None:
     if not _bucket(uri) and scheme_of(uri) in OF_SCHEME:
         return TableNotFound(f"{uri}: names no bucket or container; write {scheme_of(uri)}://BUCKET/PATH")
     if _NO_BUCKET.search(message):
-        return TableNotFound(f"{uri}: there is no bucket {_bucket(uri)!r}; check its name and the endpoint")
+        return TableNotFound(f"{uri}: the bucket {_bucket(uri)!r} does not exist; check its name and the endpoint")
     if isinstance(error, FileNotFoundError):
         return NoSuchPath.of(uri, "no such object or directory; check the path")
     if "Account must be specified" in message:
@@ -151,7 +151,9 @@ def _denied(error: BaseException, message: str, uri: str) -> PruneError | None:
 def _unsupported(error: BaseException, message: str, uri: str) -> PruneError | None:
     error_name = type(error).__name__
     if isinstance(error, ImportError):
-        return UnsupportedFeature(f"{uri}: {message or error_name}; install what it names to read {scheme_of(uri)}://")
+        return UnsupportedFeature(
+            f"{uri}: {message or error_name}; install the missing package to read {scheme_of(uri)}://"
+        )
     if isinstance(error, ValueError) and "Protocol not known" in message:
         return UnsupportedFeature(f"{uri}: no storage with the scheme {scheme_of(uri)!r} is known; check it")
     if "libjvm" in message or "libhdfs" in message:
@@ -161,7 +163,9 @@ def _unsupported(error: BaseException, message: str, uri: str) -> PruneError | N
         why = f"keys with an empty, '.' or '..' part are not read ({message})"
         return UnsupportedFeature(f"{uri}: {why}; rename them, or let Spark read the table")
     if error_name == "NotSupportedError":
-        return UnsupportedFeature(f"{uri}: the server sends no ranges of a file; copy it to where that is possible")
+        return UnsupportedFeature(
+            f"{uri}: the server does not support range requests; copy the file to storage that does"
+        )
     return None
 
 

@@ -138,5 +138,5 @@ def _delete_local(file: DataFile) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        return f"{path}: not deleted ({error.strerror}); check who may write in its directory, and try again"
+        return f"{path}: not deleted ({error.strerror}); check the permissions of its directory, and try again"
     return ""

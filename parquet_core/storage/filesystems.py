@@ -102,7 +102,9 @@ def _file(info: dict[str, Any], path: str) -> DataFile:
     modified = next((info[key] for key in _TIMES if info.get(key) is not None), None)
     size = info["size"]
     if size is None:
-        raise UnsupportedFeature(f"{path}: the file system does not tell its size; copy it to one that does")
+        raise UnsupportedFeature(
+            f"{path}: the file system does not report its size; copy the file to another file system"
+        )
     return DataFile(path, int(size), _nanoseconds(modified), etag)
 
 

@@ -43,7 +43,7 @@ def pattern_of(part: str) -> re.Pattern[str]:
     try:
         return re.compile("|".join(map(_regex, _alternatives(part))))
     except re.error as error:
-        raise UnsupportedFeature(f"{part}: not a pattern ({error}); put a backslash before a [ that is meant") from None
+        raise UnsupportedFeature(f"{part}: not a pattern ({error}); put a backslash before a literal [") from None
 
 
 def _alternatives(part: str) -> list[list[str]]:
@@ -80,7 +80,9 @@ def _alternatives(part: str) -> list[list[str]]:
 
 def _refuse_many(part: str, before: list[list[str]], choices: list[list[str]]) -> None:
     if sum(map(len, before)) * len(choices) + sum(map(len, choices)) * len(before) > _MOST_TOKENS:
-        raise UnsupportedFeature(f"{part}: its braces leave too many choices; give a list or a simpler pattern instead")
+        raise UnsupportedFeature(
+            f"{part}: its braces expand to too many paths; give a list or a simpler pattern instead"
+        )
 
 
 def _regex(row: Sequence[str]) -> str:

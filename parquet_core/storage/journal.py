@@ -96,7 +96,9 @@ def _is_inside(name: str) -> bool:
 
 
 def _malformed(path: str, what: str) -> MalformedFile:
-    return MalformedFile(f"{path}: no journal of a write ({what}); move it elsewhere, and look which files are wanted")
+    return MalformedFile(
+        f"{path}: not a valid journal of a write ({what}); move it elsewhere, and check which files the table needs"
+    )
 
 
 def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str, str]:
@@ -155,7 +157,8 @@ def _added(path: str, staged: str, moved: str) -> DataFile:
         return added
     _still_there(path)
     raise StorageFailure(
-        f"{path}: names {moved}, which is neither there nor staged; put it back, or remove the journal and the files "
+        f"{path}: names {moved}, which is neither in the table nor staged; put it back, or remove the journal and "
+        f"the files "
         "that it adds"
     )
 
@@ -206,7 +209,8 @@ def _refuse_parts(directory: str, removed: set[str], files: Sequence[str], *, by
             raise UnfinishedWrite(
                 f"{path}: a write of {directory} is running or was interrupted",
                 Fix(
-                    "name the table itself, which is read as it will be, or finish the write with ",
+                    "give the path of the table, which is read as if the write were finished, or finish the write "
+                    "with ",
                     Step.FINISH_WRITE,
                     place=directory,
                 ),

@@ -119,7 +119,9 @@ def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
             return look()
         except Ended:
             continue
-    raise StorageFailure(f"{paths[0]}: changes as often as it is listed; read it while fewer write to it")
+    raise StorageFailure(
+        f"{paths[0]}: the directory changed during every listing; read it while fewer jobs write to it"
+    )
 
 
 def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> PartitionListing:
@@ -132,14 +134,14 @@ def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> Partit
 def _nothing(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:
     if listing.passed_over is not None:
         return TableNotFound(
-            f"{table}: no data file in it but in folders that are not column=value, which Spark passes over; "
-            f"name the folder, such as {listing.passed_over}"
+            f"{table}: all its data files are in folders that are not column=value, which Spark ignores; give the "
+            f"path of a folder, such as {listing.passed_over}"
         )
     if hidden:
         return TableNotFound(
-            f"{table}: no data file in it but hidden ones, as {name_of(hidden[0])} is to Spark; rename it"
+            f"{table}: all its data files are hidden from Spark, such as {name_of(hidden[0])}; rename them"
         )
-    return TableNotFound(f"{table}: no data file in it; name a directory that holds Parquet files")
+    return TableNotFound(f"{table}: the directory has no data file; give a directory that holds Parquet files")
 
 
 def _by_path(files: list[DataFile]) -> list[DataFile]:
@@ -181,12 +183,14 @@ def _each(paths: Sequence[str]) -> _Found:
 def _check_there(path: str, matching: Sequence[Match], listed: _Found) -> None:
     roots = [match for match, file in matching if file is None]
     if not matching:
-        raise TableNotFound(f"{path}: nothing has such a name; check the pattern")
+        raise TableNotFound(f"{path}: no path matches; check the pattern")
     if is_remote(path) and not has_magic(path) and any(root not in listed.directories for root in roots):
         raise NoSuchPath.of(path)
     logged = next((root for root in roots if not is_remote(root) and os.path.isdir(f"{root}/_delta_log")), None)
     if logged is not None:
-        raise WrongUse(f"{logged}: a Delta table in a list, where its log would not count; name it alone")
+        raise WrongUse(
+            f"{logged}: a Delta table in a list of paths, where its log would be ignored; give its path alone"
+        )
 
 
 def _absolute(match: Match) -> Match:
@@ -215,7 +219,7 @@ def _local_matches(named: str) -> list[Match]:
         raise
     if there and any(match != path for match, _ in matching):
         raise WrongUse(
-            f"{path}: is there, but Spark takes it for a pattern of others; put a backslash before [, {{, * or ?"
+            f"{path}: the path exists, but Spark reads it as a pattern; put a backslash before [, {{, * or ?"
         )
     return itself if there else matching
 
@@ -360,6 +364,6 @@ def _refuse_sink(root: str, below: _Found) -> None:
     sink = f"{root}/{_SINK}"
     if sink in below.directories if is_remote(root) else os.path.exists(sink):
         raise UnsupportedFeature(
-            f"{root}: written by a streaming query; Spark reads only the files that {_SINK} lists; "
-            f"name them with a pattern, such as {root}/*.parquet, to take all files that are there"
+            f"{root}: written by a streaming query; Spark reads only the files that {_SINK} lists; give a pattern, "
+            f"such as {root}/*.parquet, to read all files"
         )

@@ -108,15 +108,15 @@ def _file(path: str, status: os.stat_result) -> DataFile:
 
 def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageFailure:
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-        return TableNotFound(f"{path}: no file system has such a path ({_said(error)}); check it")
+        return TableNotFound(f"{path}: the path is not valid on any file system ({_said(error)}); check it")
     if isinstance(error, FileNotFoundError):
         return NoSuchPath.of(path, f"no such file or directory; {step_where_missing(path)}")
-    return StorageFailure(f"{path}: {error.strerror}; check who may read it")
+    return StorageFailure(f"{path}: {error.strerror}; check its permissions")
 
 
 def _said(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return "it is text that cannot be encoded"
+        return "the path cannot be encoded"
     return str(error.strerror if isinstance(error, OSError) else error)
 
 
@@ -318,8 +318,8 @@ def _check_listed(file: DataFile, descriptor: int) -> None:
 def _unread(path: str, error: OSError) -> StorageFailure:
     """Return the error for a listed file that cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return StaleListing(f"{path}: {error.strerror}, though it was listed; list the table again")
-    return StorageFailure(f"{path}: {error.strerror}; check who may read it")
+        return StaleListing(f"{path}: {error.strerror}, although it was listed; list the table again")
+    return StorageFailure(f"{path}: {error.strerror}; check its permissions")
 
 
 def _read(path: str, descriptor: int, start: int, length: int) -> bytes:

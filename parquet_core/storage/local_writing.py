@@ -76,8 +76,8 @@ def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
     except OSError as error:
         if not replace and error.errno in _CANNOT:
             raise UnsupportedFeature(
-                f"{path}: this file system has no hard links, so one of two commits at once could be lost; put "
-                "the table on another file system"
+                f"{path}: this file system has no hard links, so one of two simultaneous commits could be lost; move "
+                f"the table to another file system"
             ) from None
         raise _failure(path, error) from None
     _make_lasting(path)
@@ -118,4 +118,4 @@ def _make_lasting(path: str) -> None:
 
 def _failure(path: str, error: OSError) -> StorageFailure:
     reason = error.strerror or str(error) or type(error).__name__
-    return StorageFailure(f"{path}: not written ({reason}); check the disk and who may write there")
+    return StorageFailure(f"{path}: not written ({reason}); check the disk and the permissions")

@@ -70,7 +70,7 @@ class ObjectWriter(NamedTuple):
             if not existed and self.put_if_absent(uri, data):
                 raise _overwrites(uri, "ignores")
         except UncertainWrite as error:
-            raise StorageFailure(f"{error}, nor that the store overwrites nothing; commit again") from None
+            raise StorageFailure(f"{error}, nor that the store never overwrites; commit again") from None
         return existed
 
     def holds(self, uri: str, content: bytes | Path) -> bool:
@@ -124,8 +124,8 @@ def writer_of(uri: str) -> ObjectWriter:
 
 def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
     return UnsupportedFeature(
-        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so that one of two commits at once "
-        "would be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in "
+        f"{root_of(uri)}: the store {problem} the condition `If-None-Match: *`, so one of two simultaneous commits "
+        f"would be lost; update the store, remove the gateway or proxy that drops the condition, or keep the table in "
         "another store"
     )
 
@@ -141,4 +141,4 @@ def _judged(error: BaseException, uri: str) -> PruneError:
     except PruneError as explained:
         if certain or not isinstance(explained, StorageFailure):
             return explained
-        return UncertainWrite(f"{explained}; whether it was written is not known")
+        return UncertainWrite(f"{explained}; it is unknown whether the commit was written")

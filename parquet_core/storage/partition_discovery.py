@@ -207,7 +207,7 @@ def _check_bases(places: Mapping[str, _DirectoryPlace]) -> None:
         base, other = sorted(bases.values())[:2]
         raise WrongUse(
             f"{base or '/'} and {other or '/'}: conflicting directory structures, which Spark refuses: partition "
-            "columns begin in more than one place; name one table, or move what is not part of it elsewhere"
+            f"columns begin in more than one directory; give the path of one table, or move other files out of it"
         )
 
 

@@ -50,7 +50,7 @@ class Doubt(IntFlag):
 
 _REASONS = {
     Doubt.ROWS: "the footer contradicts itself about the number of rows",
-    Doubt.PLACES: "the footer puts a column chunk where it cannot be, or where something else is",
+    Doubt.PLACES: "the footer gives a column chunk an impossible position, or the position of another structure",
     Doubt.SHARED_FILTER: "the footer puts several structures into the same bytes, one of them a bloom filter",
     Doubt.SHARED_INDEX: "the footer puts several structures into the same bytes, one of them a page index",
     Doubt.PAGES: "the page index and the statistics of the column chunk contradict each other",

@@ -172,12 +172,12 @@ def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
     The reasons do not depend on the column order.
     """
     if leaf.type is None:
-        return "the type of this column is not understood"
+        return "the type of this column is unknown"
     if leaf.physical is Physical.INT96:
         # INT96_TIMESTAMP_ORDER compares days first, but nothing keeps the nanoseconds within one day.
-        return "INT96 has no order that is the order of its instants"
+        return "INT96 values do not sort like their timestamps"
     if leaf.order is SortOrder.UNDEFINED:
-        return "a decimal stored as BYTE_ARRAY has no bounds that may be trusted"
+        return "a decimal stored as BYTE_ARRAY has no trusted bounds"
     if is_rebased(leaf, provenance):
         return "the file stores dates of another calendar"
     return ""
@@ -187,7 +187,7 @@ def _order_reason(leaf: LeafColumn, order: int | None) -> str:
     if order is None:
         return "the writer did not say how its bounds compare"
     has_this_order = order == TYPE_ORDER or (order == IEEE_754_TOTAL_ORDER and leaf.order is SortOrder.FLOATING)
-    return "" if has_this_order else f"column order {order} is not one of this type"
+    return "" if has_this_order else f"column order {order} does not apply to this type"
 
 
 def _deprecated(leaf: LeafColumn) -> Deprecated:

@@ -191,7 +191,7 @@ def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], 
 def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) -> None:
     page_type, plain, stored, values, _, level_bytes, compressed = page
     if not 0 <= stored_bytes == len(stored):
-        raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, of which {len(stored)} are there")
+        raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, but {len(stored)} are stored")
     most = values if chunk.num_values is None else chunk.num_values
     if not 0 <= values <= most and page_type != _DICTIONARY:
         raise _malformed(chunk, f"{_where(position)} claims {values} of the chunk's {chunk.num_values} values")
@@ -205,7 +205,7 @@ def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) ->
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
         fix = Fix("write it again with pages of 1 MiB")
-        raise UnsupportedFeature(f"{chunk.location}: {message}, more than is read", fix)
+        raise UnsupportedFeature(f"{chunk.location}: {message}, more than the limit", fix)
 
 
 def _where(position: int) -> str:

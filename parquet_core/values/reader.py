@@ -185,7 +185,7 @@ class ValueReader:
         widest = column.type_length if column.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
         in_lists = column.repeated and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
-            reason = f"{count:,} values of up to {widest:,} bytes, more than is read of {self.file.size:,} bytes"
+            reason = f"{count:,} values of up to {widest:,} bytes, more than the limit of {self.file.size:,} bytes"
             raise UnsupportedFeature(f"{chunk.claims.location}: {reason}", LEAVE_OUT)
         return widest
 

@@ -134,7 +134,9 @@ def _advise(
     keys = key_paths(own, table)
     index = table.read_all()
     if not index.groups.row_count.sum():
-        raise NoRows(f"{table.name}: the table has no rows, so every layout reads nothing; advise when it has some")
+        raise NoRows(
+            f"{table.name}: the table has no rows, so no layout can be compared; advise when the table has rows"
+        )
     skipped: dict[str, int] = {}
     shapes = shapes_of(table, workload)
     queries = queries_of(table, shapes, skipped)
@@ -393,7 +395,7 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     if not lost:
         return ()
     keys = ", ".join(f"{name}: 0.01" for name in lost)
-    return (f"the table has bloom filters on {listed(lost)}; the advised layout has none; to keep: bloom: {{{keys}}}",)
+    return (f"the table has bloom filters on {listed(lost)}, which the advised layout lacks: add bloom: {{{keys}}}",)
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:

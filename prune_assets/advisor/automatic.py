@@ -82,11 +82,11 @@ def why_not(advice: LayoutAdvice) -> str:
         size = f"up to {bytes_text(best.high)} of {bytes_text(advice.today)}"
         return f"{best.title}: queries may still read {size}, more than {_MOST_OF_TODAY:.0%}; change it by hand"
     if advice.dearer:
-        return f"{best.title}: more than twice as dear: {'; '.join(map(str, advice.dearer))}; change it by hand"
+        return f"{best.title}: more than twice as expensive: {'; '.join(map(str, advice.dearer))}; change it by hand"
     if advice.runs_to_pay is None or advice.runs_to_pay > _MOST_RUNS:
         return f"{best.title}: the rewrite pays after {advice.runs_to_pay} runs of the workload, more than {_MOST_RUNS}"
     if sum(advice.skipped.values()) > len(advice.queries):
-        return f"{best.title}: most predicates of the workload do not fit the table any more; advise from later queries"
+        return f"{best.title}: most predicates of the workload no longer apply to the table; advise from later queries"
     return ""
 
 

@@ -41,7 +41,7 @@ FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 _USUAL = LayoutSpec()
 # Each change is tried on top of the accepted ones before it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more rows around those that it selects"),
+    ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more of the rows around its matches"),
     ({"page_rows": FINEST_PAGES}, "even smaller pages skip more of these rows"),
     (
         {"row_group_bytes": 8 << 20},

@@ -55,7 +55,7 @@ def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> st
     target = find_target(table, spark)
     if target.format.by_catalog_alone:
         raise UnsupportedFeature(
-            f"{redacted(str(table))}: automatic layouts are not followed for tables of {target.format.name}; declare "
+            f"{redacted(str(table))}: automatic layouts are not supported for tables of {target.format.name}; declare "
             "the layout that `advise` names"
         )
     return target.writing.location(target.location)
@@ -74,7 +74,8 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
         return int(files[-1].path[-9:-5]), msgspec.json.decode(data, type=LayoutChange)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MalformedFile(
-            f"{redacted(files[-1].path)}: no note of a layout change ({error}); remove it, and layouts may change again"
+            f"{redacted(files[-1].path)}: not a record of a layout change ({error}); remove it, and layouts can "
+            f"change again"
         ) from None
 
 

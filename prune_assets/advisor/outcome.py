@@ -67,7 +67,7 @@ def outcome_of(advice: LayoutAdvice, workload: Workload) -> AdviceOutcome:
     ran = _by_shape(shapes_on(advice.table, workload=workload))
     pairs = [(promises[name], shapes) for name, shapes in ran.items() if name in promises]
     if not pairs:
-        raise WrongUse(f"{redacted(advice.table)}: no query ran that the advice knew; give a workload of its queries")
+        raise WrongUse(f"{redacted(advice.table)}: no query of the advice ran; give a workload of its queries")
     return AdviceOutcome(
         advice.table,
         runs=sum(shape.runs for _, shapes in pairs for shape in shapes),

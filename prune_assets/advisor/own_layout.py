@@ -43,7 +43,7 @@ def refuse_unread(layout: LayoutSpec, readable: Container[str]) -> None:
     for option, names in _keys(layout).items():
         for name in names:
             if name.casefold() not in readable:
-                raise LayoutError(f"{option}: {name} is read by Spark alone, so what queries read cannot be simulated")
+                raise LayoutError(f"{option}: {name} is read only by Spark, so reads of queries cannot be simulated")
 
 
 def _keys(layout: LayoutSpec) -> dict[str, Sequence[str]]:
@@ -54,4 +54,4 @@ def _keys(layout: LayoutSpec) -> dict[str, Sequence[str]]:
 def _no_key(name: str, table: Table) -> str:
     if any(column.path[0].casefold() == name.casefold() for column in table.columns):
         return f"{name} is a struct, list or map; name a column of values"
-    return f"{name} is inside of {name.partition('.')[0]}; name a top-level column"
+    return f"{name} is a field of {name.partition('.')[0]}; give a top-level column"

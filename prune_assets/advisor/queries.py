@@ -182,7 +182,7 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
         except PruneError as error:
             skipped[str(error)] = skipped.get(str(error), 0) + 1
     if not queries:
-        raise WrongUse(f"{table.name}: no predicate of the workload fits it: {listed(list(skipped))}")
+        raise WrongUse(f"{table.name}: no predicate of the workload applies to it: {listed(list(skipped))}")
     return queries
 
 

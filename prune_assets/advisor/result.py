@@ -253,7 +253,7 @@ class LayoutAdvice:
         try:
             return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
         except OSError as error:
-            step = "keep advice with `prune advise .. --keep FILE`"
+            step = "save advice with `prune advise .. --keep FILE`"
             raise WrongUse(f"{os.fspath(file)}: {error.strerror}; {step}") from None
 
     @staticmethod
@@ -262,10 +262,12 @@ class LayoutAdvice:
         try:
             document = msgspec.json.decode(text)
             if document.get("schema") != SCHEMA:
-                raise WrongUse(f"{source}: no advice of schema {SCHEMA}; keep one with `prune advise .. --keep FILE`")
+                raise WrongUse(
+                    f"{source}: not advice of schema {SCHEMA}; save advice with `prune advise .. --keep FILE`"
+                )
             return msgspec.convert(document, LayoutAdvice)
         except (msgspec.MsgspecError, AttributeError) as error:
-            raise WrongUse(f"{source}: no advice ({error}); keep one with `prune advise .. --keep FILE`") from None
+            raise WrongUse(f"{source}: not advice ({error}); save advice with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
         """Return the advised layout as a `layout.yaml`, with a reason for each key.
@@ -309,7 +311,7 @@ class LayoutAdvice:
         for title, size, note in self.bars():
             share = round(24 * size / max(self.whole, 1))
             yield f"  {bytes_text(size):>10}  {'█' * share}{'░' * (24 - share)}  {title}{note}"
-        yield from (f"  more than twice as dear in your layout: {query}" for query in self.own_dearer)
+        yield from (f"  more than twice as expensive in your layout: {query}" for query in self.own_dearer)
         if self.advised is not None:
             pays = "never pays" if self.runs_to_pay is None else f"pays after {counted(self.runs_to_pay, 'run')}"
             yield ""
@@ -330,7 +332,7 @@ class LayoutAdvice:
         rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
         rows += [(it.title, it.bytes, _note(it)) for it in self.ranking[:_SHOWN]]
         rows += [(own_title(it), it.bytes, _note(it)) for it in ([] if self.own is None else [self.own])]
-        return [*rows, ("lower bound: selected rows lie together", self.lower_bound, "")]
+        return [*rows, ("lower bound: selected rows stored together", self.lower_bound, "")]
 
     def compared(self) -> tuple[RankedLayout, ...]:
         """Return all simulated layouts: the ranking, then the layout that the user gave."""
@@ -358,7 +360,7 @@ def own_title(own: RankedLayout) -> str:
 
 def _note(bar: RankedLayout) -> str:
     unsure = "" if bar.high - bar.low < bar.bytes / 50 else f" ({bytes_text(bar.low)} to {bytes_text(bar.high)})"
-    dear = f"; {bar.twice_as_dear:.0%} of the runs read twice as much or more" if bar.twice_as_dear >= DEAR else ""
+    dear = f"; {bar.twice_as_dear:.0%} of the runs read at least twice the bytes" if bar.twice_as_dear >= DEAR else ""
     return unsure + dear + ("; needs a new table" if bar.refused else "")
 
 

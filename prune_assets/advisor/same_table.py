@@ -37,10 +37,13 @@ def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
             for shape in workload.shapes
             if shape not in own and "/" not in shape.table and _last_part(shape.table) == last
         }
-        clause = f"queries on {listed(map(_shown, sorted(left)))} are left out, others are on {_shown(names[0])} itself"
-        return (f"{clause}; if they are one table, write one name in all queries",) if left else ()
+        clause = (
+            f"queries on {listed(map(_shown, sorted(left)))} are left out; other queries are on {_shown(names[0])} "
+            f"itself"
+        )
+        return (f"{clause}; if it is one table, use one name in all queries",) if left else ()
     taken = _places(_on_namesake(names, workload))
-    return (f"no query on {_shown(names[0])}; those on {listed(map(_shown, taken))} are taken",) if taken else ()
+    return (f"no query on {_shown(names[0])}; queries on {listed(map(_shown, taken))} are used",) if taken else ()
 
 
 def _on_itself(names: Sequence[str], workload: Workload) -> list[QueryShape]:
@@ -55,7 +58,7 @@ def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
     if len(tables) > 1:
         raise WrongUse(
             f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: "
-            f"{listed(map(_shown, tables))}; keep those on one with `prune workload .. --table TABLE --out FILE`, "
+            f"{listed(map(_shown, tables))}; select one of them with `prune workload .. --table TABLE --out FILE`, "
             "and give that file"
         )
     return shapes

@@ -70,14 +70,12 @@ def _check(rows: pa.Table, layout: LayoutSpec) -> None:
     for option in ("max_rows_per_page", *(("bloom_filter_options",) if layout.bloom else ())):
         if option not in parameters:
             raise UnsupportedFeature(
-                f"pyarrow {pa.__version__} does not know {option}; update pyarrow, or verify with Spark"
+                f"pyarrow {pa.__version__} does not support {option}; update pyarrow, or verify with Spark"
             )
     for name in layout.partition_by:
         arrow_type = rows.schema.field(name).type
         if not (pa.types.is_integer(arrow_type) or pa.types.is_string(arrow_type) or pa.types.is_date(arrow_type)):
-            raise UnsupportedFeature(
-                f"partition_by: {name} is {arrow_type}; its directories are written by Spark alone"
-            )
+            raise UnsupportedFeature(f"partition_by: {name} is {arrow_type}; only Spark writes its directories")
 
 
 def _write(part: pa.Table, file: Path, layout: LayoutSpec, group_rows: int) -> None:

@@ -56,10 +56,12 @@ def why_kept(
         return _not_worth_it(best, today, needed)
     is_error = as_it_is > (_BEYOND_ERROR if same_codec else _BEYOND_CODEC) * today
     if best.bytes >= needed * as_it_is and is_error:
-        return f"{title} reads no less than {1 - needed:.0%} below the layout that the table has, if both are simulated"
+        return f"{title} saves less than {1 - needed:.0%} of the reads of the current layout, if both are simulated"
     if best.high >= needed * today:
         sure = f"{bytes_text(best.low)} to {bytes_text(best.high)}"
-        return f"it is not sure that {title} saves {1 - needed:.0%}: queries read {now} today, and would read {sure}"
+        return (
+            f"it is uncertain whether {title} saves {1 - needed:.0%}: queries read {now} today, and would read {sure}"
+        )
     if runs_to_pay is None or runs_to_pay > MOST_RUNS_TO_PAY:
         return (
             f"{title} reads {read} instead of {now}, and pays for its rewrite after {runs_to_pay} runs of the workload"
@@ -81,7 +83,7 @@ def _dearer(queries: Sequence[QueryBytes]) -> str:
     if not queries:
         return ""
     more = f", and {len(queries) - _NAMED:,} more" if len(queries) > _NAMED else ""
-    return f"; more than twice as dear: {', '.join(map(str, queries[:_NAMED]))}{more}"
+    return f"; more than twice as expensive: {', '.join(map(str, queries[:_NAMED]))}{more}"
 
 
 def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
@@ -89,7 +91,7 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
     now, then = bytes_text(round(today)), bytes_text(best.bytes)
     if now == then or best.bytes >= today:
         than = "as much" if now == then else f"{then} and so more"
-        return f"no layout reads less than the {now} of today; the best of them, {best.title}, reads {than}"
+        return f"no layout reads less than the {now} of today; the best layout, {best.title}, reads {than}"
     saved = f"saves {1 - best.bytes / today:.0%}, and a rewrite is worth it from {1 - needed:.0%} on"
     return f"queries read {now} today, and {then} with the best layout, {best.title}: it {saved}"
 

@@ -98,7 +98,7 @@ class VerifiedLayout:
 def verified_layout(title: str, queries: Sequence[VerifiedQuery], *, rows: int, writer: str) -> VerifiedLayout:
     """Aggregate the queries on a written layout. Raises WrongUse without queries."""
     if not queries:
-        raise WrongUse(f"{title}: no predicate of the workload fits the table as it was written; verify with Spark")
+        raise WrongUse(f"{title}: no predicate of the workload applies to the written table; verify with Spark")
     errors = [abs(query.points) for query in queries]
     return VerifiedLayout(
         title=title,

@@ -163,14 +163,14 @@ def _folder_beside(table: Table, *, on_sample: bool) -> Iterator[Path]:
     """Yield a hidden folder next to a table, and remove it afterwards, also after a failure."""
     given = table.format.directory_of(str(table.given))
     if is_remote(given) and not on_sample:
-        raise WrongUse(f"{redacted(given)}: lies in a store, where nothing is written to verify; verify on a sample")
+        raise WrongUse(f"{redacted(given)}: verification writes nothing to object stores; verify on a sample")
     path = None if is_remote(given) else Path(local_path(given)).absolute()
     parent, name = (Path(gettempdir()), "table") if path is None else (path.parent, path.name)
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(trial_folder(parent, name))
         except OSError as error:
-            raise StorageFailure(f"{parent}: {error.strerror}; verifying writes there for a while") from None
+            raise StorageFailure(f"{parent}: {error.strerror}; verification writes there temporarily") from None
         yield folder
 
 
@@ -190,6 +190,6 @@ def _check_size(table: Table) -> None:
     size = sum(cost.data for cost in costs_of(index).values()) * int(index.groups.row_count.sum())
     if size > _MOST_WITHOUT_SPARK:
         raise WrongUse(
-            f"{redacted(table.name)}: {bytes_text(round(size))} are too much to write without Spark; verify on a "
-            "sample, or with Spark"
+            f"{redacted(table.name)}: {bytes_text(round(size))} are too large to write without Spark; verify on a "
+            f"sample, or with Spark"
         )

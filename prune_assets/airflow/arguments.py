@@ -115,18 +115,18 @@ def mode(_name: str, value: object) -> None:
 
 def text(name: str, value: object) -> None:
     """Check a nonempty string, such as a condition or the id of a connection."""
-    _refuse_unless(isinstance(value, str) and bool(value.strip()), name, value, "give a text, or leave it out")
+    _refuse_unless(isinstance(value, str) and bool(value.strip()), name, value, "give a string, or leave it out")
 
 
 def texts(name: str, value: object) -> None:
     """Check a list of strings."""
     items = list(value) if isinstance(value, Sequence) and not isinstance(value, str | bytes) else [None]
-    _refuse_unless(all(isinstance(item, str) for item in items), name, value, "give a list of texts")
+    _refuse_unless(all(isinstance(item, str) for item in items), name, value, "give a list of strings")
 
 
 def mapping(name: str, value: object) -> None:
     """Check a mapping."""
-    _refuse_unless(isinstance(value, Mapping), name, value, "give values by a name, e.g. {'compression': 'zstd'}")
+    _refuse_unless(isinstance(value, Mapping), name, value, "give values by name, e.g. {'compression': 'zstd'}")
 
 
 def boolean(name: str, value: object) -> None:
@@ -177,11 +177,11 @@ def named_predicates(value: Any) -> dict[str, str]:
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, Mapping | Sequence):
-        raise WrongUse(f"predicates = {value!r}: give SQL by a name, e.g. {{'one_day': \"day = DATE '2024-03-01'\"}}")
+        raise WrongUse(f"predicates = {value!r}: give SQL by name, e.g. {{'one_day': \"day = DATE '2024-03-01'\"}}")
     named = dict(value) if isinstance(value, Mapping) else {str(i): where for i, where in enumerate(value, start=1)}
     if not named:
         raise WrongUse(
-            "predicates: there is no predicate; name at least one, e.g. {'one_day': \"day = DATE '2024-03-01'\"}"
+            "predicates: no predicate is given; give at least one, e.g. {'one_day': \"day = DATE '2024-03-01'\"}"
         )
     return named
 

@@ -49,7 +49,7 @@ class CheckLayoutOperator(TableOperator):
         "rows": arguments.boolean,
         "allow": arguments.texts,
     }
-    when_empty_line = "no file has such rows, so no file was checked"
+    when_empty_line = "no file can hold matching rows, so no file was checked"
 
     def __init__(
         self,

@@ -49,7 +49,7 @@ class OptimizeTableOperator(TableOperator):
         "budget": arguments.optional(arguments.size),
         "conn_id": arguments.optional(arguments.text),
     }
-    when_empty_line = "no file has such rows, so no file was optimized"
+    when_empty_line = "no file can hold matching rows, so no file was optimized"
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ def get_provider_info() -> dict[str, Any]:
     return {
         "package-name": name,
         "name": name,
-        "description": "Tables that Spark skips most of: written with a layout, proven, reported.",
+        "description": "Write, check and report data-skipping layouts for Spark.",
         "versions": [__version__],
         "integrations": [{"integration-name": name, "external-doc-url": "", "tags": ["software"]}],
         "operators": [

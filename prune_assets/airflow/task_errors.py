@@ -44,7 +44,7 @@ def writing_to(argument: str, path: object) -> Iterator[None]:
         line = f"{argument} = {str(path)!r}: cannot be written ({error.strerror or error})"
         if error.errno in _PASSING:
             raise StorageFailure(line) from None
-        raise WrongUse(f"{line}; name a place where the worker may write") from None
+        raise WrongUse(f"{line}; give a path where the worker may write") from None
 
 
 @contextmanager

@@ -77,7 +77,7 @@ def check(
     proof = prove(table, layout=layout, where=where, rows=rows, session=session, allow=allow)
     if where is not None and not proof.files:
         name = table if isinstance(table, str) else str(table)
-        raise WrongUse(f"where={where!r}: no file of {name} has such rows; there is nothing to check")
+        raise WrongUse(f"where={where!r}: no file of {name} can hold matching rows; change the condition")
     return proof.findings
 
 
@@ -200,7 +200,7 @@ def _selected(table: Table, where: str) -> NDArray[np.int64]:
         choice = (
             f"; name one of them: {paths}"
             if paths
-            else f", and {table.name} has none; check the whole table, without where (--where)"
+            else f", which {table.name} lacks; check the whole table, without where (--where)"
         )
         raise WrongUse(f"where={where!r}: a condition selects files of a plain table by its partition columns{choice}")
     return np.flatnonzero(answers.kept)

@@ -24,22 +24,23 @@ _SORT = (
 )
 CODE_REMEDIES = {
     "bloom_filter.absent": (
-        "As the finding says, for the writer of the file; `prune write` requests it. Where the dictionary answers "
-        "the question, the column can be taken out of `bloom`."
+        "Request the filter as the finding says for the writer of the file; `prune write` requests it. If the "
+        "dictionary answers the same question, remove the column from `bloom`."
     ),
     "overlap.files": _SORT,
     "overlap.row_groups": _SORT,
     "partitions.columns": "Write the table again with `prune write`, or change `partition_by` of the layout.",
     "order.row_groups": _SORT,
-    "order.pages": f"{_SORT} Where the column index is missing, see to `column_index.absent` first.",
+    "order.pages": f"{_SORT} If the column index is missing, fix `column_index.absent` first.",
     "order.rows": (
         "Let `prune optimize TABLE --layout layout.yaml --rows` read the key and rewrite the files whose rows are "
         "not in order, or write the table with `prune write` (or `prune_assets.write`). A job of your own sorts "
         "within partitions by the key just before it writes."
     ),
     "clustering.ineffective": (
-        "Put the rows along the curve: `prune optimize --full`, or `prune write`. Where that was done, the columns "
-        "have too few values or the table too few row groups: choose columns with more values, or `sort_by`."
+        "Sort the rows along the curve with `prune optimize --full` or `prune write`. If they are sorted already, "
+        "the columns have too few values or the table has too few row groups: choose columns with more values, or "
+        "`sort_by`."
     ),
     "size.row_groups": "Write with `parquet.block.row.count.limit` (Spark 4.1 or newer), or through `prune write`.",
     "size.pages": "Write with `parquet.page.row.count.limit`, or through `prune write`.",
@@ -76,7 +77,7 @@ LAYOUT = CodeGroup(
 
 FILES = CodeGroup(
     "Files",
-    "`LayoutTable.file_health_check` reports these, whatever the layout asks for.",
+    "`LayoutTable.file_health_check` reports these, for any layout.",
     OF_FILES,
 )
 
@@ -102,12 +103,11 @@ AUDIT = CodeGroup(
 
 ADVICE = CodeGroup(
     "Advice of a skip report",
-    "A report says why no more is skipped, and what would help, where less than half is skipped or a column skips "
-    "little of what the other conditions keep: `advice.remedies[].kind` in its JSON.",
+    "If a plan skips less than half of the bytes, or a column skips little of the data that the other conditions "
+    "keep, the report explains why and what would help: `advice.remedies[].kind` in its JSON.",
     advice={
         "sort_by": Code(
-            "Values of the column are spread over the whole table; sorted by it, few row groups would hold "
-            "what the predicate asks for.",
+            "Values of the column are spread over the whole table; sorted by it, few row groups would hold matches.",
             "Put the column first in `sort_by`, or after the columns that skip already; write the table with "
             "`prune write`.",
         ),
@@ -117,7 +117,7 @@ ADVICE = CodeGroup(
             "Name the column in `partition_by`, and write the table with `prune write`.",
         ),
         "bloom_filter": Code(
-            "The predicate asks for single values, and the bounds of most row groups include them.",
+            "The predicate compares with single values, and the bounds of most row groups include them.",
             "Name the column in `bloom`, with 0.01 for 1% of false positives.",
         ),
         "write_predicate": Code(
@@ -125,7 +125,7 @@ ADVICE = CodeGroup(
             "Write the condition that the report names.",
         ),
         "statistics": Code(
-            "Most of what is read has no bounds of the column.",
+            "Most row groups to read have no bounds of the column.",
             "Write these files again, with statistics.",
         ),
         "row_groups": Code(

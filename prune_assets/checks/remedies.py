@@ -30,7 +30,7 @@ def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
     fix = table.format.fixes.get(finding.code) or finding.fix or Fix(finding.remedy)
     fix = fix.with_setting(table.format.settings)
     if fix.step in _REWRITES and table.format.by_catalog_alone and not may_be_of_session(table.name):
-        why = "its catalog alone commits, so name the table as Spark does: catalog.schema.table"
+        why = "only its catalog commits, so use the table's name in Spark: catalog.schema.table"
         fix = replace(fix, after=f"{fix.after}; {why}")
     return finding.with_fix(fix)
 
@@ -51,7 +51,7 @@ def error_in(tool: Literal["dagster", "airflow"], error: PruneError) -> PruneErr
 
     >>> from prune_assets.errors import WrongUse
     >>> str(error_in("dagster", WrongUse("t: other rows", Fix(step=Step.STAY_IN_PARTITIONS))))
-    't: other rows; return rows of the partitions of the run alone'
+    't: other rows; return only rows of the partitions of the run'
     """
     words = _WORDS[tool]
     return type(error)(*(Fix(part.text(words)) if isinstance(part, Fix) else part for part in error.args))

@@ -37,8 +37,8 @@ COMMANDS = {
     "check": "Check that the files of TABLE are sorted, paged and indexed as its layout says.",
     "checkpoint": "Write a checkpoint of the Delta table TABLE unless there is one.",
     "count": "Count the rows of TABLE that a predicate selects.",
-    "doctor": "Show which Java, Spark and libraries are used, and what is missing.",
-    "explain": "Show what a predicate skips in TABLE, out of how much, by which level and why.",
+    "doctor": "Show the versions of Java, Spark and libraries in use, and missing parts.",
+    "explain": "Show how much of TABLE a predicate skips, by which level and why.",
     "head": "Show the first rows of TABLE that a predicate selects.",
     "history": "List the versions of TABLE, or the snapshots of an Iceberg table, the newest first.",
     "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
@@ -199,7 +199,7 @@ def _end(error: Exception) -> NoReturn:
 def _line(error: Exception) -> str:
     message = printable(" ".join(str(error).split("\n")))
     if isinstance(error, SparkFailure):
-        return f"{message}; run with {DEBUG_VARIABLE}=1 for all that Spark says"
+        return f"{message}; run with {DEBUG_VARIABLE}=1 for the full message of Spark"
     if isinstance(error, PruneError):
         return message
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -237,7 +237,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Show this version, and those of Python, Spark and pyarrow.",
+    help="Show the versions of prune-assets, Python, Spark and pyarrow.",
 )
 def main() -> None:
     """Make Spark skip the Parquet, Delta and Iceberg data that a query does not need, and prove it.

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
-@click.option("--where", "wheres", multiple=True, metavar="SQL", help="A predicate that runs; repeat it for several.")
+@click.option(
+    "--where", "wheres", multiple=True, metavar="SQL", help="A predicate of a query that runs; may be repeated."
+)
 @file_option(
     "--workload",
     "workload_file",
-    "Queries that ran: JSON of prune workload or a folder of it, a file of SQL, or an event log of Spark.",
+    "Queries that ran: JSON of prune workload or a folder of such files, a file of SQL, or a Spark event log.",
     type=READ_PATH,
 )
 @file_option("--layout", "own_layout", "A layout of your own, a YAML file: simulate it too.", type=READ_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
 @file_option("--out", "layout_file", "Write the advised layout, a YAML file for --layout of other commands.")
 @file_option("--html", "html_file", "Also write one self-contained page.")
-@file_option("--keep", "kept_file", "Keep the advice as JSON, for --promised of later runs.")
-@file_option("--promised", "promised", "Advice that was kept and applied: say what came of it in the workload.")
-@click.option("--verify", is_flag=True, help="Write the first three layouts beside the table for a while, and plan.")
+@file_option("--keep", "kept_file", "Save the advice as JSON, for --promised of a later run.")
+@file_option("--promised", "promised", "Compare applied advice, a file of --keep, with this workload.")
+@click.option("--verify", is_flag=True, help="Write the first three layouts temporarily next to the table, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
 @click.option(
@@ -80,9 +82,9 @@ def advise(
     if (workload_file is None) == (not wheres):
         raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
     if (on_sample or with_spark) and not verify:
-        raise WrongUse("--on-sample and --with-spark say how to verify: give --verify too")
+        raise WrongUse("--on-sample and --with-spark change --verify: give --verify too")
     if budget is not None and not apply:
-        raise WrongUse("--budget says how much --apply may rewrite: give --apply too")
+        raise WrongUse("--budget limits what --apply rewrites: give --apply too")
     for path in filter(None, (layout_file, kept_file, html_file)):
         refuse_without_folder(path)
     from prune_assets.advisor.workload.load import load_workload
@@ -94,7 +96,9 @@ def advise(
     said: tuple[str, ...] = ()
     if promised is not None:
         if not isinstance(ran, Workload):
-            raise WrongUse("--promised: predicates do not say what they read; give what ran since with --workload")
+            raise WrongUse(
+                "--promised: a predicate has no measured reads; give the queries that ran since with --workload"
+            )
         outcome = pr.LayoutAdvice.read(promised).outcome(ran)
         said = outcome.notes
         click.echo(f"{without_notes(outcome)}\n", err=as_json)

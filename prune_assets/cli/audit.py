@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--sample", callback=share, default="1", show_default=True, help="The share of row groups to read, from 0 to 1."
 )
 @click.option(
-    "--files", type=int, help="How many files to read instead of a share of row groups; they are spread over the table."
+    "--files", type=int, help="The number of files to read, spread over the table, instead of a share of row groups."
 )
 @click.option("--columns", metavar="A,B", help="The columns to verify; by default all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema audit/1.")

@@ -44,7 +44,7 @@ fail_on_option = click.option(
     type=click.Choice(["warn", "error"]),
     default="error",
     show_default=True,
-    help="Exit with 1 on findings of this severity or a graver one.",
+    help="Exit with 1 on findings of this severity or higher.",
 )
 
 
@@ -54,7 +54,7 @@ fail_on_option = click.option(
 @click.option(
     "--where",
     metavar="SQL",
-    help="Check only the files that may hold such rows, by partition values or the Delta log.",
+    help="Check only files that may hold matching rows, by partition values or the Delta log.",
 )
 @click.option("--verbose", is_flag=True, help="Also print the figures of checks that pass.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-check/1.")
@@ -122,7 +122,7 @@ def check_text(table: str, layout: Path | None, findings: Sequence[Finding], *, 
     shown = findings if verbose else faults
     parts = [findings_text(redacted(table), shown)] if shown else []
     if not faults:
-        fine = "healthy" if layout is None else "the layout holds"
+        fine = "healthy" if layout is None else "the files match the layout"
         parts.insert(0, f"{printable(redacted(table))}: {fine}, no warnings and no errors")
     if hidden := 0 if verbose else len(findings) - len(faults):
         parts.append(f"{counted(hidden, 'note')} not shown: pass --verbose")

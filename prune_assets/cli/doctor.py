@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TABLE_SCHEMA = "table-doctor/1"
-_NOT_COMPILED = "plain Python, several times slower: install a C compiler, then prune-assets again"
+_NOT_COMPILED = "plain Python, several times slower: install a C compiler, then reinstall prune-assets"
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class TableResult(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.option("--start-spark", is_flag=True, help="Also start a Spark session and show whether that works.")
 def doctor(*, table: str | None, as_json: bool, start_spark: bool) -> None:
-    """Show which Java, Spark and libraries are used, and what is missing.
+    """Show the versions of Java, Spark and libraries in use, and missing parts.
 
     With TABLE, finish an interrupted write of a plain Parquet table (after a killed process or a loss of power). A
     write that was committed is completed; the files of one that was not are deleted. Copies that an interrupted
@@ -101,7 +101,7 @@ def recovered_text(table: str, done: Recovered, trials: Sequence[str] = ()) -> s
     if done.leftovers:
         actions.append(f"deleted files of a write that was not committed: {', '.join(map(_name, done.leftovers))}")
     if trials:
-        actions.append(f"deleted copies of a verification that was cut off: {', '.join(map(_name, trials))}")
+        actions.append(f"deleted copies of an interrupted verification: {', '.join(map(_name, trials))}")
     return f"{printable(table)}: {'; '.join(actions) or 'no interrupted write'}"
 
 
@@ -137,7 +137,7 @@ def examination_text(examination: Diagnosis) -> str:
 def _lines(examination: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "prune-assets", f"{examination.version} on Python {examination.python}, {examination.platform}"
     if (on := examination.runs_on) is not None:
-        yield "platform", f"{on.name}{'' if on.version is None else f' {on.version}'}, known by {on.marker}"
+        yield "platform", f"{on.name}{'' if on.version is None else f' {on.version}'}, detected by {on.marker}"
     yield "Java", _java(examination)
     for candidate in examination.candidates:
         home = "" if candidate.home is None else f"{candidate.home}: "
@@ -167,9 +167,9 @@ def _not_installed(name: str) -> str:
 
 def _java(examination: Diagnosis) -> str:
     if examination.java is None and examination.remote:
-        return "none, and none needed: SPARK_REMOTE names a server"
+        return "none; not needed: SPARK_REMOTE names a server"
     if examination.java is None:
-        return "none" if examination.libraries.get("pyspark") else "none, and none needed without pyspark"
+        return "none" if examination.libraries.get("pyspark") else "none; not needed without pyspark"
     java = examination.java
     through = "" if java.home == java.runtime else f", through {java.home} (it lacks a module that Spark needs)"
     return f"{java.version} from {java.source}: {java.runtime}{through}"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--columns",
     metavar="A,B",
-    help="Columns that the query reads, besides those of the predicate; by default all.",
+    help="Columns that the query reads, in addition to columns of the predicate; by default all.",
 )
 @version_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema skip-report/1.")
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     "--min-skipped",
     callback=share,
     metavar="PART",
-    help="Exit with 1 when Spark with this plan skips less than this part of the bytes, e.g. 0.9. Where that is not "
-    "predicted, the best possible counts.",
+    help="Exit with 1 if Spark with this plan skips less than this share of the bytes, e.g. 0.9. If that share is "
+    "not predicted, the best possible share counts.",
 )
 @click.option(
     "--time-zone",
     envvar="PRUNE_TIME_ZONE",
     metavar="ZONE",
-    help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in SPARK_CONF_DIR. "
-    "Without it, data is skipped only where no time zone could select it.",
+    help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or the zone in spark-defaults.conf of "
+    "SPARK_CONF_DIR. Without a zone, data is skipped only if no time zone selects it.",
 )
 @click.option(
     "--engine",
     metavar="NAME",
-    help="The Spark that will read, e.g. spark-3.5; by default the installed version.",
+    help="The version of Spark that reads the table, e.g. spark-3.5; by default the installed version.",
 )
 @click.option("--case-sensitive", is_flag=True, help="Match column names as with spark.sql.caseSensitive=true.")
 @click.option("--no-ansi", is_flag=True, help="Evaluate casts and errors as with spark.sql.ansi.enabled=false.")
@@ -68,7 +68,7 @@ def explain(
     case_sensitive: bool,
     no_ansi: bool,
 ) -> None:
-    """Show what a predicate skips in TABLE, out of how much, by which level and why.
+    """Show how much of TABLE a predicate skips, by which level and why.
 
     This reads metadata only and starts no Spark. For example:
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @click.argument("table", type=click.Path(readable=False))
 @row_options
 @click.option("--columns", metavar="A,B", help="Columns to show; by default all.")
-@click.option("-n", "--limit", default=10, type=click.IntRange(min=0), show_default=True, help="At most so many rows.")
+@click.option(
+    "-n", "--limit", default=10, type=click.IntRange(min=0), show_default=True, help="The maximum number of rows."
+)
 @click.option(
     "--order-by",
     metavar="KEYS",

@@ -175,7 +175,7 @@ def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
         )
     elif installed is not None and installed != imported:
         yield Problem(
-            f"pyspark {imported} is imported, from a place before that of the installed pyspark {installed}",
+            f"pyspark {imported} is imported from a directory that precedes the installed pyspark {installed}",
             "unset PYTHONPATH, or uninstall one of them",
         )
 
@@ -198,7 +198,7 @@ def _started() -> tuple[SparkStart, list[Problem]]:
         session = spark_session()
         return SparkStart(version=session.version, error=None), []
     except PruneError as error:
-        return SparkStart(version=None, error=str(error)), [Problem(str(error), "mend what it names, then try again")]
+        return SparkStart(version=None, error=str(error)), [Problem(str(error), "fix the problem, then try again")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,14 +28,14 @@ SCHEMA = "table-optimize/1"
 @click.option(
     "--rows",
     is_flag=True,
-    help="Also read the sort key of files, and rewrite those whose rows are not in order (order.rows of prune check).",
+    help="Also read the sort key, and rewrite files whose rows are not in order (order.rows of prune check).",
 )
 @click.option(
     "--full",
     is_flag=True,
-    help="Rewrite every file, each partition as a whole: for a table that gets another layout.",
+    help="Rewrite every file, one whole partition at a time: for a table that gets another layout.",
 )
-@budget_option("Rewrite files of at most this size, e.g. 200GiB; later runs do the rest.")
+@budget_option("Rewrite at most this many bytes of files, e.g. 200GiB; later runs rewrite the rest.")
 @click.option(
     "--predicate",
     "predicates",

@@ -137,10 +137,12 @@ _OPTIONS = (
         "--time-zone",
         envvar="PRUNE_TIME_ZONE",
         metavar="ZONE",
-        help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or that of spark-defaults.conf in "
+        help="Session time zone, e.g. UTC; by default PRUNE_TIME_ZONE, or the zone in spark-defaults.conf of "
         "SPARK_CONF_DIR.",
     ),
-    click.option("--stats", is_flag=True, help="Say on stderr what was read; on a terminal that is always said."),
+    click.option(
+        "--stats", is_flag=True, help="Print to stderr how much was read; on a terminal it is always printed."
+    ),
 )
 
 

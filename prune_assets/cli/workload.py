@@ -22,31 +22,31 @@ _SECONDS = 0.3
 
 @click.command()
 @click.argument("event_logs", nargs=-1, required=True, type=click.Path(readable=False))
-@click.option("--since", metavar="TIME", help="Only queries that began then or later, such as 2024-01-31; UTC.")
-@click.option("--until", metavar="TIME", help="Only queries that began before; UTC.")
+@click.option("--since", metavar="TIME", help="Only queries that began at this time or later, such as 2024-01-31; UTC.")
+@click.option("--until", metavar="TIME", help="Only queries that began before this time; UTC.")
 @click.option("--table", metavar="TABLE", help="Only this table, by its path or its name in a catalog.")
 @click.option(
     "--app",
     "apps",
     multiple=True,
     metavar="NAME",
-    help="Only applications of this name or id; * is any text. Repeat it.",
+    help="Only applications of this name or id; * matches any text; may be repeated.",
 )
 @click.option(
-    "--user", "users", multiple=True, metavar="NAME", help="Only applications that this user started. Repeat it."
+    "--user", "users", multiple=True, metavar="NAME", help="Only applications that this user started; may be repeated."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema workload/1, with all shapes and constants.")
 @click.option("--out", type=WRITTEN_FILE, help="Write the JSON into this file.")
 @click.option("--redact", is_flag=True, help="Replace constants by their ranks.")
-@click.option("--price-per-tib", type=click.FloatRange(min=0), help="Price of reading a TiB, to show what a day costs.")
+@click.option(
+    "--price-per-tib", type=click.FloatRange(min=0), help="The price of reading a TiB, to show the cost per day."
+)
 @click.option(
     "--cursor",
     type=WRITTEN_FILE,
-    help="Note in this file what was read; the next run with it shows what ran since.",
+    help="Save the position in the event logs in this file; the next run with it shows only queries that ran since.",
 )
-@file_option(
-    "--promised", "promised", "Advice that `prune advise --keep` wrote and that was applied: say what came of it."
-)
+@file_option("--promised", "promised", "Compare applied advice, a file of `prune advise --keep`, with these queries.")
 def workload(
     *,
     event_logs: tuple[str, ...],

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     "--format",
     "table_format",
     type=click.Choice(WRITTEN),
-    help="By default the format of TABLE, or parquet where it is new.",
+    help="By default the format of TABLE, or parquet if TABLE is new.",
 )
 @click.option(
     "--mode",
     type=click.Choice(["append", "overwrite", "replace_partitions", "error"]),
     default="error",
     show_default=True,
-    help="What happens to the rows of TABLE; error refuses a TABLE that has rows.",
+    help="How to treat existing rows of TABLE; error refuses a TABLE that has rows.",
 )
 @click.option(
     "--select",
@@ -71,7 +71,8 @@ def write(
         nanoseconds = _nanosecond_columns(source, layout, all_rows=rows == "true")
     if nanoseconds:
         click.echo(
-            f"nanoseconds are rounded down to microseconds, as Spark has none: {', '.join(nanoseconds)}", err=True
+            f"nanoseconds are rounded down to microseconds, because Spark has no nanoseconds: {', '.join(nanoseconds)}",
+            err=True,
         )
     spark = start_session(source, table)
     reading = nanoseconds_as_numbers(spark) if nanoseconds else nullcontext()

@@ -37,7 +37,7 @@ Layout: TypeAlias = Annotated[
     dg.Resolver(
         layout_of,
         model_field_type=str | dict[str, Any],
-        description="The layout: its keys as in layout.yaml, or the path of such a file beside this one.",
+        description="The layout: its keys as in layout.yaml, or the path of such a file, relative to this file.",
         examples=[{"sort_by": ["day", "id"], "bloom": {"id": 0.01}}, "layout.yaml"],
     ),
 ]
@@ -52,28 +52,26 @@ class CheckOptions(dg.Model, dg.Resolvable):
 
     skipping: Annotated[
         dict[str, str],
-        dg.Resolver.default(
-            description="Predicates by a name, in SQL; each becomes a check that enough is skipped for it."
-        ),
+        dg.Resolver.default(description="Predicates in SQL, by name; each becomes a check of its skipped share."),
     ] = {}  # noqa: RUF012 - pydantic copies it
     min_skipped: Annotated[
         float | str,
         dg.Resolver.default(
-            description="The part of the bytes that each of these predicates skips at least, 0.9 or 90%."
+            description="The minimum share of the bytes that each of these predicates skips, 0.9 or 90%."
         ),
         AfterValidator(share_of),
     ] = 0.9
     blocking: Annotated[
-        bool, dg.Resolver.default(description="Whether a check that fails keeps assets downstream from running.")
+        bool, dg.Resolver.default(description="True if a failed check keeps downstream assets from running.")
     ] = False
     when_empty: Annotated[
         WhenEmpty,
         dg.Resolver.default(
-            description="How the checks end where the table has no rows: pass, skip (no result) or fail."
+            description="The result of the checks if the table has no rows: pass, skip (no result) or fail."
         ),
     ] = "pass"
     severity: Annotated[
-        Literal["ERROR", "WARN"], dg.Resolver.default(description="How Dagster shows a check that fails.")
+        Literal["ERROR", "WARN"], dg.Resolver.default(description="The severity of a failed check in Dagster.")
     ] = "ERROR"
 
 

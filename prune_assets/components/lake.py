@@ -27,7 +27,7 @@ class TableRule(CheckOptions):
     """Requirements for the tables whose names match a pattern."""
 
     match: Annotated[
-        str, dg.Resolver.default(description="A pattern for names such as sales/orders; * stands for anything.")
+        str, dg.Resolver.default(description="A pattern for names such as sales/orders; * matches any text.")
     ]
     layout: Layout
     _of_python = field_validator("layout", mode="before")(load_layout)
@@ -48,15 +48,15 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
             "is configured for, iceberg:CATALOG, or a namespace of it, iceberg:CATALOG.NAMESPACE."
         ),
     ]
-    key_prefix: Annotated[list[str], dg.Resolver.default(description="Begins the keys of all its assets.")] = []  # noqa: RUF012 - pydantic copies it
+    key_prefix: Annotated[list[str], dg.Resolver.default(description="The prefix of the keys of all its assets.")] = []  # noqa: RUF012 - pydantic copies it
     group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "lake"
     depth: Annotated[
-        int, dg.Resolver.default(description="How many levels of directories are searched."), Field(ge=1)
+        int, dg.Resolver.default(description="The number of levels of directories to search."), Field(ge=1)
     ] = 4
     rules: Annotated[
-        list[TableRule], dg.Resolver.default(description="Layouts by names; the first that matches counts.")
+        list[TableRule], dg.Resolver.default(description="Layouts by name pattern; the first match applies.")
     ] = []  # noqa: RUF012 - pydantic copies it
-    when: Annotated[WhenChecked | None, dg.Resolver.default(description="When the checks run by themselves.")] = None
+    when: Annotated[WhenChecked | None, dg.Resolver.default(description="When the checks run automatically.")] = None
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     def names(self) -> tuple[str | None, str]:

@@ -45,14 +45,15 @@ class AdvisedTable(dg.Model, dg.Resolvable):
     ]
     max_share: Annotated[
         float,
-        dg.Resolver.default(description="The check warns when another layout reads less than this share of the bytes."),
+        dg.Resolver.default(description="The check warns if another layout reads less than this share of the bytes."),
         Field(gt=0, le=1),
     ] = 0.5
     automatic: Annotated[
         bool,
         dg.Resolver.default(
-            description="A job optimizes the table, and changes its layout where advice is sure and saves half of the "
-            "bytes, at most once in 30 days; it needs `layout`, `budget` and a resource `spark`."
+            description="True for a job that optimizes the table, and that changes its layout if advice is certain "
+            "and saves half of the bytes, at most once in 30 days; it needs `layout`, `budget` and a "
+            "resource `spark`."
         ),
     ] = False
     layout: Annotated[
@@ -68,7 +69,7 @@ class AdvisedTable(dg.Model, dg.Resolvable):
         dg.Resolver(
             _budget,
             model_field_type=str | int | None,
-            description="The size of files that a run of the job rewrites at most, e.g. 200GiB.",
+            description="The maximum size of the files that a run of the job rewrites, e.g. 200GiB.",
         ),
     ] = None
 
@@ -82,7 +83,7 @@ class AdvisedTable(dg.Model, dg.Resolvable):
         if self.automatic and (self.layout is None or self.budget is None):
             raise ValueError("automatic: give the layout that the table has now, and a budget, e.g. 200GiB")
         if not self.automatic and (self.layout is not None or self.budget is not None):
-            raise ValueError("layout and budget are those of a table that changes by itself: give automatic: true")
+            raise ValueError("layout and budget apply only with automatic: true; add it, or remove them")
         return self
 
     def layout_table(self, location: str, workload: str, latest: int | None) -> LayoutTable:
@@ -112,7 +113,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         Field(min_length=1),
     ]
     workloads: Annotated[
-        str, dg.Resolver.default(description="A folder below the project that gets what ran as JSON, for each day.")
+        str, dg.Resolver.default(description="A folder below the project for the workload of each day as JSON.")
     ]
     tables: Annotated[list[AdvisedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
     since: Annotated[
@@ -120,17 +121,17 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         dg.Resolver(
             _day,
             model_field_type=str | None,
-            description="The first day of the workload's partitions, in quotes; no partitions when left out.",
+            description="The first day of the workload's partitions, in quotes; without it, no partitions.",
         ),
     ] = None
     latest: Annotated[
         int | None,
-        dg.Resolver.default(description="Advise for the queries of so many days, the last ones."),
+        dg.Resolver.default(description="Advise for the queries of this number of latest days."),
         Field(ge=1),
     ] = 28
     price_per_tib: Annotated[
         float | None,
-        dg.Resolver.default(description="What reading a TiB costs, to show what a day costs."),
+        dg.Resolver.default(description="The price of reading a TiB, to show the cost per day."),
         Field(ge=0),
     ] = None
     reports: Annotated[
@@ -150,7 +151,9 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
             "is then read when the day is over."
         ),
     ] = None
-    timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression and of the days.")] = "UTC"
+    timezone: Annotated[
+        str, dg.Resolver.default(description="The time zone of the cron expression and of the days.")
+    ] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
         """Return the name in its YAML and the default name.

@@ -24,9 +24,11 @@ class CheckedTable(CheckOptions):
     layout: Layout
     _of_python = field_validator("layout", mode="before")(load_layout)
     external: Annotated[
-        bool, dg.Resolver.default(description="Whether nothing else in this code location defines the asset.")
+        bool, dg.Resolver.default(description="True if nothing else in this code location defines the asset.")
     ] = True
-    format: Annotated[Format | None, dg.Resolver.default(description="For the label in the UI alone.")] = None
+    format: Annotated[
+        Format | None, dg.Resolver.default(description="The format that the UI shows; it has no other effect.")
+    ] = None
 
 
 class WhenChecked(dg.Model, dg.Resolvable):
@@ -39,15 +41,15 @@ class WhenChecked(dg.Model, dg.Resolvable):
             "without `when` `lake`; after the component's path if several components would have this name."
         ),
     ] = None
-    schedule: Annotated[
-        str | None, dg.Resolver.default(description="A cron expression; no schedule when left out.")
-    ] = None
-    timezone: Annotated[str, dg.Resolver.default(description="That of the cron expression.")] = "UTC"
+    schedule: Annotated[str | None, dg.Resolver.default(description="A cron expression; without it, no schedule.")] = (
+        None
+    )
+    timezone: Annotated[str, dg.Resolver.default(description="The time zone of the cron expression.")] = "UTC"
     sensor: Annotated[
         Literal["run", "report"] | None,
         dg.Resolver.default(
-            description="Checks a table when its files change, and tells Dagster its data version: by a run, or within "
-            "the sensor's tick without one. No sensor when left out."
+            description="Checks a table when its files change, and reports its data version to Dagster: by a run, or "
+            "within the sensor's tick without a run. Without it, no sensor."
         ),
     ] = None
 
@@ -57,7 +59,7 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     """Checks of tables that others write, read from the files without starting Spark."""
 
     tables: Annotated[list[CheckedTable], dg.Resolver.default(description="The tables."), Field(min_length=1)]
-    when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run by themselves.")] = WhenChecked()
+    when: Annotated[WhenChecked, dg.Resolver.default(description="When the checks run automatically.")] = WhenChecked()
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the tables as assets, with checks.

@@ -21,7 +21,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     """
 
     asset: Annotated[
-        dg.ResolvedAssetSpec, dg.Resolver.default(description="The asset: its key, and whatever else Dagster knows.")
+        dg.ResolvedAssetSpec, dg.Resolver.default(description="The asset: its key, and other options of Dagster.")
     ]
     table: Annotated[
         str,
@@ -32,7 +32,7 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     source: Annotated[
         str,
         dg.Resolver.default(
-            description="Its rows: a query in SQL, or the path or address of a table of Parquet or Delta."
+            description="Its rows: a query in SQL, or the path or address of a Parquet or Delta table."
         ),
     ]
     layout: Layout
@@ -40,14 +40,14 @@ class PrunedTableComponent(dg.Component, dg.Model, dg.Resolvable):
     format: Annotated[
         Format,
         dg.Resolver.default(
-            description="Plain Parquet, Delta, or Iceberg, which is written by its name in a catalog alone."
+            description="Plain Parquet, Delta, or Iceberg, which is written only by its name in a catalog."
         ),
     ] = "parquet"
     mode: Annotated[
         Literal["append", "overwrite", "replace_partitions", "error"],
-        dg.Resolver.default(description="What becomes of the rows that are there."),
+        dg.Resolver.default(description="How to treat existing rows."),
     ] = "overwrite"
-    checks: Annotated[CheckOptions, dg.Resolver.default(description="How its checks judge.")] = CheckOptions()
+    checks: Annotated[CheckOptions, dg.Resolver.default(description="Options of its checks.")] = CheckOptions()
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:

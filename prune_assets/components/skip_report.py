@@ -25,13 +25,13 @@ class SkipReportComponent(dg.Component, dg.Model, dg.Resolvable):
     ]
     predicates: Annotated[
         dict[str, str],
-        dg.Resolver.default(description="Spark SQL by the name that its report has."),
+        dg.Resolver.default(description="Spark SQL, by the name of its report."),
         Field(min_length=1),
     ]
     reports: Annotated[str, dg.Resolver.default(description="The directory of the reports, below the project.")] = (
         "reports"
     )
-    key_prefix: Annotated[str | list[str], dg.Resolver.default(description="Begins the keys of the assets.")] = (
+    key_prefix: Annotated[str | list[str], dg.Resolver.default(description="The prefix of the keys of the assets.")] = (
         "skip_reports"
     )
     group_name: Annotated[str, dg.Resolver.default(description="The group of the assets.")] = "skip_reports"

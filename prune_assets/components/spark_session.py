@@ -16,10 +16,12 @@ class SparkSessionComponent(dg.Component, dg.Model, dg.Resolvable):
     """
 
     master: Annotated[
-        str | None, dg.Resolver.default(description="Spark master URL; what Spark is set up for when left out.")
+        str | None, dg.Resolver.default(description="Spark master URL; by default the master of Spark's configuration.")
     ] = None
-    app_name: Annotated[str, dg.Resolver.default(description="The name that Spark's own tools show.")] = "prune-assets"
-    conf: Annotated[dict[str, str], dg.Resolver.default(description="Spark options beyond the defaults.")] = {}  # noqa: RUF012 - pydantic copies it
+    app_name: Annotated[str, dg.Resolver.default(description="The application name in Spark's own tools.")] = (
+        "prune-assets"
+    )
+    conf: Annotated[dict[str, str], dg.Resolver.default(description="Spark options in addition to the defaults.")] = {}  # noqa: RUF012 - pydantic copies it
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:  # noqa: ARG002 - of the base class
         """Return the resource."""

@@ -209,7 +209,7 @@ def _table(resource: Resource, prune: Mapping[str, Any], root: Path | None, plac
         else:  # Spark resolves relative paths in its own warehouse folder
             raise WrongUse(f"{origin} = {shown(given)} is relative; set meta.prune.table to the path of the files")
     if given is None:
-        problem = "not set, and dbt does not say where the files are; set it to their path or address"
+        problem = "not set, and dbt does not give the path of the files; set it to their path or address"
         raise WrongUse(f"{origin}: {problem}")
     if not isinstance(given, str) or not given.strip() or "{{" in given:
         raise WrongUse(f"{origin} = {shown(given)} is not a path; set meta.prune.table to the path of the files")
@@ -239,7 +239,7 @@ def _predicates(predicates: object, place: str) -> dict[str, str]:
     if isinstance(predicates, list):
         predicates = {f"query_{number}": where for number, where in enumerate(predicates, 1)}
     if not isinstance(predicates, Mapping):
-        raise WrongUse(f"{place}.predicates = {shown(predicates)}: give SQL by a name, e.g. {{one_order: id = 17}}")
+        raise WrongUse(f"{place}.predicates = {shown(predicates)}: give SQL by name, e.g. {{one_order: id = 17}}")
     for name, where in predicates.items():
         if not isinstance(name, str) or not _CHECK_NAME.fullmatch(name):
             raise WrongUse(f"{place}.predicates: {shown(name)} names a check; use letters, digits and _ only")

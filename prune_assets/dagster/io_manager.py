@@ -48,7 +48,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         "asset; of Iceberg the name of the catalog, with a database where keys name none.",
     )
     format: str = Field(
-        default="parquet", description="parquet, delta or iceberg, for tables whose asset does not say."
+        default="parquet", description="parquet, delta or iceberg, for tables whose asset has no format."
     )
     spark: dg.ResourceDependency[dg.ConfigurableResource[Any]]
 

@@ -51,7 +51,7 @@ def advice(
     deps = [dependency(each) for each in options.get("deps") or ()]
     defaults: dict[str, Any] = {
         "group_name": "layout_advice",
-        "description": f"The layout of {self.key.to_user_string()} that its queries ask for.",
+        "description": f"The layout of {self.key.to_user_string()} that suits its queries.",
         "deps": [self.key],
     }
 

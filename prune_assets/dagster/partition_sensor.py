@@ -79,7 +79,7 @@ def partition_sensor(
         name=name or f"{asset_key.to_python_identifier()}_changed_partitions",
         asset_selection=dg.AssetSelection.assets(asset_key),
         minimum_interval_seconds=minimum_interval_seconds,
-        description=f"Asks for the checks of each partition of {asset_key.to_user_string()} whose files change.",
+        description=f"Requests the checks of each partition of {asset_key.to_user_string()} whose files change.",
     )
     def changed_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         seen: dict[str, Any] = json.loads(context.cursor) if context.cursor else {"table": None, "partitions": {}}
@@ -129,7 +129,7 @@ def _of_asset(
     asset, partitions = table.key, table.partitions_def
     specs = [spec for definition in checks for spec in definition.check_specs if spec.asset_key == asset]
     if not specs:
-        raise WrongUse(f"checks: {asset.to_user_string()} has no check among those given; add its layout checks")
+        raise WrongUse(f"checks: {asset.to_user_string()} has no check in `checks`; add its layout checks")
     for spec in specs:
         if spec.partitions_def is None or spec.partitions_def != partitions:
             raise WrongUse(

@@ -35,7 +35,7 @@ def check_partitions(
         return
     if columns is None:
         raise LayoutError(
-            "partitions_def: which column has the partition? Pass partition_expr='day', or a column for each dimension"
+            "partitions_def: the partition column is unknown; pass partition_expr='day', or a column for each dimension"
         )
     named = [columns] if isinstance(columns, str) else list(columns.values())
     known = [column_of_partition(name).casefold() for name in layout.partition_by]

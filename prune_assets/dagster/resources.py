@@ -39,9 +39,11 @@ class SparkSessionResource(dg.ConfigurableResource):  # type: ignore[type-arg]  
     step, and so a Java process for each step; a run of several such steps logs a warning.
     """
 
-    master: str | None = Field(default=None, description="Spark master URL; what Spark is set up for when left out.")
-    app_name: str = Field(default="prune-assets", description="The name that Spark's own tools show.")
-    conf: dict[str, str] = Field(default_factory=dict, description="Spark options beyond the defaults.")
+    master: str | None = Field(
+        default=None, description="Spark master URL; by default the master of Spark's configuration."
+    )
+    app_name: str = Field(default="prune-assets", description="The application name in Spark's own tools.")
+    conf: dict[str, str] = Field(default_factory=dict, description="Spark options in addition to the defaults.")
 
     @property
     def session(self) -> SparkSession:

@@ -87,7 +87,7 @@ def build_new_files_sensor(
     }
     for asset, keys in check_keys.items():
         if not keys:
-            raise WrongUse(f"tables: {asset.to_user_string()} has none of the given checks; add its layout checks")
+            raise WrongUse(f"tables: {asset.to_user_string()} has no check in `checks`; add its layout checks")
     _refuse_partitions(checks)
 
     @dg.sensor(

@@ -85,7 +85,7 @@ def skip_report(
     defaults: dict[str, Any] = {
         "group_name": "skip_reports",
         "kinds": {"spark"},
-        "description": f"What is skipped where {as_code(condition)}." if isinstance(condition, str) else None,
+        "description": f"The data that Spark skips for {as_code(condition)}." if isinstance(condition, str) else None,
         "deps": [self.key],
         "required_resource_keys": {"spark"},
     }

@@ -52,7 +52,7 @@ def build_workload_asset(
     """
     defaults: dict[str, Any] = {
         "kinds": {"spark"},
-        "description": "What the queries of Spark's event logs read, and how much of it without need.",
+        "description": "The data that queries in Spark's event logs read, and the part of it that selected no row.",
     }
 
     @asset_with(options, defaults, key=asset_key_of(key), partitions_def=partitions_def)

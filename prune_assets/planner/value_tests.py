@@ -132,7 +132,7 @@ class RememberedTest:
             is_short = _have_at_most(rows, self._longest)
             if not is_short.all():
                 self.limits = (
-                    f"a pattern with several wildcards is not matched to more than {self._longest:,} characters"
+                    f"a pattern with several wildcards is not matched with more than {self._longest:,} characters"
                 )
             new, rows = [new[i] for i in np.flatnonzero(is_short)], [it.filter(from_numpy(is_short)) for it in rows]
             if not new:

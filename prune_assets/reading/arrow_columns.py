@@ -217,7 +217,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         if all(leaf is not None for leaf in file_leaves):
             stored = _nested_type(name, [leaf for leaf in file_leaves if leaf is not None], provenance)
             return stored, stored
-    raise not_read(name, "no file has all parts of it")
+    raise not_read(name, "no file has all parts of the column")
 
 
 def _nested_in(name: str, columns: ArrowColumns, provenance: Provenance, path: str) -> tuple[LeafColumn, ...]:
@@ -230,7 +230,7 @@ def _nested_in(name: str, columns: ArrowColumns, provenance: Provenance, path: s
     if not leaves and name not in columns.filled and lacks_column(name, provenance):
         return ()
     if not leaves or name in provenance.hidden:
-        raise not_read(name, f"{path} has it, or parts of it, under another name")
+        raise not_read(name, f"{path} has the column, or parts of it, under another name")
     if any(is_rebased(leaf, provenance) for leaf in leaves):
         raise not_read(name, f"{path} stores it in the hybrid Julian and Gregorian calendar")
     stored, wanted = _nested_type(name, leaves, provenance), columns.in_files[name]
@@ -276,7 +276,7 @@ def _nested_type(name: str, leaves: Sequence[LeafColumn], provenance: Provenance
     try:
         stored = empty_table(provenance, schema_of(provenance, leaf_indexes), leaf_indexes).schema.field(0).type
     except (pa.ArrowException, OSError) as error:
-        raise not_read(name, f"Arrow does not read its type ({' '.join(str(error).split())})") from None
+        raise not_read(name, f"Arrow cannot read its type ({' '.join(str(error).split())})") from None
     return as_spark(name, stored, is_int96=any(leaf.physical is Physical.INT96 for leaf in leaves))
 
 
@@ -320,7 +320,7 @@ def as_spark(name: str, arrow_type: pa.DataType, *, is_int96: bool = False) -> p
     if pa.types.is_fixed_size_binary(arrow_type):
         return pa.binary()
     if pa.types.is_time(arrow_type) or pa.types.is_float16(arrow_type):
-        raise not_read(name, f"Spark does not read type {arrow_type} everywhere")
+        raise not_read(name, f"Spark does not read type {arrow_type} in all files")
     return _AS_SPARK.get(arrow_type, arrow_type)
 
 

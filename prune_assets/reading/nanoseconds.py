@@ -50,7 +50,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
         if len(types[column_name.casefold()]) > 1:
             raise _refusal(name, column_name, "in some files and another type in others")
         if any(SPARK_SCHEMA_KEY in provenance.key_values for provenance in index.groups.kinds):
-            raise _refusal(name, column_name, "in files that carry a schema of Spark, which has none")
+            raise _refusal(name, column_name, "in files with a schema of Spark, which lacks this type")
     return by_name
 
 

@@ -69,7 +69,7 @@ def rows_in_order(
     scan = scan_of(plan, list(dict.fromkeys([*names, *spelled])), session, stats)
     for name in spelled:
         if pa.types.is_nested(arrow_type := scan.columns.types[name]):
-            raise not_read(name, f"rows are not sorted by {arrow_type}")
+            raise not_read(name, f"rows cannot be sorted by {arrow_type}")
     return (_all(scan, keys) if limit is None else _first(scan, keys, limit)).select(list(names))
 
 

@@ -186,7 +186,7 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
         raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {sql!r}; plan again")
     if not same or not tests_hold(plan.tests, plan.table.columns, session=spark, semantics=semantics):
         raise WrongUse(
-            f"the plan was made for {plan.semantics}, and this session has other settings; pass session= to plan"
+            f"the plan was made for {plan.semantics}, but this session has other settings; pass session= to plan"
         )
     if not plan.table.format.spark_lists_files:
         return

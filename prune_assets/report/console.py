@@ -70,10 +70,10 @@ def _parts(report: SkipReport, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = [_header(report), "", Text(headline(report), style="bold")]
     parts += [_plain(sentence, _LONGEST_REASON) for sentence in (comparison(report), limit_text(report)) if sentence]
     parts += _advice(report)
-    parts += _section("What a reader would read", _engines(report, width))
+    parts += _section("Reads by engine", _engines(report, width))
     parts += [block for level in report.levels if not did_nothing(level) for block in _level(level)]
     parts += _section("Levels that skipped nothing", [_idle(level) for level in report.levels if did_nothing(level)])
-    parts += _section("Not used for pruning", _unsupported(report))
+    parts += _section("Conditions that do not prune", _unsupported(report))
     parts += _section("Condition by condition", _leaves(report))
     parts += _section("Each AND part alone", _conjuncts(report))
     parts += _section("Implied predicates added to the Spark filter", [_sql(sql) for sql in report.implied])

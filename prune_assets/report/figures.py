@@ -26,14 +26,14 @@ FIGURES = (
     Figure(
         "skipped_bytes_share",
         "from 0 to 1",
-        "The part of the bytes that need not be read; 0 where there is nothing to read.",
+        "The share of the bytes that is skipped; 0 if the table has no bytes in the columns read.",
         lambda report: 0.0 if report.skipped_fraction is None else report.skipped_fraction,
     ),
-    Figure("skipped_bytes", "bytes", "The bytes that need not be read.", lambda report: report.skipped_bytes),
+    Figure("skipped_bytes", "bytes", "The bytes that are skipped.", lambda report: report.skipped_bytes),
     Figure(
         "planning_seconds",
         "seconds",
-        "How long the planning took, without Spark's start and what a new session is asked once.",
+        "The planning time, without Spark's start and the first requests to a new session.",
         lambda report: report.seconds,
     ),
     Figure("total_files", "files", "The files of the table.", lambda report: report.total.files),
@@ -41,12 +41,12 @@ FIGURES = (
     Figure(
         "total_rows",
         "rows",
-        "The rows of the table; left out where files were not opened and no log tells.",
+        "The rows of the table; left out if files were not opened and no log counts their rows.",
         lambda report: report.total.rows,
     ),
     Figure("kept_rows", "rows", "The rows to read.", lambda report: report.kept.rows),
     Figure("total_bytes", "bytes", "The compressed bytes of the columns read.", lambda report: report.total.bytes),
-    Figure("kept_bytes", "bytes", "Those of them to read.", lambda report: report.kept.bytes),
+    Figure("kept_bytes", "bytes", "The compressed bytes to read in these columns.", lambda report: report.kept.bytes),
 )
 
 

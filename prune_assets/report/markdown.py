@@ -21,14 +21,14 @@ def summary(report: SkipReport, *, measured: Sequence[str] = ()) -> str:
         f"**{headline(report)}**",
         *(measured or [comparison(report), limit_text(report)]),
         unopened_text(report),
-        *(f"Not used to skip: {as_code(part.sql)} ({part.reason}). {part.remedy}" for part in report.unsupported),
+        *(f"Does not prune: {as_code(part.sql)}: {part.reason}. {part.remedy}" for part in report.unsupported),
     ]
     return "\n\n".join(line for line in lines if line)
 
 
 def picture(report: SkipReport) -> str:
     """Draw the table, from the first file to the last."""
-    return f"![what is read, from the first file to the last]({to_data_uri(report)})"
+    return f"![the data to read, from the first file to the last]({to_data_uri(report)})"
 
 
 def as_code(text: str) -> str:

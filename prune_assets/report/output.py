@@ -71,7 +71,7 @@ def refuse_without_folder(path: Path) -> None:
     """Raise WrongUse if the folder of the file does not exist."""
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise WrongUse(f"{path}: there is no folder {folder}; make it, or name a file in another one")
+        raise WrongUse(f"{path}: the directory {folder} does not exist; create it, or give another path")
 
 
 def write_whole(path: Path, content: str) -> None:

@@ -19,7 +19,7 @@ DEPENDS_ON_ZONE = "depends on the session's time zone"
 # A report names Spark's figure if Spark skips less than the best possible by more than this share of the table.
 _CLEARLY_MORE = 0.1
 PUSHED_IN_PART = (
-    "Spark skips row groups and pages by filters that it can push down; those of this predicate say less than this plan"
+    "Spark skips row groups and pages only by filters that it pushes down, and these prune less than this plan"
 )
 _SMALLER_FILES = "Smaller files would help: this plan lists the files that Spark reads (target_file_bytes of a layout)"
 
@@ -134,7 +134,7 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
         remedy = limit_text(report) or remedy
     elif report.unsupported:
         part = report.unsupported[0]
-        remedy = f"{part.sql} is not used for pruning: {part.reason}. {part.remedy}"
+        remedy = f"{part.sql} does not prune: {part.reason}. {part.remedy}"
     elif report.advice is not None:
         remedy = ". Would help: ".join(
             [report.advice.why, *(candidate.said for candidate in report.advice.remedies[:1])]
@@ -199,9 +199,9 @@ def comparison(report: SkipReport) -> str:
         return ""
     if alone.caveat is Caveat.TIME_ZONE:
         if (with_plan.kept.bytes, with_plan.kept.rows) == (report.total.bytes, report.total.rows):
-            return f"What Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
+            return f"The data that Spark would read, alone or with this plan, {DEPENDS_ON_ZONE}"
         reads = _read_by(with_plan) if with_plan.kept.files else "it reads nothing in any zone"
-        return f"What Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
+        return f"The data that Spark alone would read {DEPENDS_ON_ZONE}; with this plan {reads}"
     if alone.caveat is Caveat.FAILS:
         too = with_plan.caveat is Caveat.FAILS
         return f"Spark {'' if too else 'alone '}{alone.why}; with this plan {'too' if too else _read_by(with_plan)}"
@@ -274,7 +274,7 @@ def snapshot_text(snapshot: TableSnapshot) -> str:
         )
     if snapshot.unknown_rows:
         unknown = counted(snapshot.unknown_rows, "unopened file")
-        parts.append(f"the metadata has no row count for {unknown}, so rows are not counted where they are included")
+        parts.append(f"the metadata has no row count for {unknown}, so totals that include them have no row count")
     if snapshot.pro_rata:
         parts.append("bytes of unopened files are estimated for the columns read")
     if snapshot.timestamp is not None:
@@ -309,8 +309,8 @@ def least_text(report: SkipReport) -> str:
     if all(part.complete for part in report.conjuncts):
         return ""
     if report.unopened_files:
-        return "at least: what a part would skip of files that this plan did not open is not known"
-    return "at least: of a table of so many row groups only partition values and statistics are asked for each part"
+        return "lower bounds: skips in files that this plan did not open are unknown"
+    return "lower bounds: on a table of this size, each condition alone uses only partition values and statistics"
 
 
 def extents(total: Extent, remaining: Extent) -> list[tuple[str, int | None, int | None]]:
@@ -332,7 +332,7 @@ def leaf_outcome(leaf: Leaf) -> str:
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
     excluded = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:
-        return f"{excluded}; nothing is read because of it"
+        return f"{excluded}; no remaining row group depends on it"
     opened = f"may match in {row_groups_text(leaf.open_row_groups)} to read ({bytes_text(leaf.open_bytes)})"
     certain = f"; in {leaf.proven_row_groups:,} of them every row matches" if leaf.proven_row_groups else ""
     return f"{excluded}; {opened}{certain}"

@@ -172,7 +172,7 @@ def _settings(binary: Path) -> tuple[dict[str, str], str]:
     """Return the properties that a `java` prints, and the failure if it prints none."""
     output, failure = _run(binary, "-XshowSettings:properties", "-version")
     pairs = (line.partition(" = ") for line in output.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs}, failure or "does not tell its version"
+    return {name.strip(): value.strip() for name, _, value in pairs}, failure or "does not report its version"
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:

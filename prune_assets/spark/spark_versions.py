@@ -207,8 +207,7 @@ def observation(df: DataFrame) -> Observation:
 
     if not hasattr(df, "_jdf") and release(version := installed_version() or "4.0") < (4, 0):
         raise UnsupportedFeature(
-            f"write: Spark Connect counts rows as they pass since Spark 4.0, and this client is {version}; use classic "
-            "Spark"
+            f"write: Spark Connect counts written rows since Spark 4.0, but this client is {version}; use classic Spark"
         )
     return Observation()
 
@@ -287,7 +286,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 def execution_info(df: DataFrame) -> Any:
     """Return Spark Connect's execution info of an executed DataFrame."""
     if not hasattr(df, "executionInfo"):
-        raise UnsupportedFeature("scan_metrics: Spark Connect tells of scans since Spark 4.0; use classic Spark")
+        raise UnsupportedFeature("scan_metrics: Spark Connect reports scans since Spark 4.0; use classic Spark")
     return df.executionInfo
 
 

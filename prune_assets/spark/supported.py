@@ -103,7 +103,7 @@ def home_version() -> str | None:
 def mismatch(version: str, spark: str) -> UnsupportedFeature:
     """Return the error for a pyspark that does not fit its Spark."""
     home = ", or unset SPARK_HOME" if os.environ.get("SPARK_HOME") else ""
-    problem = f"pyspark {version} does not fit Spark {spark}, which it is to drive"
+    problem = f"pyspark {version} does not fit Spark {spark}, which it controls"
     return UnsupportedFeature(problem, Fix(f"{install_as(spark)}{home}"))
 
 

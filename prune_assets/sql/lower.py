@@ -122,7 +122,7 @@ def _lower(
 ) -> LoweredPredicate:
     sql = parsed.sql
     if "${" in sql:
-        return refused(sql, "Spark puts variables in place of ${..} first", "write the value")
+        return refused(sql, "Spark first substitutes variables for ${..}", "write the value")
     if not semantics.knows_literals_of(sql):
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     refuse_non_scalar(parsed, is_builtin)

@@ -28,7 +28,7 @@ def resolve(name: str, table: Sequence[LeafColumn]) -> str:
     outer = name.partition(".")[0].lower()
     for column in table:
         if len(column.path) > 1 and column.path[0].lower() == outer:
-            raise UnknownColumn(f"unknown column {name}: parts of a column are not taken alone; name {column.path[0]}")
+            raise UnknownColumn(f"unknown column {name}: parts of a column cannot be selected; give {column.path[0]}")
     near = get_close_matches(name, tops, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the table has {listed(tops)}"
     raise UnknownColumn(f"unknown column {name}: {hint}")

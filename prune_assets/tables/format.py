@@ -135,6 +135,6 @@ class Format:
         `by_path`: True if a path names the table, not a catalog. Raises UnsupportedFeature for a read-only table.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):
-            why = self.read_only or f"tables of {self.name} are read only; write to another place"
+            why = self.read_only or f"tables of {self.name} are read only; write to another path"
             raise UnsupportedFeature(f"{location}: {why}")
         return self.writing()

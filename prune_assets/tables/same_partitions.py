@@ -53,7 +53,7 @@ def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: s
     if mine and mine != [name.casefold() for name in theirs]:
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by)}: {location} is partitioned by "
-            f"{', '.join(theirs) or 'nothing'}, and {by} does not change that; leave out partition_by, or "
+            f"{', '.join(theirs) or 'nothing'}, and {by} cannot change it; leave out partition_by, or "
             "write a new table"
         )
 

@@ -46,5 +46,5 @@ def small_files(
         )
         fix = Fix("merge them: ", Step.OPTIMIZE)
         if count - merged < SPARE_FILES:  # most are the only small file of their partition, and merges stay within one
-            fix = Fix("partition by a column with fewer values, or by none: ", Step.WRITE_TABLE)
+            fix = Fix("partition by a column with fewer values, or do not partition: ", Step.WRITE_TABLE)
         yield Finding(code, severity, location, message, fix=fix)

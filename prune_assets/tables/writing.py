@@ -79,7 +79,7 @@ def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFr
         table_type = field.dataType.simpleString()
         given_type = None if given is None else df.schema[given].dataType.simpleString()
         if given is None or given_type != table_type:
-            difference = "the data lack it" if given is None else f"in the data it is {given_type}"
+            difference = "the data lack it" if given is None else f"the data has type {given_type}"
             raise WrongUse(
                 f"{name}: the table has column {field.name} {table_type}, {difference}; write the same columns"
             )
@@ -94,4 +94,6 @@ def refuse_without_partitions(location: str, partition_by: Sequence[str], reques
     if partition_by or (request.mode != "replace_partitions" and request.where is None):
         return
     all_rows = "pass the mode overwrite" if request.mode == "replace_partitions" else "leave where out"
-    raise WrongUse(f"{location}: the table has no partition columns to replace by; {all_rows} to replace all rows")
+    raise WrongUse(
+        f"{location}: the table has no partition columns to select replaced rows; {all_rows} to replace all rows"
+    )

@@ -39,7 +39,7 @@ _IN_YAML = {
     "str": "a string",
     "int": "a whole number",
     "float": "a number",
-    "bool": "a truth value",
+    "bool": "true or false",
 }
 
 
@@ -172,7 +172,7 @@ def _text(path: Path) -> bytes:
     except StorageFailure as error:
         raise LayoutError(f"{error}, or name a layout file") from None
     if file is not None and file.size > _MOST_BYTES:
-        raise LayoutError(f"{path}: {file.size:,} bytes are too many for a layout; name a layout file")
+        raise LayoutError(f"{path}: {file.size:,} bytes are too large for a layout; give a layout file")
     return path.read_bytes()
 
 
@@ -183,7 +183,7 @@ def _refuse_repeated_keys(node: yaml.Node | None) -> None:
     seen: set[str] = set()
     for key, value in node.value:
         if str(key.value) in seen:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
         seen.add(str(key.value))
         _refuse_repeated_keys(value)
 
@@ -220,7 +220,7 @@ def _in_yaml(match: re.Match[str]) -> str:
 
 def _remedy(value: object, wanted: Any) -> str:
     if isinstance(value, str) and _is_number(value):
-        return "; YAML takes this for text: write it in full, without quotes, e.g. 0.01 or 20000"
+        return "; YAML reads this as text: write it in full, without quotes, e.g. 0.01 or 20000"
     if isinstance(value, str) and (wanted is int or int in get_args(wanted)):
         return "; write the number in full, without a unit, e.g. 134217728"
     if get_origin(wanted) is Sequence and not isinstance(value, list):
@@ -228,7 +228,7 @@ def _remedy(value: object, wanted: Any) -> str:
     if get_origin(wanted) is Mapping:
         return "; give columns with their values, e.g. {id: 0.01}" if float in get_args(wanted) else ""
     if wanted is str and isinstance(value, bool):
-        return "; YAML takes yes, no, on and off for truth values: quote it"
+        return "; YAML reads yes, no, on and off as booleans: quote it"
     return ""
 
 

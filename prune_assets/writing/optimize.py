@@ -112,8 +112,8 @@ def _warn_of_partition_columns(assessed: TableAssessment, layout: LayoutSpec) ->
     ordered = {key.column for key in sort_keys(index, layout)}
     for name in (key.column for key in layout.sort_keys if key.column not in ordered):
         _LOG.warning(
-            "sort_by: %s is a partition column of the table, so every file holds one value of it and it orders "
-            "nothing; remove it from sort_by",
+            "sort_by: %s is a partition column of the table, so each file has one value of it, and sorting by it has "
+            "no effect; remove it from sort_by",
             name,
         )
 

@@ -116,9 +116,9 @@ class OptimizeResult:
         version = "" if self.version is None else f", version {self.version}"
         title = f"{printable(table)}{version}"
         if not self.picked and self.left:
-            yield f"{title}: no part of the files that need a rewrite fits the budget"
+            yield f"{title}: no group of files that needs a rewrite fits the budget"
         elif not self.picked:
-            yield f"{title}: none of {counted(self.considered, 'file')} needs a rewrite"
+            yield f"{title}: no file needs a rewrite ({counted(self.considered, 'file')} checked)"
         else:
             what = "was rewritten to" if self.considered == 1 else "were rewritten to"
             what = "would be rewritten to about" if self.dry_run else what
@@ -142,7 +142,7 @@ class OptimizeResult:
             yield f"bytes kept for {printable(predicate.sql)}: {_steps(before, predicted, after)}"
         yield from (printable(statement) for statement in self.statements)
         if self.is_along_curve and RewriteReason.FULL not in self.reasons:
-            yield "whether rows lie along the curve was not looked at: --full (full=True) sorts them along it anew"
+            yield "the order of rows along the curve was not checked: --full (full=True) sorts all rows again"
         if not self.rows_read:
             yield _ROWS_NOT_READ.text(words)
         if self.left:

@@ -145,7 +145,7 @@ def test_case_35_the_claimed_order_of_pages_is_not_believed(spark, path):
         edit_column_index(path, lambda index, claimed=order: put(index, 4, I32, claimed))
         made = plan(path, where="a = 1")
         assert made.report.kept.rows == 8, "of order and bounds one is wrong: neither is believed"
-        assert "claims an order" in made.files[0].row_groups[0].reason
+        assert "claims a boundary order" in made.files[0].row_groups[0].reason
     edit_column_index(path, lambda index: put(index, 4, I32, 0))
     assert check(spark, path, "a IN (1, 9)") == (4, 4)
 

@@ -46,6 +46,6 @@ def test_doctor_names_the_platform(monkeypatch):
         monkeypatch.delenv(marker.partition("=")[0], raising=False)
     assert "\nplatform " not in CliRunner().invoke(main, ["doctor"]).stdout
     monkeypatch.setenv("DATAPROC_IMAGE_VERSION", "2.3")
-    assert "Dataproc 2.3, known by DATAPROC_IMAGE_VERSION" in CliRunner().invoke(main, ["doctor"]).stdout
+    assert "Dataproc 2.3, detected by DATAPROC_IMAGE_VERSION" in CliRunner().invoke(main, ["doctor"]).stdout
     told = json.loads(CliRunner().invoke(main, ["doctor", "--json"]).stdout)
     assert told["runs_on"] == {"name": "Dataproc", "version": "2.3", "marker": "DATAPROC_IMAGE_VERSION"}

@@ -72,7 +72,7 @@ def _nothing_to_look_up(query: PruningQuery) -> str:
     part = next((part for part in parts if isinstance(part, Unsupported) and part.cause is not Cause.FAR_YEARS), None)
     if part is None:
         return "no equality or IN to look up"
-    return f"no equality or IN that can be looked up; {part.sql}: {part.reason}"
+    return f"no equality or IN to look up; {part.sql} does not prune: {part.reason}"
 
 
 def _best_case(query: PruningQuery, outcomes: OutcomeArray, equality: Sequence[int]) -> OutcomeArray:

@@ -112,7 +112,7 @@ def _print_indented(text: str, by: int, console: Console, *, style: str = "") ->
 
 
 def _reads(shape: QueryShape) -> str:
-    suffix = "" if all(predicate.columns is None for predicate in shape.predicates) else ", not all of them in each run"
+    suffix = "" if all(predicate.columns is None for predicate in shape.predicates) else ", not all in each run"
     if shape.columns == ALL_COLUMNS:
         return f"reads all columns{suffix}"
     more = len(shape.columns) - SHOWN_COLUMNS

@@ -92,7 +92,7 @@ def _scan(sql: str, table: str | None, runs: float) -> RanScan:
     except PredicateSyntaxError as error:
         raise NotUnderstood("no SELECT and no condition", str(error)) from None
     if table is None:
-        raise NotUnderstood("a condition without its table; pass --table, or write SELECT .. FROM a table WHERE ..")
+        raise NotUnderstood("a condition without a table; pass --table, or write SELECT .. FROM a table WHERE ..")
     return RanScan(table, "", where, ALL_COLUMNS, (), "", None, ScanTotals(), runs, left_out)
 
 

@@ -89,7 +89,7 @@ class Gathered:
         try:
             name = shape_of(scan.where)
         except PredicateSyntaxError:
-            self.not_understood["a predicate that is no SQL"] += 1
+            self.not_understood["a predicate that is not SQL"] += 1
             return
         key = _Key(scan.table, self._form(name), scan.left_out)
         if key not in self.shapes and len(self.shapes) >= MOST_SHAPES:

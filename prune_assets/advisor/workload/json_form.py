@@ -75,10 +75,10 @@ def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
             shape["predicates"] = [(it["where"], it["runs"], it.get("columns")) for it in shape["predicates"]]
         document = msgspec.convert(raw, _WorkloadDocument)
     except (msgspec.MsgspecError, KeyError, TypeError, RecursionError) as error:
-        raise WrongUse(f"{source}: no workload ({error}); write one with `prune workload .. --json`") from None
+        raise WrongUse(f"{source}: not a workload ({error}); write one with `prune workload .. --json`") from None
     if document.schema != SCHEMA:
         raise WrongUse(
-            f"{source}: a document of schema {document.schema}, not {SCHEMA}; write it anew with `prune workload`"
+            f"{source}: a document of schema {document.schema}, not {SCHEMA}; write it again with `prune workload`"
         )
     fields = {name: getattr(document, name) for name in _WorkloadDocument.__struct_fields__ if name != "schema"}
     return Workload(**fields)

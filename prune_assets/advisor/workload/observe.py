@@ -82,7 +82,7 @@ def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
 
 def _of_other_applications(names: list[str]) -> Iterator[str]:
     if names:
-        yield f"no application is of that name or user; the logs are of {listed(sorted(set(names)))}"
+        yield f"no application has this name or user; the logs have {listed(sorted(set(names)))}"
 
 
 def _patterns(names: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ def _foreign(files: list[str]) -> Iterator[str]:
     if len(files) == 1:
         yield str(NoEventLog(files[0]))
     elif files:
-        yield f"{len(files):,} files are no event logs of Spark and are left out: {listed(map(redacted, files), 3)}"
+        yield f"{len(files):,} files are not Spark event logs and are left out: {listed(map(redacted, files), 3)}"
 
 
 def text_of(path: str) -> str:
@@ -137,7 +137,7 @@ def text_of(path: str) -> str:
     try:
         return Path(local_path(path)).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongUse(f"{path}: no text in UTF-8") from None
+        raise WrongUse(f"{path}: not UTF-8 text") from None
     except OSError as error:
         raise WrongUse(f"{path}: {error.strerror}; check the path") from None
 
@@ -156,7 +156,9 @@ def _milliseconds(time: Time | None, name: str) -> int | None:
     try:
         parsed = dt.datetime.fromisoformat(time if isinstance(time, str) else time.isoformat())
     except ValueError:
-        raise WrongUse(f"{name}: {time!r} is no date or time; write such as 2024-01-31 or 2024-01-31T12:00") from None
+        raise WrongUse(
+            f"{name}: {time!r} is not a date or time; write one like 2024-01-31 or 2024-01-31T12:00"
+        ) from None
     parsed = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=dt.UTC)
     return round(parsed.timestamp() * 1000)
 

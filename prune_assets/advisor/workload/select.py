@@ -53,7 +53,7 @@ def parse_select(sql: str) -> Select:
         qualifiers = _qualifiers(table)
         where, left_out = _where(sql, tree, qualifiers)
     except (SqlglotError, RecursionError):
-        raise NotUnderstood("no SELECT that can be read; end one that has several lines with ;") from None
+        raise NotUnderstood("no readable SELECT; end a SELECT of several lines with ;") from None
     except PredicateSyntaxError as error:
         raise NotUnderstood("a condition that cannot be read", str(error)) from None
     return Select(_table_name(_names(table)), where, _columns(tree, qualifiers), left_out)
@@ -85,7 +85,7 @@ def _table(tree: exp.Select) -> exp.Table:
         raise NotUnderstood(f"a WITH; {_ONE_TABLE}")
     source = next((value.this for value in tree.args.values() if isinstance(value, exp.From)), None)
     if source is None:
-        raise NotUnderstood("a SELECT without FROM; end one that has several lines with ;")
+        raise NotUnderstood("a SELECT without FROM; end a SELECT of several lines with ;")
     if isinstance(source, exp.Subquery):
         raise NotUnderstood(f"a subquery in FROM; {_ONE_TABLE}")
     if tree.args.get("joins") or source.args.get("joins"):

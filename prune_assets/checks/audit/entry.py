@@ -12,7 +12,7 @@ _WRITE_AGAIN = (
 
 METADATA_CONSISTENCY = Check(
     "metadata_consistency",
-    "What metadata claim holds for the values.",
+    "The metadata agree with the values.",
     {
         "row_group_bounds": Code("A value is outside of the bounds of its row group.", _WRITE_AGAIN),
         "page_bounds": Code("A value is outside of the bounds that the column index gives its page.", _WRITE_AGAIN),
@@ -44,7 +44,7 @@ METADATA_CONSISTENCY = Check(
             _WRITE_AGAIN,
         ),
         "unreadable": Code(
-            "Values or metadata are damaged, so nothing can be held against them.",
+            "Values or metadata are damaged, so claims cannot be verified.",
             "Restore the file, or write it again from its source.",
         ),
         "not_relied_on.row_group_statistics": Code(

@@ -53,7 +53,7 @@ _WINDOW_GROUPS = 256
 _WINDOW_BYTES = 64 << 20
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
 # A writer that compares NaN like numbers leaves such bounds.
-_NAN = "a bound of floats that is NaN says nothing of the other values"
+_NAN = "a bound that is NaN does not limit the other values"
 
 
 class AuditedColumn(NamedTuple):

@@ -103,8 +103,9 @@ DELETES_ARE_APPLIED = Check(
             "Rows are deleted by deletion vectors (Delta, Iceberg 3) or position deletes (Iceberg), and their files "
             "still hold them: every reader reads them and drops them. It is a note up to 5% of the rows of the table, "
             "a warning above, where delta-spark's OPTIMIZE rewrites a file, and an error above 30%, where Iceberg's "
-            "`rewrite_data_files` does. The log and the manifests count the rows; of position deletes it is the most "
-            "that can be, because two delete files may name the same row. Equality deletes count no rows.",
+            "`rewrite_data_files` does. The log and the manifests count the rows; for position deletes the count is "
+            "an upper limit, because two delete files may name the same row. For equality deletes the number of rows "
+            "is unknown.",
             "Rewrite the files: `prune optimize TABLE --layout layout.yaml` rewrites each file with more than 5% of "
             "deleted rows.",
         ),

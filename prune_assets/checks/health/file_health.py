@@ -128,7 +128,7 @@ def _statistics(facts: ColumnFacts, location: str) -> Iterator[Finding]:
         return
     message = f"{share} have no bounds, so no predicate on it skips them"
     if facts.physical in {"FLOAT", "DOUBLE"} and facts.null_count is not None:
-        message = f"{message}; a row group of floats that holds NaN has none"
+        message = f"{message}; row groups of floats with NaN lack bounds"
         yield Finding("statistics.missing", Severity.INFO, location, message, nan_remedy(facts.name), name)
         return
     fix = Fix("write these files again, with statistics: ", Step.WRITE_TABLE)
@@ -211,7 +211,7 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
 
 FILES_ARE_HEALTHY = Check(
     "files_are_healthy",
-    "Files give predicates something to skip by; neither they nor their row groups are too small.",
+    "Files have metadata for pruning; files and row groups are large enough.",
     {
         "files.small": Code(
             "Many files are smaller than 32 MiB. Opening them costs more than reading them. It is a warning "
@@ -220,9 +220,11 @@ FILES_ARE_HEALTHY = Check(
             "Write them together: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "files.small_row_groups": Code(
-            "Files have many row groups of less than 1 MiB and fewer than 10,000 rows on average: reading what their "
-            "footers say of each costs more than it lets a reader skip. pyarrow's `write_to_dataset` writes such files "
-            "into directories. It is a warning where a merge inside of the files would save 100 row groups or more.",
+            "Files have many row groups of less than 1 MiB and fewer than 10,000 rows on average: reading the "
+            "metadata of each row group costs more than skipping it saves. pyarrow's `write_to_dataset` writes such "
+            "files "
+            "into directories. It is a warning if merging row groups within the files would save 100 row groups or "
+            "more.",
             "Rewrite the files with `prune write`, or write with `min_rows_per_group=100_000` in pyarrow.",
         ),
         "files.foreign": Code(
@@ -243,17 +245,17 @@ FILES_ARE_HEALTHY = Check(
             "Write these files again with the column in the type of the table.",
         ),
         "files.newer_format": Code(
-            "Files use newer features than readers of today know: an encoding, a compression codec or a logical type "
-            "to come, or column chunks that name no path (`write_path_in_schema` of arrow-rs). Spark does not read the "
+            "Files use features that current readers do not support: a future encoding, compression codec or logical "
+            "type, or column chunks without a path (`write_path_in_schema` of arrow-rs). Spark does not read the "
             "column, or does not open the file; plans still skip by its statistics.",
-            "Have their writer use what Spark reads, and write these files again by it.",
+            "Configure the writer for features that Spark reads, and write these files again.",
         ),
         "statistics.float_order": Code(
             "The bounds of floats compare by the IEEE 754 total order, as parquet-java writes them since 1.18. Plans "
             "skip by them. Spark up to 4.3 (parquet-java before 1.18) and pyarrow up to 26 do not know the order and "
             "ignore them; DuckDB 2.0, DataFusion 55 and Polars 2.1 skip by them.",
-            "None is needed where a plan chooses the files. Where such readers are to skip by themselves, write the "
-            "files by Spark 4.3 or before.",
+            "Not needed if a plan chooses the files. If such readers should skip by themselves, write the files with "
+            "Spark 4.3 or older.",
         ),
         "statistics.missing": Code(
             "Row groups have no bounds of a column: no predicate on it skips them. Of floats whose statistics count "
@@ -265,7 +267,7 @@ FILES_ARE_HEALTHY = Check(
             "Write these files again with another writer, or a newer version of it.",
         ),
         "statistics.writer_fault": Code(
-            "The files' writer is known for wrong statistics of this type ([known faults of "
+            "The writer of the files is known to write wrong statistics of this type ([known faults of "
             "writers](known_faults.md)). Plans do not trust these statistics; the others stay in use. Spark and other "
             "readers trust them and may lose rows.",
             "Rewrite these files with `prune write`, or with a newer version of their writer.",
@@ -281,9 +283,9 @@ FILES_ARE_HEALTHY = Check(
             "Rewrite the files with `prune write`, or write with Spark, or with `write_page_index=True` in pyarrow.",
         ),
         "files.clustering": Code(
-            "How many row groups an equality keeps on the column that clusters the table by its log or, without one, "
-            "on the column whose bounds overlap least. Where that is more than 60% of at least 16 row groups, and the "
-            "table has no partitions, no column gives much to skip by.",
+            "The share of row groups that an equality keeps, on the clustering column of the log or, without one, on "
+            "the column whose bounds overlap least. If it is more than 60% of at least 16 row groups, and the table "
+            "has no partitions, no column skips much.",
             "Sort by a column that queries filter by: `prune optimize TABLE --layout layout.yaml`.",
         ),
         "statistics.int96": Code(
@@ -291,7 +293,7 @@ FILES_ARE_HEALTHY = Check(
             "Write it as microseconds: `spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS`.",
         ),
         "bloom_filter.full": Code(
-            "A bloom filter says 'maybe' of more than a tenth of the values that are not there.",
+            "A bloom filter has a false-positive rate of more than 10%.",
             "Write with a lower probability, or for more distinct values: `bloom` in `layout.yaml`.",
         ),
     },

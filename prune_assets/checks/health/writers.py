@@ -65,9 +65,9 @@ def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
     files = np.flatnonzero(
         np.isin(index.groups.kind, np.flatnonzero([_has_newer_type(it.elements) for it in index.groups.kinds]))
     )
-    newer_type = "a column has a logical type to come: Spark up to 4.3 does not open the file"
+    newer_type = "a column has a future logical type: Spark up to 4.3 does not open the file"
     no_path = (
-        "column chunks name no path (path_in_schema): Spark up to 4.3, pyarrow up to 26 and DuckDB up to 2.0 do not "
+        "column chunks have no path (path_in_schema): Spark up to 4.3, pyarrow up to 26 and DuckDB up to 2.0 do not "
         "open the file"
     )
     for message, of in ((newer_type, files), (no_path, _without_paths(index))):
@@ -124,7 +124,8 @@ def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Ite
             "pyarrow up to 26 ignore them; plans skip by them, as parquet-java from 1.18 on, DuckDB and Polars do"
         )
         fix = Fix(
-            "write these files again by Spark 4.3 or before, where such readers are to skip by it: ", Step.WRITE_TABLE
+            "write these files again with Spark 4.3 or older, if such readers should skip by the column: ",
+            Step.WRITE_TABLE,
         )
         yield Finding("statistics.float_order", Severity.INFO, location, message, columns=(column.name,), fix=fix)
 

@@ -76,17 +76,17 @@ def _of_spark(report: SkipReport, df: DataFrame) -> Engine:
         as_predicted = (rows, files) == (foretold.kept.rows, foretold.kept.files)
         size = foretold.kept.bytes if as_predicted else sum(scan.bytes or 0 for scan in scans)
         caveat = None if as_predicted else Caveat.WHOLE_FILES
-        why = f"the bytes are {'predicted' if as_predicted else 'those of whole files'}: {_uncounted(df)}"
+        why = f"the bytes are {'predicted' if as_predicted else 'the sizes of whole files'}: {_uncounted(df)}"
     reasons = "; ".join(filter(None, [*differences, why]))
     return Engine(READ, Extent(files, None, None, rows, size), not is_counted, reasons, Reading.AS_IT_RAN, caveat)
 
 
 def _uncounted(df: DataFrame) -> str:
     if not hasattr(df, "_jdf"):
-        return "Spark Connect does not tell how many were read"
+        return "Spark Connect does not report bytes read"
     if counts_bytes(df.sparkSession):
-        return "Spark no longer knows how many were read"
-    return f"Spark does not count those of vectored reads; it counts all with {VECTORED}=false"
+        return "Spark no longer has the number of bytes read"
+    return f"Spark does not count bytes of vectored reads; it counts all bytes with {VECTORED}=false"
 
 
 def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:

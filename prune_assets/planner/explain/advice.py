@@ -162,7 +162,7 @@ def _why(  # noqa: PLR0911 - one for each reason
         return f"the predicate covers {shares}: there is little to skip"
     if spreads:
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
-        return f"values are all over the table: a row group spans on average {shares}{_further(columns)}"
+        return f"values are spread over the table: a row group spans on average {shares}{_further(columns)}"
     if len(compared) < len(columns):
         return "; ".join(column.null_text for column in columns if column.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))

@@ -119,7 +119,7 @@ class ColumnAdvice:
         inside = sum(is_inside(part, lower[position], upper[position]) for position in sample.tolist())
         if 2 * inside >= len(sample):
             return ""
-        return f"{self.name} may hold NaN, which is above every number and which min and max leave out"
+        return f"{self.name} may hold NaN, which sorts above all numbers and which min and max leave out"
 
     @property
     def _is_float(self) -> bool:
@@ -132,7 +132,7 @@ class ColumnAdvice:
         if self.nan_text:
             from parquet_core.layout.column_indexes import nan_remedy
 
-            limit = f"where NaN is not wanted, add an upper limit: {self.name} <= double('Infinity')"
+            limit = f"to exclude NaN, add an upper limit: {self.name} <= double('Infinity')"
             return [Remedy("write_predicate", limit), Remedy("statistics", nan_remedy(self.name))]
         if self._few_values is not None:
             remedies = [self._partition(self._few_values)]
@@ -191,7 +191,7 @@ class ColumnAdvice:
             return None
         message = (
             f"partition by {self.name}, which has at most {len(values)} values: about {bytes_text(then)} of "
-            f"{bytes_text(self._whole)} would be read if each had as many rows"
+            f"{bytes_text(self._whole)} would be read if all had the same number of rows"
         )
         return Remedy("partition_by", message, then)
 
@@ -203,7 +203,7 @@ class ColumnAdvice:
         if self._is_float:
             from parquet_core.layout.column_indexes import nan_remedy
 
-            remedy = f"a row group with NaN has none: {nan_remedy(self.name)}; else {remedy}"
+            remedy = f"for row groups with NaN: {nan_remedy(self.name)}; for others: {remedy}"
         return Remedy("statistics", f"{silent} to read without bounds of {self.name}: {remedy}")
 
     def _sort(self) -> Remedy | None:

@@ -136,7 +136,7 @@ class Reasons:
         (outcomes, opened), offset = self._block(position), position % _BLOCK
         leaf, wanted = self._leaves[leaf_index], Outcomes(int(opened[leaf_index][offset]))
         if isinstance(leaf, (Unsupported, Constant)):
-            return leaf.reason if isinstance(leaf, Unsupported) else "the same for every row"
+            return f"does not prune: {leaf.reason}" if isinstance(leaf, Unsupported) else "the result is constant"
         proven = int(outcomes[leaf_index][offset]) == wanted
         if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
@@ -156,10 +156,10 @@ class Reasons:
         (dictionary,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if dictionary is None or isinstance(dictionary, str):
             why = "was not read" if dictionary is None else f"is not usable: {dictionary}"
-            return f"{leaf.part.reason}, and the values are not known: the dictionary {why}"
+            return f"does not prune: {leaf.part.reason}, and the values are unknown: the dictionary {why}"
         values = counted(len(dictionary), "dictionary value")
         if leaf.test.limits:
-            return f"{leaf.part.reason}, and not all of {values} were tested: {leaf.test.limits}"
+            return f"does not prune: {leaf.part.reason}, and not all of {values} were tested: {leaf.test.limits}"
         return f"at least one of {values} matches or raises"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:

@@ -43,7 +43,7 @@ class Remedies:
         if plan.semantics.time_zone is not None:
             name = plan.semantics.time_zone
             return (
-                f"spark.sql.session.timeZone={name} is not known here: set a zone such as America/Los_Angeles or -08:00"
+                f"spark.sql.session.timeZone={name} is unknown here; set a zone such as America/Los_Angeles or -08:00"
             )
         semantics = replace(plan.semantics, time_zone="UTC")
         in_utc = lower(plan.lowered.sql, plan.table.columns, semantics=semantics, now=plan.lowered.now).predicate
@@ -59,4 +59,4 @@ def remedy_of(part: Unsupported) -> str:
     """Return the replacement for a condition that does not prune; "" if unknown."""
     if not part.rewrite:
         return str(part.remedy)
-    return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if that is what you mean"
+    return f"write {part.rewrite}" if part.exact else f"write {part.rewrite}, if this is the intended condition"

@@ -168,7 +168,7 @@ def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: Ou
     if leaf.test.limits:
         return f"{leaf.part.reason}; its known values were not tested: {leaf.test.limits}"
     unknown_share = (
-        f"; in {len(open_):,} of {len(plan.index):,} row groups the values are not known"
+        f"; in {len(open_):,} of {len(plan.index):,} row groups the values are unknown"
         if len(open_) < len(plan.index)
         else ""
     )

@@ -73,7 +73,9 @@ class PredictedScan(NamedTuple):
     caveat: Caveat | None = None
 
 
-_NOTHING_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
+_NOTHING_PUSHED = (
+    "Spark skips row groups and pages only by filters that it pushes down, and it pushes down no part of this predicate"
+)
 _DICTIONARIES, _FILTERS = "dictionaries", "bloom filters"
 # Page indexes of more column chunks than this are not read only to predict Spark's scan.
 MAX_COLUMN_INDEXES = 20_000
@@ -132,11 +134,11 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
     refused = [leaf.sql.casefold() for leaf in leaves(predicate) if isinstance(leaf, Unsupported)]
     listed_by = ["_metadata", *(column.name.casefold() for column in index.groups.partitions)]
     unjudged = any(name in sql for sql in refused for name in listed_by)
-    why = "files that only Spark can judge by where they lie: it may read less" if unjudged else ""
+    why = "only Spark evaluates conditions on paths and partition values: it may read less" if unjudged else ""
     if plan.table.format.spark_lists_files:
         return answers_of_directories(predicate, index).kept, why
     if not why and _mixes(filters, {column.path[0] for column in index.groups.partitions}):
-        why = "conditions that are simpler with the values of a partition put in: it may read less"
+        why = "Spark simplifies conditions with the values of a partition: it may read less"
     return may_match(plan.table.answers(predicate).partitions) & ~_dropped_by_log(plan, filters), why
 
 

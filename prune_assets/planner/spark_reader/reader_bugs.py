@@ -122,7 +122,7 @@ def _check_leaf(
     if leaf.rel is Rel.NE and not leaf.strict:
         evidence = evidence_of(bounds)
         if np.any((evidence.null_count < 0) & dropped_by_statistics(leaf, evidence)):
-            why = f"{column.name}: bounds without a null count are taken for bounds of rows that are not null"
+            why = f"{column.name}: bounds without a null count are read as bounds without nulls"
             yield ReaderWarning(READER, why, STATISTICS)
 
 
@@ -170,7 +170,7 @@ def _check_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray
     if plan.depth != "pages" or len(indexed) == 0:
         return
     if plan.index.page_indexes.read(column, indexed).counts_differ.any():
-        yield ReaderWarning(READER, f"{column.name}: a column index has not the pages of its offset index", PAGES)
+        yield ReaderWarning(READER, f"{column.name}: a column index and its offset index have different pages", PAGES)
 
 
 def _check_types(
@@ -195,7 +195,11 @@ def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
         stored, column
     ):
         return ""
-    return "" if stored.type == column.type else f"what is left of {stored.type} in {column.type} is looked up uncut"
+    return (
+        ""
+        if stored.type == column.type
+        else f"{stored.type} is read as {column.type}, but filters compare the unconverted value"
+    )
 
 
 def _overflows(leaf: Filter, stored: LeafColumn) -> str:
@@ -209,7 +213,7 @@ def _overflows(leaf: Filter, stored: LeafColumn) -> str:
     least = Decimal(1 << (bits - 1)).scaleb(-stored.type.scale)
     values = (value.as_py() for value in leaf.values if pa.types.is_decimal128(value.type))
     fits = all(-least <= value < least for value in values)
-    return "" if fits else f"of a decimal too long for {stored.type} the low {bits} bits are looked up"
+    return "" if fits else f"filters compare only the low {bits} bits of a decimal too long for {stored.type}"
 
 
 def _check_zeros(
@@ -227,11 +231,15 @@ def _check_zeros(
         np.zeros(len(remaining), np.bool_) if beyond is None else _tight(plan, remaining, bounds) & _certain(beyond)
     )
     if np.any(possible & ~harmless & (chunks.dictionary_only[remaining] != 0)):
-        yield ReaderWarning(READER, f"{column.name}: its dictionaries tell -0.0 from 0.0, SQL does not", DICTIONARY)
+        yield ReaderWarning(
+            READER, f"{column.name}: its dictionaries distinguish -0.0 from 0.0, SQL does not", DICTIONARY
+        )
     if leaf.rel in _EQUALITIES and np.any(possible & (chunks.bloom_filter[remaining, 0] > 0)):
-        yield ReaderWarning(READER, f"{column.name}: its bloom filters tell -0.0 from 0.0, SQL does not", BLOOM)
+        yield ReaderWarning(READER, f"{column.name}: its bloom filters distinguish -0.0 from 0.0, SQL does not", BLOOM)
     if _pages_end_at_zero(leaf, column, plan, remaining[possible & ~has_unknown_order(column, plan.index)[remaining]]):
-        yield ReaderWarning(READER, f"{column.name}: its page bounds may tell -0.0 from 0.0, SQL does not", PAGES)
+        yield ReaderWarning(
+            READER, f"{column.name}: its page bounds may distinguish -0.0 from 0.0, SQL does not", PAGES
+        )
 
 
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
@@ -257,7 +265,7 @@ def _check_nans(
         return
     # parquet-java includes NaN in the bounds, which makes readers ignore them.
     possible = may_match(outcomes_from_bounds(IsNaN(column.path), bounds)) & ~_is_by_parquet_java(plan, remaining)
-    why = f"{column.name}: bounds leave NaN out, which SQL puts above all numbers"
+    why = f"{column.name}: bounds leave out NaN, which SQL sorts above all numbers"
     unknown_order = has_unknown_order(column, plan.index)[remaining]
     believed = ~unknown_order | flags_from(pc.equal(bounds.lower, bounds.upper))
     if np.any(possible & believed & dropped_by_statistics(leaf, evidence_of(bounds))):
@@ -265,7 +273,9 @@ def _check_nans(
     if _pages_denied(leaf, column, plan, remaining[possible & ~unknown_order]):
         yield ReaderWarning(READER, why, PAGES)
     if asks_nan and np.any(possible & (plan.index.footers.chunks(column).bloom_filter[remaining, 0] > 0)):
-        yield ReaderWarning(READER, f"{column.name}: its bloom filters know one NaN of many", BLOOM)
+        yield ReaderWarning(
+            READER, f"{column.name}: its bloom filters contain only one of many encodings of NaN", BLOOM
+        )
 
 
 def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:

@@ -78,5 +78,5 @@ def version_of_engine(name: str) -> str:
     """
     versions = {"spark-{}.{}".format(*profile.release): "{}.{}".format(*profile.release) for profile in PROFILES}
     if name not in versions:
-        raise WrongUse(f"engine {name!r}: there is no profile of it; known are {', '.join(versions)}")
+        raise WrongUse(f"engine {name!r}: unknown; give one of {', '.join(versions)}")
     return versions[name]

@@ -72,9 +72,7 @@ def _column_line(column: ColumnFacts) -> tuple[str, ...]:
 
 def _notes(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     untrusted = [(_doubt(column, reason), column.name) for column in columns for reason in column.untrusted]
-    unpruned = [
-        (f"not used for pruning: {column.unsupported}", column.name) for column in columns if column.unsupported
-    ]
+    unpruned = [(f"does not prune: {column.unsupported}", column.name) for column in columns if column.unsupported]
     encrypted = [("encrypted", column.name) for column in columns if column.encrypted]
     by_note: dict[str, list[str]] = {}
     faults = [(_fault(fault), column.name) for column in columns for fault in column.writer_faults]

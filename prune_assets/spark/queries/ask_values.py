@@ -37,7 +37,7 @@ _SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
 _OWN_CLASS = "Class: org.apache.spark.sql.catalyst.expressions."
-_MOVES_ON = "it names a day that moves on"
+_MOVES_ON = "it depends on the current day"
 
 
 def ask_values(

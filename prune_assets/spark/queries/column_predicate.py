@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from prune_assets.sql.semantics import SparkSemantics
 
-_REASON = "this part of the Column has no SQL text that means the same"
+_REASON = "this part of the Column has no equivalent SQL text"
 _REMEDY = "give the predicate as text"
 _INFIX = {"==": "=", "or": "OR", "and": "AND", "like": "LIKE", "rlike": "RLIKE", "ilike": "ILIKE"}
 _INFIX |= {sign: sign for sign in (">", "<", ">=", "<=", "<=>", "+", "-", "*", "/", "%")}
-_ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark asks the clock itself, later", _REMEDY)
+_ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark reads the clock later", _REMEDY)
 
 
 def lower_column(

@@ -127,7 +127,7 @@ class Binder:
         if isinstance(node, nodes.Literal):
             return always(self._literal(node))
         if not isinstance(node, nodes.Column) and _is_deep(node):
-            raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not looked into")
+            raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not supported")
         return self.bind(node)
 
     def bind(self, node: nodes.SyntaxNode) -> Term:  # noqa: PLR0911  (one a kind of node)
@@ -170,7 +170,7 @@ class Binder:
     def _type(self, column: LeafColumn) -> SparkType:
         type_ = None if column.type is None else type_of_column(column.type)
         if type_ is None:
-            raise Refusal(f"columns of type {column.type} are not pruned on yet")
+            raise Refusal(f"columns of type {column.type} are not supported")
         if type_ == TIMESTAMP_NTZ and not self.context.clocks.infer_timestamp_ntz:
             raise Refusal(*NO_TIMESTAMP_NTZ)
         return type_ if type_ != TIMESTAMP or self.context.clocks.zone is None else self.timestamp
@@ -203,7 +203,7 @@ class Binder:
     def _cast(self, node: nodes.Cast) -> Term:
         to = node.to
         if to is None or to.kind in {ValueKind.BINARY, ValueKind.NULL}:
-            raise Refusal("a cast to this type is not supported for pruning", "compare the column itself")
+            raise Refusal("a cast to this type is not supported", "compare the column itself")
         if to == TIMESTAMP:
             if self.context.clocks.timestamp_ntz:
                 raise Refusal(*NO_TIMESTAMP)
@@ -277,7 +277,7 @@ class Binder:
             branches += [Branch(both(here, branch.guard), branch.value) for branch in result.branches]
             earlier = both(earlier, missed)
         if len(branches) > MAX_BRANCHES:
-            raise Refusal(f"more than {MAX_BRANCHES} cases are not looked into", "write the cases with AND and OR")
+            raise Refusal(f"more than {MAX_BRANCHES} cases are not supported", "write the cases with AND and OR")
         check_size(branch.guard for branch in branches if branch.guard is not None)
         return self._cast_branches(branches)
 
@@ -315,39 +315,39 @@ def _is_true(test: Predicate) -> Predicate:
 
 def _try_cast(value: Value, to: SparkType) -> Value:
     if isinstance(value, Fixed):
-        raise Refusal("TRY_CAST of a constant is not looked into", "write the constant")
+        raise Refusal("TRY_CAST of a constant is not supported", "write the constant")
     if value.type == to:
         return value
     function = cast(value.type, to, is_try=True)
     if function is None:
-        raise Refusal(f"a cast from {value.type} to {to} is not supported for pruning")
+        raise Refusal(f"a cast from {value.type} to {to} is not supported")
     return apply(function, value)
 
 
 _NOT_LOWERED: dict[type[nodes.SyntaxNode], tuple[str, str]] = {
     nodes.LikeTest: (
-        "LIKE is not answered from metadata yet",
+        "LIKE inside an operand is not supported",
         "write the prefix as a range, e.g. s >= 'ab' AND s < 'ac'",
     ),
     nodes.ILike: ("ILIKE ignores case, and bounds do not", ""),
-    nodes.RLike: ("a regular expression says nothing about bounds", ""),
-    **dict.fromkeys((nodes.Bitwise, nodes.BitwiseNot), ("bitwise operators are not supported for pruning", "")),
-    nodes.Row: ("rows are not compared", "compare their parts"),
+    nodes.RLike: ("a regular expression inside an operand is not supported", ""),
+    **dict.fromkeys((nodes.Bitwise, nodes.BitwiseNot), ("bitwise operators are not supported", "")),
+    nodes.Row: ("comparisons of rows are not supported", "compare their columns one by one"),
     nodes.Concat: (
-        "|| joins texts, which is not supported for pruning",
+        "|| concatenates strings, which is not supported",
         "compare the column itself; between conditions write OR",
     ),
 }
 
 
 def why_not(node: nodes.SyntaxNode) -> Refusal:
-    """Return the reason why a node is not supported for pruning."""
+    """Return the reason why a node is not supported."""
     if type(node) in _NOT_LOWERED:
         return Refusal(*_NOT_LOWERED[type(node)])
     if isinstance(node, nodes.OpaqueNode):
         return Refusal(node.reason, node.remedy)
     if isinstance(node, nodes.UserCall):
-        return Refusal(f"{node.name.partition(' ')[0]}() is not one of Spark's own functions in this session")
+        return Refusal(f"{node.name.partition(' ')[0]}() is not a built-in function in this session")
     if isinstance(node, nodes.Call):
         return refused(node.name)
     return Refusal("this is not a plain column", "compare a plain column with a literal")

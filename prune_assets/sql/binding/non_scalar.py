@@ -45,5 +45,5 @@ def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool]
         name = node.name if isinstance(node, Call) else node.call if isinstance(node, OpaqueNode) else ""
         if name in NON_SCALAR and (is_builtin is None or is_builtin(name)):
             raise PredicateTypeError(
-                f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not take; compute it before"
+                f"predicate: {name}() is {NON_SCALAR[name]}, which WHERE does not allow; compute it first"
             )

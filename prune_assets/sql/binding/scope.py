@@ -112,7 +112,7 @@ class Scope:
             is_nested = len(parts) == 1 and all(column.max_repetition_level for column in matches)
             nested = "an array, a map or a struct" if is_nested else ""
             group = matching[0].path[:1] if len(parts) == 1 else None
-            return Bound(None, "lists and maps are not looked into", nested=nested, group=group)
+            return Bound(None, "lists and maps are not supported", nested=nested, group=group)
         if not matches:
             self._unknown_field(parts, matching)
         if len(matches[0].path) > len(parts):
@@ -160,7 +160,7 @@ def _bind_file_field(parts: Parts) -> Bound:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"
         raise UnknownColumn(f"unknown column {'.'.join(parts)}: {hint}")
-    return Bound(None, "what Spark tells of files and of rows in them is known when it reads")
+    return Bound(None, "Spark determines the fields of _metadata only while it reads")
 
 
 def _usable(column: LeafColumn) -> Bound:
@@ -169,7 +169,7 @@ def _usable(column: LeafColumn) -> Bound:
         nullable = column if tells_nulls(column) else None
         return Bound(None, f"{column.unsupported}{remedy}", leaf=column, nullable=nullable)
     if column.type is None:
-        return Bound(None, "the type of this column is not understood", leaf=column)
+        return Bound(None, "the type of this column is unknown", leaf=column)
     return Bound(column, leaf=column, nullable=column)
 
 

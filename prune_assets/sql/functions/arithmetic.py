@@ -32,7 +32,7 @@ _KEPT_SCALE = 6
 # Java's remainder fails if the quotient has more digits than the context: 34 for DECIMAL128, or Spark's own limit.
 _LARGEST_QUOTIENT = 10**34
 REMAINDER = (
-    "a remainder repeats over the column, so it is no range of it",
+    "a remainder repeats over the column, so it is not a range of the column",
     SkippingRemedy("add a range of the column itself"),
 )
 
@@ -57,7 +57,7 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
         return _rest(left, right)
     left, right, result = _cast(sign, left, right)
     if isinstance(left, Chain) and isinstance(right, Chain):
-        raise Refusal("arithmetic between columns is not supported for pruning", "compare one column with a constant")
+        raise Refusal("arithmetic between columns is not supported", "compare one column with a constant")
     if isinstance(right, Fixed):
         value, constant, builders = left, right, _RIGHT
     else:
@@ -66,11 +66,11 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
     if constant.ordinal is None:
         return _null(value, result)
     if constant.type.kind is ValueKind.DOUBLE and abs(constant.ordinal) >= constant.type.infinity:
-        raise Refusal("arithmetic with infinity or NaN is not supported for pruning")
+        raise Refusal("arithmetic with infinity or NaN is not supported")
     build = builders.get(sign)
     function = None if build is None else build(value.type, result, constant.ordinal, constant.type.scale)
     if function is None:
-        raise Refusal(f"this {sign} is not supported for pruning", "compare the column itself")
+        raise Refusal(f"this {sign} is not supported", "compare the column itself")
     return apply(function, value)
 
 
@@ -95,7 +95,7 @@ def _rest(left: Value, right: Value) -> Value:
     divisor = abs(right.ordinal) * 10 ** (scale - right_type.scale)
     largest = int(10**left_type.digits) * 10 ** (scale - left_type.scale)
     if largest // divisor >= _LARGEST_QUOTIENT:
-        raise Refusal("where a quotient has too many digits Spark raises an error", "divide by a larger number")
+        raise Refusal("Spark raises an error if a quotient has too many digits", "divide by a larger number")
     return _rest_of(to_type(left, left_type), divisor, scale - left_type.scale, decimal_type(digits, scale))
 
 
@@ -122,7 +122,7 @@ def _cast(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkTyp
     """Return the operands cast to the types that Spark computes with, and the result type."""
     kinds = {left.type.kind, right.type.kind} - {ValueKind.NULL}
     if not kinds <= {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.DOUBLE}:
-        raise Refusal(f"{left.type} {sign} {right.type} is not supported for pruning")
+        raise Refusal(f"{left.type} {sign} {right.type} is not supported")
     if ValueKind.DECIMAL in kinds and ValueKind.DOUBLE not in kinds:
         return _cast_decimals(sign, left, right)
     if sign is Sign.DIV:
@@ -141,7 +141,7 @@ def _cast_both(common: SparkType, left: Value, right: Value) -> tuple[Value, Val
 
 def _cast_decimals(sign: Sign, left: Value, right: Value) -> tuple[Value, Value, SparkType]:
     if sign is Sign.DIV or ValueKind.NULL in {left.type.kind, right.type.kind}:
-        raise Refusal(f"this {sign} of decimals is not supported for pruning")
+        raise Refusal(f"this {sign} of decimals is not supported")
     left_type, right_type = (
         as_decimal(value.type, value.digits if isinstance(value, Fixed) else 0) for value in (left, right)
     )

@@ -16,5 +16,5 @@ FUNCTIONS = (
     SqlFunction(names=("isnotnull",), role=Role.IS_NOT_NULL),
     SqlFunction(names=("isnan",), role=Role.IS_NAN),
     SqlFunction(names=("raise_error",), role=Role.RAISE),
-    *(SqlFunction(names=(name,), refusal=(f"{name}() has another value for every row", "")) for name in _UNSTABLE),
+    *(SqlFunction(names=(name,), refusal=(f"{name}() has a different value for every row", "")) for name in _UNSTABLE),
 )

@@ -96,7 +96,7 @@ def to_type(value: Value, type_: SparkType) -> Value:
         return _parsed(value, type_)
     function = cast(value.type, type_)
     if function is None:
-        raise Refusal(f"a cast from {value.type} to {type_} is not supported for pruning")
+        raise Refusal(f"a cast from {value.type} to {type_} is not supported")
     return apply(function, value)
 
 
@@ -142,7 +142,7 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
     without ansi.enabled.
     """
     if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
-        raise Refusal("the session gives up digits before the point", _NO_RETAINED_DIGITS)
+        raise Refusal("the session drops digits before the decimal point", _NO_RETAINED_DIGITS)
     if semantics.ansi:
         return
     kinds = {value.type.kind for value in values} - {ValueKind.NULL}
@@ -152,7 +152,7 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
     is_time = are_compared and len(kinds) == 2 and not kinds - {ValueKind.STRING, *_CALENDAR}
     if ValueKind.STRING in kinds and len(kinds) > 1 and not is_time and not (are_compared and _is_number_text(values)):
         raise Refusal(
-            "without ansi.enabled Spark casts otherwise between strings and others", "write the value without quotes"
+            "without ansi.enabled Spark casts strings and other types in another way", "write the value without quotes"
         )
 
 

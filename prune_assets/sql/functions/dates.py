@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CALENDAR = TIMES | {ValueKind.DATE}
 _SMALL = frozenset({8, 16, 32})
-_OF_TEXT = "the order of texts is not that of their times"
+_OF_TEXT = "strings do not sort like the times that they denote"
 
 
 def last_day() -> Function:
@@ -84,7 +84,7 @@ def _cast_to_date(value: Value) -> Value:
         isinstance(value, Fixed) and value.type.kind is ValueKind.STRING
     ):
         if value.type.kind is not ValueKind.STRING:
-            raise Refusal(f"Spark takes a date here and refuses the {value.type}", "use a column of dates")
+            raise Refusal(f"Spark requires a date here and refuses the {value.type}", "use a column of dates")
         raise Refusal("Spark casts the string to a date here", "store the column as a date")
     return to_type(value, DATE)
 
@@ -114,7 +114,7 @@ def as_time(arguments: Sequence[Value], usual: str) -> Value:
     if len(arguments) == 2 and (
         not is_constant_text(value) or constant_text(arguments[1]) != usual or len(constant_text(value)) != len(usual)
     ):
-        raise Refusal("this format is not looked into", "write the value in quotes alone, as Spark shows it")
+        raise Refusal("this format is not supported", "write the value in quotes alone, as Spark shows it")
     if value.type.kind not in CALENDAR and not is_constant_text(value):
         raise Refusal(_OF_TEXT, "compare the column itself")
     return value
@@ -157,7 +157,7 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     name, value = arguments
     field = field_named(constant_text(name))
     if field is None:
-        raise Refusal(f"the field {constant_text(name)} is not supported for pruning", _remedy(range_of, value))
+        raise Refusal(f"the field {constant_text(name)} is not supported", _remedy(range_of, value))
     return _field(field, field.name, [value], timestamp)
 
 
@@ -166,7 +166,7 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
     if field is YEAR and field.of_day is not None:
         return _apply_to_date(of_days(name, INT, field.of_day), arguments, timestamp)
     (value,) = arguments
-    why = (f"{name}() repeats over time, so it is no range of the column", _remedy(field.remedy, value))
+    why = (f"{name}() repeats over time, so it is not a range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
         return apply(_recurring(field, name, value.type, why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
@@ -221,16 +221,16 @@ def _to_date(arguments: Sequence[Value], _: SparkType) -> Value:
 def constant_text(value: Value) -> str:
     """Return the text of a constant string. Raises Refusal for other values."""
     if not isinstance(value, Fixed) or value.plain is None or value.type.kind is not ValueKind.STRING:
-        raise Refusal("the unit has to be a constant", "write it in quotes")
+        raise Refusal("the unit must be a constant", "write the unit in quotes")
     return str(value.plain.value)
 
 
 def constant_int(value: Value) -> int:
     """Return a constant whole number that fits an int. Raises Refusal for other values."""
     if not isinstance(value, Fixed) or value.ordinal is None or value.type.kind is not ValueKind.INTEGER:
-        raise Refusal("the number has to be a constant", "write a whole number")
+        raise Refusal("the number must be a constant", "write a whole number")
     if value.type.bits not in _SMALL or not INT.least < value.ordinal <= INT.greatest:
-        raise Refusal("Spark takes no bigint here", "write an int")
+        raise Refusal("Spark does not accept a bigint here", "write an int")
     return value.ordinal
 
 

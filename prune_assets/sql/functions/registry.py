@@ -78,7 +78,7 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     if function is None or function.bind is None:
         raise refused(name)
     if not function.takes(len(arguments)):
-        raise Refusal("this number of arguments is not looked into")
+        raise Refusal("this number of arguments is not supported")
     result = function.bind(arguments, timestamp)
     if result is None:
         raise refused(name)
@@ -86,14 +86,14 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def refused(name: str) -> Refusal:
-    """Return the reason why a call of this name is not supported for pruning."""
+    """Return the reason why a call of this name is not supported."""
     function = find(name)
     if function is not None and function.refusal is not None:
         return Refusal(*function.refusal)
     if function is not None:
-        return Refusal(f"{name}() is not supported for pruning", _COLUMN_ITSELF)
+        return Refusal(f"{name}() is not supported", _COLUMN_ITSELF)
     if name.partition(" ")[0] in SPARK_NAMES:
-        return Refusal(f"{name}() is not used to skip", _COLUMN_ITSELF)
+        return Refusal(f"{name}() is not supported", _COLUMN_ITSELF)
     near = get_close_matches(name, _SUGGESTED, n=1, cutoff=0.8)
     hint = f"did you mean {near[0]}()?" if near else _COLUMN_ITSELF
-    return Refusal(f"{name}() is no function of Spark's own; unless it is a UDF of yours, Spark will refuse it", hint)
+    return Refusal(f"{name}() is not a built-in function of Spark; unless it is a UDF, Spark refuses it", hint)

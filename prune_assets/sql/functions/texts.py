@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 _LAST_YEAR = 9_999
 KEEP_ONE_CASE = "list the spellings, as in s IN ('Ab', 'ab'), or keep a column in one case"
-_CASES = ("case changes the order of values", KEEP_ONE_CASE)
+_CASES = ("a change of case changes the order of values", KEEP_ONE_CASE)
 _TRIMMED = (
-    "the bounds are of the texts before they are trimmed",
+    "the bounds describe the strings before they are trimmed",
     SkippingRemedy("trim the values when they are written"),
 )
-JOINED = ("a joined text has no bounds", SkippingRemedy("compare the columns one by one"))
-_LENGTH = ("a length has no bounds", SkippingRemedy("write s = '' for an empty text, s > '' for any other"))
-_POSITION = ("the position of a text has no bounds", "write contains(s, 'text') or startswith(s, 'text')")
-_OTHER = ("this function does not keep the order of strings", SkippingRemedy("compare the column itself"))
+JOINED = ("a concatenated string has no bounds", SkippingRemedy("compare the columns one by one"))
+_LENGTH = ("a length has no bounds", SkippingRemedy("write s = '' for an empty string, s > '' for other strings"))
+_POSITION = ("the position of a substring has no bounds", "write contains(s, 'text') or startswith(s, 'text')")
+_OTHER = ("this function does not preserve the order of strings", SkippingRemedy("compare the column itself"))
 
 
 def as_text(value: Value) -> Value:
@@ -41,7 +41,7 @@ def as_text(value: Value) -> Value:
     string = _format_constant(value) if isinstance(value, Fixed) else None
     if string is None:
         advice = "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"
-        raise Refusal("the order of texts is not that of their values", advice)
+        raise Refusal("strings do not sort like the values that they denote", advice)
     return _fixed(string)
 
 

@@ -57,7 +57,7 @@ def _timestamp_add(arguments: Sequence[Value], timestamp: SparkType) -> Value:
     name, count, value = arguments
     unit = unit_named(constant_text(name))
     if unit is None or unit.names[0] != constant_text(name) or 0 < unit.micros < SECOND:
-        raise Refusal(f"the unit {constant_text(name)} is not looked into", "add an INTERVAL")
+        raise Refusal(f"the unit {constant_text(name)} is not supported", "add an INTERVAL")
     value = value if value.type.kind in TIMES else _time(value, timestamp)
     return _moved(value, unit.months * constant_int(count), unit.micros * constant_int(count))
 
@@ -74,7 +74,7 @@ def _moved(value: Value, months: int, micros: int) -> Value:
 def _unix(size: int, arguments: Sequence[Value], _: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind not in TIMES:
-        raise Refusal("Spark takes nothing but a timestamp here", "write a timestamp")
+        raise Refusal("Spark requires a timestamp here", "write a timestamp")
     return apply(times.in_units("unix_time", value.type, size), _cast_to_instant(value))
 
 
@@ -93,7 +93,7 @@ def _cast_to_instant(value: Value) -> Value:
 def _convert_unix_time(size: int, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     (value,) = arguments
     if value.type.kind is not ValueKind.INTEGER:
-        raise Refusal(f"a timestamp made of {value.type} is not supported for pruning", "write a whole number")
+        raise Refusal(f"a timestamp made of {value.type} is not supported", "write a whole number")
     result = TIMESTAMP if timestamp.is_unzoned else timestamp
     return apply(times.from_units(str(ValueKind.TIMESTAMP), BIGINT, result, size), to_type(value, BIGINT))
 
@@ -111,10 +111,10 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
     """
     if left.type.kind not in CALENDAR:
         if sign < 0:
-            raise Refusal("a time is not taken away from an interval")
+            raise Refusal("a time cannot be subtracted from an interval")
         left, right = right, left
     if not isinstance(right, Fixed):
-        raise Refusal("arithmetic between columns is not supported for pruning", "compare one column with a constant")
+        raise Refusal("arithmetic between columns is not supported", "compare one column with a constant")
     if right.type.kind is ValueKind.INTEGER:
         return date_add(sign, [_only_date(left), right], timestamp)
     assert right.plain is not None
@@ -129,12 +129,12 @@ def time_sum(left: Value, right: Value, sign: int, timestamp: SparkType) -> Valu
 
 def _only_date(value: Value) -> Value:
     if value.type != DATE:
-        raise Refusal("a number is not added to a timestamp", "write an INTERVAL")
+        raise Refusal("a number cannot be added to a timestamp", "write an INTERVAL")
     return value
 
 
 _FORMATTED = (
-    "date_format() is used to skip beside a day, month or year alone, e.g. '2025-03' for 'yyyy-MM'",
+    "date_format() prunes only if it is compared with a day, month or year, e.g. '2025-03' for 'yyyy-MM'",
     "write a range of the column, e.g. at >= TIMESTAMP '2025-03-01' AND at < TIMESTAMP '2025-04-01' for March 2025",
 )
 

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 _NEAR, _YEAR = 3 * DAY, 366 * DAY
 _OTHER_SIDE = "move the interval to the literal's side"
-_CLOCKS_CHANGE = ("where clocks change, days are not all of one length", _OTHER_SIDE)
-_MONTHS_MEET = ("months later the last days of a month may meet on one day, and a later time be earlier", _OTHER_SIDE)
+_CLOCKS_CHANGE = ("days differ in length where clocks change", _OTHER_SIDE)
+_MONTHS_MEET = (
+    "adding months may move the last days of a month to one day, so a later time may become earlier",
+    _OTHER_SIDE,
+)
 
 
 def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair

@@ -106,18 +106,18 @@ def _round_to_whole(
 def _round(arguments: Sequence[Value], _: SparkType) -> Value:
     value, *places = arguments
     if any(not isinstance(digit, Fixed) or digit.type.kind is not ValueKind.INTEGER for digit in places):
-        raise Refusal("the places of round() have to be a constant")
+        raise Refusal("the number of places of round() must be a constant")
     count = places[0].ordinal if places and isinstance(places[0], Fixed) else 0
     if count is None:
         raise Refusal("round() to NULL places is NULL", "write NULL")
     if abs(count) > 38:
-        raise Refusal("this many places are not looked into")
+        raise Refusal("round() to more than 38 places is not supported")
     return _applied(round_half_up(as_number(value).type, count), value)
 
 
 def _applied(function: Function | None, value: Value) -> Value:
     if function is None:
-        raise Refusal(f"this function of {value.type} is not supported for pruning")
+        raise Refusal(f"this function of {value.type} is not supported")
     return apply(function, value)
 
 

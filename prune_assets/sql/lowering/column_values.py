@@ -72,7 +72,7 @@ def values_of(column: LeafColumn, written: Op | None = None) -> ColumnValues:
     assert column.type is not None
     type_ = type_of_column(column.type)
     if type_ is None or not type_.is_ordinal:
-        raise Refusal(f"columns of type {column.type} are not pruned on yet")
+        raise Refusal(f"columns of type {column.type} are not supported")
     least, greatest, arrow = type_.least, type_.greatest, column.type
     if pa.types.is_timestamp(arrow):
         arrow = pa.timestamp("us", "UTC" if arrow.tz else None)  # Spark counts microseconds in every timestamp
@@ -185,7 +185,7 @@ def _plain(values: ColumnValues, ordinal: int) -> Any:
             return ordinal
 
 
-UNCERTAIN = "what Spark computes is not certain where "
+UNCERTAIN = "the result of Spark is uncertain for "
 
 
 class ClassifiedValues(NamedTuple):
@@ -310,7 +310,7 @@ def _exceptions(
 
 def _not_certain(values: ClassifiedValues) -> str:
     is_shown = len(values.uncertain.pairs) == 1
-    where = render(is_one_of(values.column, values.uncertain)) if is_shown else "the column has some rare values"
+    where = render(is_one_of(values.column, values.uncertain)) if is_shown else "some rare values of the column"
     return f"{UNCERTAIN}{where}"
 
 

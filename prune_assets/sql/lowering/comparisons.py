@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.types.spark_types import SparkType
 
-_OF_CHAINS = "a comparison with a function of another column skips nothing yet"
+_OF_CHAINS = "a comparison with a function of another column is not supported"
 _LONG = 1 << 63
 _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL))
 
@@ -112,7 +112,7 @@ class Comparisons:
         values = [member.single for member in listed]
         constants = [value for value in values if isinstance(value, Fixed)]
         if len(constants) < len(values):
-            raise Refusal("the list of IN holds more than literals", "write literals")
+            raise Refusal("the list of IN has operands that are not literals", "write literals")
         return any_of([(branch.guard, self._is_in(branch.value, constants)) for branch in term.branches])
 
     def is_null(self, term: Term) -> Predicate:
@@ -202,7 +202,7 @@ class Comparisons:
         assert isinstance(value, Chain)
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
-            raise Refusal(f"{common} is not supported for pruning here")
+            raise Refusal(f"{common} is not supported here")
         wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
         doubt = _doubt(chain, [constant], [limit])
         return self._classified(value, wanted, written=written, doubt=doubt)
@@ -250,12 +250,12 @@ class Comparisons:
                 return is_text(value.column, [_comparable_string(value, constant) for constant in constants])
         kinds = {constant.type.kind for constant in (value, *constants)} - {ValueKind.NULL}
         if ValueKind.STRING in kinds and len(kinds) > 2:
-            raise Refusal("what the list is cast to depends on its order", "write values of one type")
+            raise Refusal("the type to which Spark casts the list depends on its order", "write values of one type")
         constants = [_parsed_time(constant, value.type) for constant in constants]
         common = common_type([value, *constants])
         cast = [converted for constant in constants if isinstance(converted := to_type(constant, common), Fixed)]
         if any(converted.plain is not None for converted in cast):
-            raise Refusal(f"{common} is not supported for pruning here")
+            raise Refusal(f"{common} is not supported here")
         ordinals = [converted.ordinal for converted in cast if converted.ordinal is not None]
         written = None if isinstance(value, Chain) and value.functions else Op.EQ
         doubt = _doubt(value, constants, cast)
@@ -282,7 +282,7 @@ class Comparisons:
 
     def _is_nan(self, value: Value) -> Predicate:
         if value.type.kind is not ValueKind.DOUBLE:
-            raise Refusal("isnan() of what is not a float is a cast")
+            raise Refusal("isnan() casts an operand that is not a float")
         nan = value.type.nan
         if isinstance(value, Fixed):
             return _TRUE if value.ordinal == nan else _FALSE
@@ -308,7 +308,7 @@ class Comparisons:
         if value.type.kind is ValueKind.NULL:
             return _NULL
         if value.type.kind is not ValueKind.BOOLEAN:
-            raise Refusal(f"a {value.type} is no condition", "compare it with something")
+            raise Refusal(f"a {value.type} is not a condition", "compare it with something")
         if isinstance(value, Fixed):
             return _NULL if value.ordinal is None else (_TRUE if value.ordinal else _FALSE)
         return self._predicate(self._classified(value, joined([(1, 1)])))
@@ -413,7 +413,7 @@ def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
             continue
         whole = as_decimal(operand.type, operand.digits if isinstance(operand, Fixed) else 0)
         if isinstance(other, Fixed) and has_too_many_digits([whole, other.type]):
-            raise Refusal("Spark rounds this decimal, but where it is a literal", "write fewer digits")
+            raise Refusal("Spark rounds this decimal, because it is not a literal", "write fewer digits")
 
 
 def _bytes(value: SparkValue) -> bytes:
@@ -425,7 +425,7 @@ def _bytes(value: SparkValue) -> bytes:
 
 
 _CLOCKS_CHANGE = (
-    "the clocks of the session's time zone change near this time, so later is not always more",
+    "the clocks of the session's time zone change near this time, so a later time may have a smaller value",
     "write TIMESTAMP_NTZ",
 )
 
@@ -488,7 +488,7 @@ def _comparable_string(chain: Chain, constant: Fixed) -> object:
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
     if chain.type.kind is ValueKind.BINARY:
-        raise Refusal("Spark casts what is compared with a binary", "write X'1C07'")
+        raise Refusal("Spark casts values that are compared with a binary column", "write X'1C07'")
     if constant.type.kind in {ValueKind.INTEGER, ValueKind.DECIMAL}:
         raise Refusal(
             "Spark casts the strings of the column to numbers; with ansi.enabled it raises an error "

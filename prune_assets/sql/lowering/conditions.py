@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
 
-_FAR_YEARS = "of dates before 1583 and after 9999 it is not used to skip"
+_FAR_YEARS = "the condition is evaluated only for dates from 1583 to 9999"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
@@ -270,7 +270,7 @@ class Conditions:
     def _nested(self, node: nodes.SyntaxNode) -> Predicate:
         """Lower a condition inside an operand."""
         if self._depth >= _MAX_DEPTH:
-            raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not looked into")
+            raise Refusal(f"conditions inside operands deeper than {_MAX_DEPTH} levels are not supported")
         self._depth += 1
         try:
             return self.lower_tree(node)

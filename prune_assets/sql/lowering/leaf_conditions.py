@@ -108,7 +108,7 @@ class LeafCondition:
                 same = self._null_safe(left, right)
                 return same if is_same else Not(same)
             case nodes.TruthTest(_, truth):
-                problem = f"IS {nodes.TRUTH_NAMES[truth]} of what is not a condition is a cast"
+                problem = f"IS {nodes.TRUTH_NAMES[truth]} casts an operand that is not a condition"
                 raise Refusal(problem, "write a comparison")
             case _:
                 return self._single(node)

@@ -98,7 +98,7 @@ def like(column: Path, pattern: str, escape: str = DEFAULT_ESCAPE) -> Predicate:
     if simple is not None:
         return simple
     if len(pattern) > MAX_CHARACTERS:
-        raise Refusal(f"a pattern of more than {MAX_CHARACTERS:,} characters is not looked up")
+        raise Refusal(f"a pattern of more than {MAX_CHARACTERS:,} characters is not supported")
     return Like(column, parts)
 
 

@@ -127,7 +127,7 @@ def _regex(
     if regex is None:
         return NULL
     if start.count is not None:
-        raise Refusal("a regular expression on a part of a string is not looked into", "match the plain column")
+        raise Refusal("a regular expression on a part of a string is not supported", "match the plain column")
     why = "only the literal text at the beginning of a regular expression prunes"
     # In the source of `s NOT RLIKE 'a'`, no part excludes the NOT.
     within_not = isinstance(node, nodes.RLike) and node.within_not
@@ -195,5 +195,5 @@ def _same(call: Start, value: SparkValue) -> Predicate:
 
 def _limited(values: Sequence[nodes.SyntaxNode]) -> Sequence[nodes.SyntaxNode]:
     if len(values) > MAX_VALUES:
-        raise Refusal(f"more than {MAX_VALUES} texts are not looked up one by one")
+        raise Refusal(f"more than {MAX_VALUES} texts are not compared one by one")
     return values

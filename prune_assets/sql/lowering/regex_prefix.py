@@ -66,7 +66,7 @@ def _read(regex: str) -> _Regex:
     if REPLACEMENT in regex:
         raise Refusal("the replacement character may match bytes that are not UTF-8")
     if regex.startswith("(?"):
-        raise Refusal("flags of a regular expression are not looked into", "write the expression without flags")
+        raise Refusal("flags of a regular expression are not supported", "write the expression without flags")
     anchored = regex.startswith("^")
     body = regex[1:] if anchored else regex.removeprefix(".*")
     source = _read_literal(body)
@@ -77,9 +77,9 @@ def _read(regex: str) -> _Regex:
         ends = [_ESCAPE.sub(r"\1", end) for end in _alternatives(choice.group(1))]
         literals, rest = tuple(literals[0] + end for end in ends), rest[choice.end() :]
     if _may_have_alternatives(rest):
-        raise Refusal("alternatives of a regular expression are not looked into", "write them with OR")
+        raise Refusal("alternatives of a regular expression are not supported", "write them with OR")
     if len(literals) > MAX_CHOICES:
-        raise Refusal(f"more than {MAX_CHOICES} alternatives are not looked up")
+        raise Refusal(f"more than {MAX_CHOICES} alternatives are not supported")
     return _Regex(anchored, literals, rest)
 
 

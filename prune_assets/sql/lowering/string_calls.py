@@ -52,7 +52,7 @@ def plain_text(column: LeafColumn, value: SparkValue) -> str | bytes:
         raise Refusal("Spark casts the bytes of the column here", "write X'1C07'")
     if value.kind is ValueKind.STRING and isinstance(value.value, str):
         return value.value
-    raise Refusal(f"a string beside a {value.kind} is cast", "write a string")
+    raise Refusal(f"Spark casts a string that is compared with a {value.kind}", "write a string")
 
 
 _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
@@ -89,7 +89,9 @@ def read_start(node: nodes.SyntaxNode) -> Start:
         bounds = [1, *bounds] if len(bounds) == 1 else []
     # Spark counts from 1, and reads 0 as 1.
     if len(bounds) not in {1, 2} or bounds[0] not in {0, 1}:
-        raise Refusal("what does not begin with the first character has no bounds", "begin at 1 or compare the column")
+        raise Refusal(
+            "a substring that does not begin at the first character has no bounds", "begin at 1 or compare the column"
+        )
     return Start(_text_column(column), bounds[1] if len(bounds) == 2 else None)
 
 
@@ -107,7 +109,7 @@ def read_value(node: nodes.SyntaxNode) -> SparkValue:
     if isinstance(folded, (nodes.OpaqueNode, nodes.UserCall)):
         raise why_not(folded)
     if not isinstance(folded, nodes.Literal):
-        raise Refusal("what a string is compared with is not a literal", "write a literal")
+        raise Refusal("the string is not compared with a literal", "write a literal")
     return folded.value
 
 
@@ -117,7 +119,7 @@ def read_text(node: nodes.SyntaxNode) -> str | None:
     if value.kind is ValueKind.NULL:
         return None
     if value.kind is not ValueKind.STRING or not isinstance(value.value, str):
-        raise Refusal(f"a pattern that is a {value.kind} is cast", "write a string")
+        raise Refusal(f"Spark casts a pattern that is a {value.kind}", "write a string")
     return value.value
 
 
@@ -139,5 +141,5 @@ def _text_column(node: nodes.SyntaxNode) -> LeafColumn:
 def _character_count(node: nodes.SyntaxNode) -> int:
     value = read_value(node)
     if value.kind is not ValueKind.INTEGER or not -(1 << 31) <= value.number < 1 << 31:
-        raise Refusal("the place or count of characters is not a plain whole number", "write whole numbers")
+        raise Refusal("the position or count of characters is not an integer literal", "write integer literals")
     return value.number

@@ -65,7 +65,8 @@ def _answered(operand: Predicate) -> Predicate:
         return operand
     return replace(
         operand,
-        reason=f"{operand.reason}; another part gives the column a value, and the part is evaluated with it",
+        reason=f"{operand.reason}; another condition fixes the value of the column, and this condition is evaluated "
+        f"with it",
         remedy="",
     )
 

@@ -250,7 +250,7 @@ class _Parser:
         elif sign in _ENDS:
             self._end_part(sign)
         elif sign in _CLAUSES:
-            self.cursor.fail(f"a condition has no {sign}; leave it out, and what follows")
+            self.cursor.fail(f"a condition has no {sign}; remove it and the rest")
         elif self.after_predicate and sign not in _CONNECTIVES | {"ESCAPE"}:
             self.cursor.fail("after a predicate only AND or OR can follow; use parentheses")
         elif sign == "ESCAPE":
@@ -364,7 +364,7 @@ class _Parser:
             self.cursor.fail("ESCAPE takes a string of a single character")
         self.cursor.position += 2
         if of_list:
-            self._settle(OpaqueNode("the escape of a list of patterns is not looked into"), negated=False)
+            self._settle(OpaqueNode("ESCAPE for a list of patterns is not supported"), negated=False)
             return
         like = self.pending.pop()
         if like.sign == "LIKE":
@@ -411,7 +411,7 @@ class _Parser:
         self._reduce(Binding.OR)
         cursor = self.cursor
         if not self.pending:
-            cursor.fail("there is no opening bracket for this" if sign == ")" else "a comma has no place here")
+            cursor.fail("this bracket has no opening bracket" if sign == ")" else "a comma is not allowed here")
         self._refuse_open_between(Binding.OR)
         bracket = self.pending[-1]
         if bracket.sign == "CASE":
@@ -490,4 +490,4 @@ def _call(name: str, arguments: list[SyntaxNode]) -> SyntaxNode:
 
 
 def _opaque_call(name: str) -> OpaqueNode:
-    return OpaqueNode(f"{name}() is not supported for pruning", "compare the column itself", name)
+    return OpaqueNode(f"{name}() is not supported", "compare the column itself", name)

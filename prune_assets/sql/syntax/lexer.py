@@ -80,7 +80,7 @@ def tokenize(sql: str) -> list[Token]:
     position = 0
     while position < len(sql):
         if len(tokens) > MAX_TOKENS:
-            refuse(sql, position, f"the predicate has more than {MAX_TOKENS:,} words and signs; {LONG_REMEDY}")
+            refuse(sql, position, f"the predicate has more than {MAX_TOKENS:,} tokens; {LONG_REMEDY}")
         usual = _USUAL.match(sql, position)
         if usual is not None:
             position = usual.end()
@@ -134,7 +134,7 @@ def _skip(sql: str, position: int) -> int:
     if not sql.startswith("/*", position):
         return position
     if sql.startswith("/*+", position):
-        refuse(sql, position, "a hint has no place in a predicate; remove it")
+        refuse(sql, position, "a hint is not allowed in a predicate; remove it")
     depth = 0
     for edge in _COMMENT_EDGE.finditer(sql, position):
         depth += 1 if edge.group() == "/*" else -1
@@ -158,7 +158,7 @@ def _token(sql: str, position: int) -> Token:
     operator = _OPERATOR.match(sql, position)
     if operator:
         return _make(TokenKind.SIGN, operator)
-    refuse(sql, position, _WRONG_CHARACTERS.get(sql[position], "Spark SQL knows no such character here"))
+    refuse(sql, position, _WRONG_CHARACTERS.get(sql[position], "Spark SQL does not allow this character here"))
 
 
 def _longest_number(sql: str, position: int) -> re.Match[str] | None:

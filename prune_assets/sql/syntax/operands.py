@@ -66,7 +66,7 @@ def _suffix(cursor: Cursor, *, is_call: bool) -> str:
         return "a path into a variant has no bounds"
     if sign == "COLLATE" and cursor.is_name(1):
         cursor.position += 2
-        return "bounds are those of the binary collation"
+        return "bounds use the binary collation"
     return _call_suffix(cursor, sign) if is_call else ""
 
 

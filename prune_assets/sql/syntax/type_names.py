@@ -54,7 +54,7 @@ _ANGLES = {"<": 1, ">": -1, ">>": -2, ">>>": -3, "<>": 0}
 
 
 def read_type(cursor: Cursor) -> SparkType | None:
-    """Read a type; None for types to which casts are not supported for pruning."""
+    """Read a type; None for types to which casts are not supported."""
     word = cursor.sign() if cursor.kind() == TokenKind.WORD else ""
     if word in _DECIMALS:
         cursor.take()

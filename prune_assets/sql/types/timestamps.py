@@ -61,7 +61,7 @@ class Moment:
     def instant(self, session: Zone) -> int:
         """Return the instant in a session with this zone. Raises UncertainTime."""
         clocks = session if self.zone is None else zone_named(self.zone)
-        assert clocks is not None, "what is written is a zone"
+        assert clocks is not None, "the written zone is valid"
         moved = clocks.start_of_day(self.local // DAY) if self.is_day else clocks.instant(self.local)
         for step in self.steps:
             moved = moved_by(moved, step, session)

@@ -68,10 +68,10 @@ def catalog_entry(
     given: object = table
     if not isinstance(given, str | os.PathLike | Sequence):
         raise WrongUse(
-            f"{type(given).__name__} is no table: give the path or the name of one, or a list of paths of files"
+            f"{type(given).__name__} is not a table: give the path or name of a table, or a list of file paths"
         )
     if isinstance(table, str) and (by_path := _BY_PATH.fullmatch(table)) is not None:
-        raise WrongUse(f"{table}: is how Spark SQL names a path; name the path alone: {by_path[1]}")
+        raise WrongUse(f"{table}: is Spark SQL's form of a path; give only the path: {by_path[1]}")
     if not isinstance(table, str) or "/" in table:
         if isinstance(table, str):
             refuse_other_spelling(table)
@@ -104,7 +104,7 @@ def _entry_of_session(table: str, session: SparkSession, *, to_write: bool, may_
     is_path = os.path.lexists(table)
     if description is None and not is_path:
         if not to_write:
-            raise TableNotFound(f"{table}: no such path, and the session's catalogs have no such table; check the name")
+            raise TableNotFound(f"{table}: neither a path nor a table of the session's catalogs; check the name")
         if not may_be_new:
             _check_new(table, session)
     if description is None or (is_path and description["Type"] == VIEW):

@@ -135,7 +135,7 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
             for a, b in ((in_files, in_catalog), (in_catalog, in_files))
         )
         raise UnsupportedFeature(
-            f"{entry.name}: the columns of the files {only_in_files} differ from those of the catalog "
+            f"{entry.name}: the columns of the files {only_in_files} differ from the columns of the catalog "
             f"{only_in_catalog}, or have another order; for partition columns that are all strings set "
             "spark.sql.sources.partitionColumnTypeInference.enabled=false"
         )

@@ -89,7 +89,7 @@ def naming_broken(constraints: Sequence[Constraint], location: str) -> Iterator[
         broken = next((each for i, each in enumerate(constraints) if f"{_BROKEN} {i};" in message), None)
         if broken is None:
             raise
-        what = "is not what it is generated as" if broken.feature == "generatedColumns" else "is not true"
+        what = "differs from its generation expression" if broken.feature == "generatedColumns" else "is not true"
         raise RefusedCommit(
             f"{location}: {broken.feature}: {broken.name} {what} in at least one row: {broken.sql}; remove or "
             "correct such rows; nothing was committed"

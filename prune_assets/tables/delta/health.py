@@ -65,7 +65,9 @@ def _commits(inspection: DeltaInspection, location: str, most: int) -> Iterator[
         message = f"each reader replays {counted(count, 'commit')} {since}, above the limit of {most:,}"
         yield Finding("log.commits", Severity.ERROR, location, message, "write a checkpoint: prune checkpoint TABLE")
     for note in inspection.log.notes:
-        yield Finding("log.notes", Severity.WARN, location, note, "see what writes the log, and write a checkpoint")
+        yield Finding(
+            "log.notes", Severity.WARN, location, note, "check the writers of the log, and write a checkpoint"
+        )
 
 
 def _statistics(log: DeltaInspection, location: str) -> Iterator[Finding]:
@@ -90,8 +92,8 @@ LOG_IS_HEALTHY = Check(
             "Write a checkpoint: `prune checkpoint TABLE`.",
         ),
         "log.notes": Code(
-            "Something in the log is not as it should be, and did not matter for its files.",
-            "See what writes the log, and write a checkpoint.",
+            "The log has a fault that did not affect its files.",
+            "Check the writers of the log, and write a checkpoint.",
         ),
         "log.small_files": Code(
             "As `files.small`, of the live files.",

@@ -61,7 +61,7 @@ class LogClaims(Claims):
 
     table: DeltaTable
     name = "the log"
-    partition_remedy = "remove the file from the table, and add its rows anew"
+    partition_remedy = "remove the file from the table, and write its rows again"
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:

@@ -96,7 +96,7 @@ def _open(location: Location, options: OpenOptions) -> DeltaTable | None:
     entry = options.entry
     if table is not None and entry is not None and entry.format != "delta":
         raise UnsupportedFeature(
-            f"{entry.name}: the catalog has it as Parquet, and there is a Delta log at {entry.location}; register "
+            f"{entry.name}: the catalog lists it as Parquet, but {entry.location} has a Delta log; register "
             "it as delta, or name the table by its path"
         )
     return table

@@ -261,6 +261,7 @@ def _look_up_files(snapshot: Snapshot, paths: Sequence[str]) -> list[DataFile]:
         return look_up(paths)
     except NoSuchPath as error:
         raise TableNotFound(
-            f"{error.path}: the log names this file (version {snapshot.version}), but it is gone; restore it, or open "
+            f"{error.path}: the log references this file (version {snapshot.version}), but it is gone; restore it, "
+            f"or open "
             "another version"
         ) from None

@@ -246,8 +246,8 @@ def _lower_condition(df: DataFrame, target: _Target, where: str | Column) -> tup
     ]
     if partitions and (others := {path[0]: None for path in named if path[0] not in partitions}):
         raise WrongUse(
-            f"where: {lowered.sql} must be a condition on the partition columns alone ({', '.join(partitions)}), and "
-            f"names {', '.join(others)}"
+            f"where: {lowered.sql} must be a condition on only the partition columns ({', '.join(partitions)}), but "
+            f"it uses {', '.join(others)}"
         )
     return lowered.predicate, lowered.sql
 
@@ -268,8 +268,8 @@ def own_directory(location: str) -> Iterator[str]:
     except BaseException as error:
         if (left := _remove(directory)) and isinstance(error, Exception):
             raise StorageFailure(
-                f"{cause(str(error))}; the written files ({left}) stay in {directory}, and no version "
-                f"names them: `prune vacuum {location} --delete` deletes them after the retention period"
+                f"{cause(str(error))}; the written files ({left}) stay in {directory}, and no version references "
+                f"them: `prune vacuum {location} --delete` deletes them after the retention period"
             ) from error
         raise
 
@@ -360,12 +360,12 @@ def _check_entry(entry: CatalogEntry) -> None:
     """Refuse a table whose catalog lists another format than its location has."""
     if entry.format == "delta" and not has_log(entry.location):
         raise TableNotFound(
-            f"{entry.name}: the catalog has it as Delta, and there is no log at {entry.location}; create it first with "
+            f"{entry.name}: the catalog lists it as Delta, but {entry.location} has no Delta log; create it first with "
             "delta-spark, or drop it and write the path"
         )
     if entry.format != "delta" and has_log(entry.location):
         raise UnsupportedFeature(
-            f"{entry.name}: the catalog has it as Parquet, and there is a Delta log at {entry.location}; register "
+            f"{entry.name}: the catalog lists it as Parquet, but {entry.location} has a Delta log; register "
             "it as delta, or write the path"
         )
 

@@ -49,7 +49,7 @@ def iceberg_table(name: str) -> CatalogEntry:
         place_of(location),
         "iceberg",
         read_only="only Iceberg commits to it",
-        instead=f"name it as a catalog of the Spark session has it, such as {name}",
+        instead=f"use its name in a catalog of the Spark session, such as {name}",
     )
 
 

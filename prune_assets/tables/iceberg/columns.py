@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parquet_core.format.schema import Path
 
-_REPEATED = "a repeated column is not pruned on"
+_REPEATED = "a repeated column is not supported"
 # Spark's name of each Iceberg type; decimals have the same name in both.
 _SPARK_NAMES = {
     **{name: name for name in ("boolean", "long", "float", "double", "date", "string", "binary")},
@@ -84,7 +84,7 @@ def _leaf(path: Path, iceberg_type: Any, *, may_be_filled: bool) -> LeafColumn:
     name = spark_name(str(iceberg_type)) if iceberg_type.is_primitive else None
     element = None if name is None else parquet_element(name)
     physical, type_, order = Physical.BYTE_ARRAY, None, SortOrder.UNDEFINED
-    unsupported = f"type {iceberg_type} is not pruned on" if iceberg_type.is_primitive else _REPEATED
+    unsupported = f"type {iceberg_type} is not supported" if iceberg_type.is_primitive else _REPEATED
     if element is not None:
         physical = Physical(element.physical or 0)
         type_ = arrow_type(element, physical)

@@ -145,7 +145,7 @@ class ManifestClaims(Claims):
 
     table: IcebergTable
     name = "the manifest"
-    partition_remedy = "remove the file from the table with Iceberg, and add its rows anew"
+    partition_remedy = "remove the file from the table with Iceberg, and write its rows again"
 
     def __post_init__(self) -> None:
         """Read all manifests."""

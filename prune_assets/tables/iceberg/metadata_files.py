@@ -61,8 +61,8 @@ class MetadataFiles:
         file = find_file(path)
         if file is None:
             raise MalformedFile(
-                f"{self.root}: its metadata name the file {location}, which is not there; was the table moved, or "
-                "was the snapshot expired?"
+                f"{self.root}: its metadata reference the file {location}, which does not exist; was the table "
+                f"moved, or was the snapshot expired?"
             )
         return file
 
@@ -88,9 +88,7 @@ def understood(path: str) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - bytes that are no metadata fail in many ways
         why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:200]
-        raise MalformedFile(
-            f"{path}: is no metadata of Iceberg that can be read ({why}); the file is damaged"
-        ) from None
+        raise MalformedFile(f"{path}: not readable as Iceberg metadata ({why}); the file is damaged") from None
 
 
 def is_metadata_file(location: str) -> bool:
@@ -138,7 +136,7 @@ def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
             "catalog knows which one counts; name one of them, or the table as iceberg:catalog.database.table"
         )
     if not last:
-        raise MalformedFile(f"{table}: its folder metadata has no file of metadata; the table is damaged")
+        raise MalformedFile(f"{table}: its metadata folder has no metadata file; the table is damaged")
     if len(last) > 1:
         raise UnsupportedFeature(
             f"{table}: {' and '.join(path.rpartition('/')[2] for path in sorted(last))} have one number, and only the "

@@ -105,7 +105,7 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
     entry = options.entry
     if entry is not None and entry.format != "iceberg":
         raise UnsupportedFeature(
-            f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
+            f"{entry.name}: the catalog lists it as {entry.format}, but {entry.location} has an Iceberg table; "
             "name the table by its path"
         )
     check_installed(os.fspath(location))  # type: ignore[arg-type]  # a list is of no table
@@ -161,10 +161,7 @@ def _writing() -> Writing:
     return WRITING
 
 
-BY_NAME = (
-    "a table of Iceberg is written by its catalog alone; name it as a catalog of the session has it, "
-    "catalog.database.table"
-)
+BY_NAME = "only its catalog writes an Iceberg table; use the table's name in the session, catalog.database.table"
 # Iceberg's writer reads table properties instead of parquet-java's options, has no row limit per row group, and pyarrow
 # files cannot replace its files.
 _SETTINGS = {
@@ -280,6 +277,6 @@ ICEBERG = Format(
     settings=_SETTINGS,
     fixes={"size.row_groups": Fix("take row_group_rows out of the layout, and lower row_group_bytes")},
     not_inspected=dict.fromkeys(
-        ("pages", "bloom", "orphans"), "is an Iceberg table, of which only metadata are shown; name one of its files"
+        ("pages", "bloom", "orphans"), "is an Iceberg table, and only its metadata are shown; name one of its files"
     ),
 )

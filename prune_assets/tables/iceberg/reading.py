@@ -39,8 +39,8 @@ def declared_schema(table: IcebergTable) -> StructType:
         return StructType.fromJson(spark_type(table.snapshot.schema.as_struct()))
     except ValueError as error:
         raise UnsupportedFeature(
-            f"{table.name}: has a column of type {error}, which Spark's reader of Parquet has not; read it with Spark "
-            "and Iceberg"
+            f"{table.name}: has a column of type {error}, which Spark's Parquet reader does not have; read it with "
+            f"Spark and Iceberg"
         ) from None
 
 

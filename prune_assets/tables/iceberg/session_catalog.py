@@ -103,8 +103,8 @@ def session_metadata(name: str, spark: SparkSession) -> str:
     location = _find_by_java(name, spark) if hasattr(spark, "_jvm") else _find_by_log(name, spark)
     if location is None:
         raise UnsupportedFeature(
-            f"{name}: the catalog lists it as iceberg, and shows no metadata of it; if it is a metadata table, or of a "
-            "catalog without files of metadata, use Spark's own reader"
+            f"{name}: the catalog lists it as iceberg, but shows no metadata of it; if it is a metadata table, or "
+            f"its catalog has no metadata files, use Spark's own reader"
         )
     return place_of(location)
 

@@ -266,7 +266,7 @@ def _select_partitions(
     except AnalysisException as error:
         reason = "" if error.getCondition() == "AMBIGUOUS_REFERENCE" else f": {str(error).splitlines()[0]}"
         raise WrongUse(
-            f"where: {where} must be a condition on the partition columns alone ({', '.join(partition_by)}){reason}"
+            f"where: {where} must be a condition on only the partition columns ({', '.join(partition_by)}){reason}"
         ) from None
 
 

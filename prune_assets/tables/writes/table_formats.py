@@ -77,8 +77,8 @@ def refuse_unread(table: object) -> None:
     for name in OF_OTHERS:
         if (mark := FORMATS[name](directory)) is not None:
             raise UnsupportedFeature(
-                f"{table}: is a table of {name} ({mark.relative_to(directory)} is in it), which is not read here; read "
-                f"it with Spark's own reader for {name}"
+                f"{table}: is a table of {name} ({mark.relative_to(directory)} is in it), which this package does not "
+                f"read; read it with Spark's own reader for {name}"
             )
     for above in directory.parents:
         for name, mark_of in FORMATS.items():

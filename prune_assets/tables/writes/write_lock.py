@@ -119,8 +119,8 @@ def _lock(lock: int, path: Path) -> bool:
         return False
     except OSError as error:
         raise UnsupportedFeature(
-            f"{path}: this file system has no locks ({error.strerror}), so two writers could overwrite each other; put "
-            "the table on another one"
+            f"{path}: this file system has no locks ({error.strerror}), so two writers could overwrite each other; "
+            f"move the table to a file system with locks"
         ) from None
     return True
 
@@ -128,7 +128,7 @@ def _lock(lock: int, path: Path) -> bool:
 def _pause(lock: int, path: Path, pause: float, *, timeout: float | None, left: float) -> float:
     """Return the seconds until the next attempt. Raises UnfinishedWrite when the time is over."""
     owner = os.pread(lock, 200, 0).decode(errors="replace") or "a process that has just begun"
-    message = f"{path.parent}: another write is under way ({redacted(owner)})"
+    message = f"{path.parent}: another write is running ({redacted(owner)})"
     if timeout is None:
         raise UnfinishedWrite(f"{message}; try again when it has ended")
     if left <= 0:

@@ -200,7 +200,9 @@ def _check_type(data_type: DataType, allowed: Iterable[str], option: str, verdic
     if data_type.typeName() not in allowed:
         raise LayoutError(f"{option} is {shown}, which {verdict}; leave it out of the layout")
     if shown.startswith("string collate"):
-        raise LayoutError(f"{option} is {shown}: Parquet bounds and bloom filters know bytes only; use a plain string")
+        raise LayoutError(
+            f"{option} is {shown}: Parquet bounds and bloom filters compare only bytes; use a plain string"
+        )
 
 
 def _did_you_mean(name: str, names: list[str]) -> str:

@@ -233,5 +233,5 @@ def test_what_cannot_be_deleted_is_told_and_does_not_keep_the_rest(log, monkeypa
     done = clean_log(str(log), now=NOW)
     ((file, why),) = done.failed
     assert file.path.endswith(f"{0:020d}.json")
-    assert "not deleted (Permission denied); check who may write" in why
+    assert "not deleted (Permission denied); check the permissions" in why
     assert f"{1:020d}.json" not in left(log)

@@ -1,4 +1,4 @@
-"""A checkpoint contains everything from the commits before it; the table reads the same with either."""
+"""A checkpoint contains everything from the commits before it; reads return the same rows with either."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def test_an_older_version_can_be_given_and_does_not_move_the_hint_back(log):
     assert (log.place / "_last_checkpoint").read_text() == said
     drop_commits(log, to=4)
     assert snapshot_facts(log.path, version=4) == facts
-    with pytest.raises(NoSuchVersion, match="there is no version 99"):
+    with pytest.raises(NoSuchVersion, match="version 99 does not exist"):
         write_checkpoint(str(log), 99)
 
 
@@ -459,7 +459,7 @@ def test_unknown_features_of_writers_are_refused_by_name(log):
 def test_a_number_that_its_field_cannot_hold_is_told(log, policy):
     log.create([("x", "long")], add("a"), protocol=PROTOCOL, **POLICIES[policy])
     log.commit(remove("b", at=NOW) | {"remove": {"path": "b", "deletionTimestamp": NOW, "size": 1 << 80}})
-    with pytest.raises(MalformedLog, match=r"an action holds what its field cannot.*commit it anew"):
+    with pytest.raises(MalformedLog, match=r"an action has a value that its field cannot.*commit the action again"):
         write_checkpoint(str(log))
     assert sorted(file.name for file in log.place.rglob("*") if file.is_file()) == [f"{0:020d}.json", f"{1:020d}.json"]
 

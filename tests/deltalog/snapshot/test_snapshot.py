@@ -241,7 +241,7 @@ def test_a_version_that_is_missing_is_named(log):
 @pytest.mark.parametrize("version", [-1, 3, 1 << 70])
 def test_a_version_that_never_was_is_wrong_use(log, version):
     log.create([("x", "long")])
-    with pytest.raises(NoSuchVersion, match=f"no version {version}; the last is 0"):
+    with pytest.raises(NoSuchVersion, match=f"version {version} does not exist; the last version is 0"):
         open_snapshot(log.path, version=version)
 
 

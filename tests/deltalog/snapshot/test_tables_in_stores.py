@@ -35,7 +35,7 @@ TABLES = (
 
 @pytest.fixture(params=STORES)
 def lossy(request, store_at, monkeypatch):
-    """A faulty proxy for a store that retries only once; `root` is a new bucket behind the proxy."""
+    """A faulty proxy for a store that retries only once; `root` is a new bucket that the proxy serves."""
     root = request.getfixturevalue(request.param)
     at = {"s3": "moto_url", "azure": "azurite_url", "gcs": "gcs_server"}[request.param]
     behind = request.getfixturevalue(at)
@@ -86,7 +86,7 @@ def test_a_commit_of_which_no_answer_comes_is_looked_for(lossy):
     done = append(seen, [named("a", day=ONE)])
     assert lossy.lost >= 1
     assert done.version == 1
-    assert "whether it was written is not known; it was" in done.notes[0]
+    assert "it is unknown whether the commit was written; it was" in done.notes[0]
     assert operations(place) == ["WRITE", "CREATE TABLE"]
 
 

@@ -56,24 +56,24 @@ CAUSES = [
     ("long", stats(low=2), "no maximum: the minimum alone is used"),
     ("long", stats(2, 1), "the minimum is larger than the maximum"),
     ("string", stats("b", "a"), "the minimum is larger than the maximum"),
-    ("integer", stats(1, 1 << 40), "a bound is no integer (stored as JSON)"),
-    ("long", stats("a", "b"), "a bound is no long (stored as JSON)"),
-    ("double", stats("a", "b"), "a bound is no double (stored as JSON)"),
+    ("integer", stats(1, 1 << 40), "a bound is not a valid integer (stored as JSON)"),
+    ("long", stats("a", "b"), "a bound is not a valid long (stored as JSON)"),
+    ("double", stats("a", "b"), "a bound is not a valid double (stored as JSON)"),
     ("double", stats("NaN", "NaN"), "the bounds are NaN"),
     ("double", stats(1.0, "NaN"), "the maximum is NaN: the minimum alone is used"),
-    ("decimal(12,2)", stats(1, 1e20), "a bound is no decimal(12,2) (stored as JSON)"),
-    ("string", stats(1, 2), "a bound is no string (stored as JSON)"),
+    ("decimal(12,2)", stats(1, 1e20), "a bound is not a valid decimal(12,2) (stored as JSON)"),
+    ("string", stats(1, 2), "a bound is not a valid string (stored as JSON)"),
     ("string", stats("x", CUT), "an old writer cut the maximum: the minimum alone is used"),
-    ("date", stats("2024-01-01", "soon"), "a bound is no date (stored as JSON)"),
+    ("date", stats("2024-01-01", "soon"), "a bound is not a valid date (stored as JSON)"),
     ("date", stats("1400-01-01", "2024-01-01"), "a bound is before 1582-10-15, where the calendars of writers differ"),
     (
         "timestamp",
         stats("1800-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
         "a bound is before 1900-01-03, where the calendars of writers differ",
     ),
-    ("timestamp_ntz", stats("2024", "2024"), "a bound is no timestamp_ntz (stored as JSON)"),
-    ("boolean", stats(nulls=None), "type boolean has null counts alone; no null count in 1 of 4 files"),
-    ("binary", stats(nulls=9), "type binary has null counts alone; the null count does not fit numRecords in 1 of 4"),
+    ("timestamp_ntz", stats("2024", "2024"), "a bound is not a valid timestamp_ntz (stored as JSON)"),
+    ("boolean", stats(nulls=None), "type boolean has only null counts; no null count in 1 of 4 files"),
+    ("binary", stats(nulls=9), "type binary has only null counts; the null count does not fit numRecords in 1 of 4"),
 ]
 
 
@@ -135,9 +135,9 @@ def test_the_property_that_keeps_writers_from_bounds_is_named(tmp_path, properti
     [
         (
             {"type": "array", "elementType": "long", "containsNull": True},
-            "lists and maps are not looked into",
+            "lists and maps are not supported",
         ),
-        ("variant", "type variant is not pruned on"),
+        ("variant", "type variant is not supported"),
         ("long", "the table has no files"),
     ],
 )
@@ -148,9 +148,14 @@ def test_columns_without_files_and_of_other_types_have_a_reason(tmp_path, kind, 
 
 
 STORED = [
-    ("timestamp", pa.timestamp("us"), 5, "a bound is no timestamp (stored as timestamp[us])"),
-    ("timestamp_ntz", pa.timestamp("us", "UTC"), 5, "a bound is no timestamp_ntz (stored as timestamp[us, tz=UTC])"),
-    ("long", pa.string(), "5", "a bound is no long (stored as string)"),
+    ("timestamp", pa.timestamp("us"), 5, "a bound is not a valid timestamp (stored as timestamp[us])"),
+    (
+        "timestamp_ntz",
+        pa.timestamp("us", "UTC"),
+        5,
+        "a bound is not a valid timestamp_ntz (stored as timestamp[us, tz=UTC])",
+    ),
+    ("long", pa.string(), "5", "a bound is not a valid long (stored as string)"),
     ("long", pa.int64(), None, "no minimum or maximum"),
 ]
 

@@ -218,8 +218,8 @@ def test_what_spark_does_not_read_is_refused_by_file_and_column(tmp_path, column
     [
         ("name", [pa.field("a", pa.int64())], "column a is named 'a' in the file; name it 'col-1'"),
         ("name", [numbered("a", 1)], "column a is named 'a' in the file; name it 'col-1'"),
-        ("id", [pa.field("col-1", pa.int64())], "column a has no number in the file"),
-        ("id", [numbered("col-1", 9)], "column a has the number 9 in the file; write the field id 1"),
+        ("id", [pa.field("col-1", pa.int64())], "column a has no field id in the file"),
+        ("id", [numbered("col-1", 9)], "column a has the field id 9 in the file; write the field id 1"),
         ("id", [numbered("elsewhere", 1)], "column a is named 'elsewhere' in the file; name it 'col-1'"),
     ],
 )

@@ -78,7 +78,7 @@ def refused(error, table, change, *said):
     message = str(raised.value)
     assert f"/_delta_log/{before:020d}.json" in message
     assert all(part in message for part in said)
-    assert "open the table again and decide anew" in message or "under a name of its own" in message
+    assert "open the table again and repeat" in message or "under a name of its own" in message
     assert open_snapshot(table).version == before
 
 
@@ -369,7 +369,11 @@ def test_a_transaction_that_is_there_is_not_written_again(table, there):
         done = append(snapshot, [named("again", day=ONE)], txn=by("app", 2))
         assert not done.written
         assert done.version == 2
-        assert done.notes == (f"the application 'app' has written 2 before: its last is {there}; nothing was written",)
+        (note,) = done.notes
+        assert note == (
+            f"the application 'app' has already committed its version 2; its last version is {there}; "
+            "nothing was written"
+        )
     assert open_snapshot(table).version == 2
     assert open_snapshot(table).transactions["app"].version == there
 

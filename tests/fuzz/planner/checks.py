@@ -192,7 +192,7 @@ def _sharp(case, selected, peer, tally):
         return
     number = _number(case, selected, peer, kept, extra)
     if number is None:
-        refusals = "".join(f"; not pruned on yet: {reason}" for reason in refused(case.lowered))
+        refusals = "".join(f"; does not prune: {reason}" for reason in refused(case.lowered))
         yield Finding(f"sharper than {peer.name}", case.predicate.sql, f"kept: {_shown(extra)}{refusals}")
     else:
         tally.exceptions[f"{peer.name}: {number}"] += 1

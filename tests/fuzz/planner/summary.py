@@ -22,7 +22,7 @@ def show(result, seed, console):
         (title, tally.counts | {"tables that Spark cannot read": result.unreadable}),
         ("skipped and possible", tally.levels),
         ("skipped by a peer alone, and why", tally.exceptions),
-        ("not pruned on", dict(tally.refusals.most_common(15))),
+        ("does not prune", dict(tally.refusals.most_common(15))),
     ):
         table = Table("", "count", title=heading, title_justify="left")
         for name, count in counts.items():

@@ -245,11 +245,11 @@ def test_indexes_that_contradict_themselves_are_left_out():
 
     (reason,) = column_index([False, True], [b"a", b"x"], [b"b", b""], [0, 5]).reason
     assert "bounds to a page" in reason
-    assert "others than its null pages" in of_pages([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0])
+    assert "contradicts its null pages" in of_pages([False, False], [b"a", b"c"], [b"b", b"d"], [5, 0])
     assert "differ in length" in of_pages([False, True], [b"a"], [b"b", b""], [0, 5])
     assert "all null" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 0])
-    assert "more nulls" in of_pages([False, True], [b"a", b""], [b"b", b""], [9, 5])
-    assert "others than its null pages" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 4])
+    assert "null count that exceeds" in of_pages([False, True], [b"a", b""], [b"b", b""], [9, 5])
+    assert "contradicts its null pages" in of_pages([False, True], [b"a", b""], [b"b", b""], [0, 4])
     assert "1 pages, the offset index 2" in of_pages([False], [b"a"], [b"b"], None)
     assert "cannot be" in offset_index((4, 10, 0), (14, 10, 10)).reason[0]
     assert "cannot be" in offset_index((4, 10, 1)).reason[0]

@@ -69,14 +69,14 @@ def test_what_is_understood(physical, annotation, kind, order, prunes):
 @pytest.mark.parametrize(
     ("physical", "annotation", "reason"),
     [
-        (FIXED, {"converted": 21, "type_length": 12}, "converted type 21 is not pruned on yet"),
+        (FIXED, {"converted": 21, "type_length": 12}, "converted type 21 is not supported"),
         *[(BYTES, {"logical": (member, None)}, f"type of logical type {member} is not") for member in (16, 17, 18, 99)],
-        (INT32, {"logical": (11, [])}, "type of logical type 11 is not pruned on yet"),
-        (INT32, {"converted": 99}, "converted type 99 is not pruned on yet"),
+        (INT32, {"logical": (11, [])}, "type of logical type 11 is not supported"),
+        (INT32, {"converted": 99}, "converted type 99 is not supported"),
         (INT32, {"logical": (99, None), "converted": 6}, "type of logical type 99"),
         (INT64, {"logical": (1, [])}, "type of logical type 1 "),
         (INT64, {"logical": (6, [])}, "type of logical type 6 "),
-        (INT32, {"logical": (8, [True, MICROS])}, "type TIMESTAMP is not pruned on yet"),
+        (INT32, {"logical": (8, [True, MICROS])}, "type TIMESTAMP is not supported"),
         (INT64, {"logical": (8, [True, (4, None)])}, "type TIMESTAMP"),
         (INT64, {"logical": (8, [True, None])}, "type TIMESTAMP"),
         (INT64, {"logical": (8, [None, MICROS])}, "type TIMESTAMP"),
@@ -88,8 +88,8 @@ def test_what_is_understood(physical, annotation, kind, order, prunes):
         (INT32, {"converted": 10}, "converted type 10"),
         (INT32, {"logical": (5, [2, 10])}, "4 bytes cannot hold decimal(10,2)"),
         (FIXED, {"logical": (5, [2, 38]), "type_length": 17}, "FIXED_LEN_BYTE_ARRAY of 17 bytes"),
-        (INT64, {"logical": (5, [2, 39])}, "outside of what Spark knows"),
-        (INT64, {"logical": (5, [None, None])}, "outside of what Spark knows"),
+        (INT64, {"logical": (5, [2, 39])}, "not a valid decimal type of Spark"),
+        (INT64, {"logical": (5, [None, None])}, "not a valid decimal type of Spark"),
     ],
 )
 def test_what_is_not_understood_has_neither_type_nor_order(physical, annotation, reason):
@@ -114,7 +114,7 @@ def test_fields_of_structs_are_pruned_on_and_those_of_lists_are_not():
     inside, repeated = leaf_columns(elements, place="test")
     assert (inside.type, inside.max_definition_level) == (pa.float64(), 1)
     assert inside.unsupported == ""
-    assert (repeated.type, repeated.unsupported) == (pa.int32(), "lists and maps are not looked into")
+    assert (repeated.type, repeated.unsupported) == (pa.int32(), "lists and maps are not supported")
 
 
 @pytest.mark.parametrize("annotation", [{"logical": (16, [])}, {"converted": 99}], ids=["VARIANT", "unknown"])

@@ -181,7 +181,7 @@ def test_filters_tell_about_how_many_values_they_hold(index):
         assert abs(bloom.estimated_distinct - 250) < 25
         assert 0 < bloom.fill < 0.5
         assert 0 < bloom.estimated_fpp < 0.02
-        assert chunks["day"].bloom_filter.reason == "the file has none for this column"
+        assert chunks["day"].bloom_filter.reason == "the file lacks it for this column"
         assert chunks["day"].bloom_filter.bytes is None
 
 
@@ -209,7 +209,7 @@ def test_every_value_that_is_there_may_be_there(index):
 def test_without_a_filter_the_answer_is_unknown_and_says_why(index):
     probe = inspect_file(index, choose_columns(index, ["day"]), bloom="2024-01-01").probe
     assert {(fact.verdict, fact.reason) for fact in probe.row_groups} == {
-        ("unknown", "the file has none for this column")
+        ("unknown", "the file lacks it for this column")
     }
 
 
@@ -218,7 +218,7 @@ def test_a_column_to_ask_must_be_clear(index, tmp_path):
         inspect_file(index, index.groups.columns, bloom="1")
     with pytest.raises(WrongUse, match="'x' is not a value of column id"):
         inspect_file(index, choose_columns(index, ["id"]), bloom="x")
-    with pytest.raises(WrongUse, match=r"values of flag \(bool, stored as BOOLEAN\) cannot be looked up"):
+    with pytest.raises(WrongUse, match=r"values of flag \(bool, stored as BOOLEAN\) have no hash"):
         inspect_file(index, choose_columns(index, ["flag"]), bloom="true")
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "bare.parquet")
     bare = read_dataset(tmp_path / "bare.parquet")
@@ -254,7 +254,7 @@ def test_a_file_of_duckdb(tmp_path):
     assert found.rows == 3000
     for group in row_groups(index):
         for chunk in group.chunks:
-            assert chunk.page_index.reason == "the file has none for this column"
+            assert chunk.page_index.reason == "the file lacks it for this column"
             assert chunk.page_index.count is None
             assert chunk.page_index.pages is None
     probe = inspect_file(index, choose_columns(index, ["w"]), bloom="w1").probe
@@ -275,7 +275,7 @@ def test_files_of_spark(spark, tmp_path):
     assert {facts.name: facts.null_count for facts in found.columns} == {"id": 0, "w": 0, "at": 0}
     assert (found.columns[0].lower, found.columns[0].upper) == (0, 999)
     assert found.columns[0].overlap_depth > 1
-    assert found.columns[2].untrusted == ("INT96 has no order that is the order of its instants",)
+    assert found.columns[2].untrusted == ("INT96 values do not sort like their timestamps",)
     assert (found.columns[2].upper, found.columns[2].overlap_depth) == (None, None)
     assert sorted(fact.verdict for fact in found.probe.row_groups) in (["absent", "maybe"], ["maybe", "maybe"])
     one = read_dataset(found.files[0].path)

@@ -136,7 +136,7 @@ def test_an_absent_filter_of_pyarrow_is_explained_by_pyarrow(table):
     write(table / "0.parquet", range(100), bloom_filter_options=None, use_dictionary=True)
     found = errors(check(table, layout=LAYOUT))["bloom_filter.absent"]
     assert "wrote the file (inferred); every data page uses the dictionary" in found.message
-    assert found.remedy.startswith("take key out of `bloom` in the layout, or rewrite the files: ")
+    assert found.remedy.startswith("remove key from `bloom` in the layout, or rewrite the files: ")
     assert "bloom_filter_options={'key': True}" in found.remedy
 
 
@@ -167,7 +167,7 @@ def test_an_absent_filter_of_duckdb_is_explained_by_duckdb(table):
     copy = f"COPY (SELECT hash(i) AS key FROM range(100000) r(i)) TO '{table}/0.parquet' (FORMAT parquet"
     duckdb.execute(f"{copy})")
     found = errors(check(table, layout=layout))["bloom_filter.absent"]
-    assert "DuckDB writes filters of dictionary-encoded chunks alone" in found.message
+    assert "DuckDB writes filters only for dictionary-encoded chunks" in found.message
     assert "raise DICTIONARY_SIZE_LIMIT" in found.remedy
     assert "parquet-java" not in found.message
     duckdb.execute(f"{copy}, DICTIONARY_SIZE_LIMIT 1000000)")
@@ -210,7 +210,7 @@ def test_an_absent_filter_of_spark_is_explained_by_parquet_java(spark, table):
     found = errors(check(table / "same", layout=layout))["bloom_filter.absent"]
     assert "every data page is dictionary-encoded, and parquet-java writes no filter then" in found.message
     assert "(confirmed by the encodings)" in found.message
-    assert found.remedy.startswith("take key out of `bloom` in the layout, or rewrite the files: ")
+    assert found.remedy.startswith("remove key from `bloom` in the layout, or rewrite the files: ")
     found = errors(check(table / "own", layout=layout))["bloom_filter.absent"]
     assert "not requested when the file was written (inferred)" in found.message
     assert "parquet.bloom.filter.enabled#key=true" in found.remedy
@@ -483,7 +483,7 @@ def test_a_directory_that_cannot_be_read_is_named(table, monkeypatch):
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("parquet_core.storage.local.os.open", refuse)
-    with pytest.raises(StorageFailure, match=r"/t: Permission denied; check who may read it"):
+    with pytest.raises(StorageFailure, match=r"/t: Permission denied; check its permissions"):
         check(table, layout=LayoutSpec())
 
 
@@ -547,7 +547,7 @@ def test_a_key_of_few_values_says_what_it_costs(table):
     write(table / "0.parquet", [1] * 500 + [2] * 100)
     (found,) = (f for f in check(table, layout=LayoutSpec(sort_by=["day"])) if f.code == "order.low_cardinality")
     assert found.severity is Severity.WARN
-    assert found.message.startswith("4 of 6 row groups repeat the one value of day that the row group before holds")
+    assert found.message.startswith("4 of 6 row groups repeat the only value of day in the previous row group")
     assert "600 rows" in found.message
     for other in (LayoutSpec(sort_by=["day", "key"]), LayoutSpec(sort_by=["word"])):
         assert all(f.code != "order.low_cardinality" for f in check(table, layout=other, rows=False))

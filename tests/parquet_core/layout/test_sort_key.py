@@ -40,8 +40,8 @@ def test_words_in_another_order_are_refused(text):
             {"hilbert_by": ["a", "b"], "partition_by": ["b"]},
             "hilbert_by: leave b out, because the table is partitioned",
         ),
-        ({"sort_by": ["a", "b", "a DESC"]}, r"sort_by = \['a', 'b', 'a'\]: a stands twice"),
-        ({"partition_by": ["a", "a"]}, "a stands twice"),
+        ({"sort_by": ["a", "b", "a DESC"]}, r"sort_by = \['a', 'b', 'a'\]: a is listed twice"),
+        ({"partition_by": ["a", "a"]}, "a is listed twice"),
         (
             {"sort_by": ["b DESC"], "partition_by": ["b"]},
             "sort_by: leave b out, because the table is partitioned",

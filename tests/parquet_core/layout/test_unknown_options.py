@@ -15,7 +15,7 @@ from parquet_core.layout.spec import LayoutSpec
 def test_a_misspelt_option_is_named_with_the_right_one():
     with pytest.raises(LayoutError, match="unknown key 'sort_bye'; did you mean 'sort_by'"):
         LayoutSpec(sort_bye=["day"])
-    with pytest.raises(LayoutError, match="unknown key 'zzz'; known are sort_by, "):
+    with pytest.raises(LayoutError, match="unknown key 'zzz'; known keys are sort_by, "):
         LayoutSpec(zzz=1)
     with pytest.raises(LayoutError, match="did you mean 'bloom'"):
         replace(LayoutSpec(sort_by=["day"]), blooms={})

@@ -59,12 +59,12 @@ def test_what_may_be_the_column_is_not(path, there):
 
 
 def test_columns_that_do_not_prune_and_those_with_a_default_are_left_open():
-    assert not lacks(leaf("b", unsupported="lists and maps are not looked into"), leaf("a"))
+    assert not lacks(leaf("b", unsupported="lists and maps are not supported"), leaf("a"))
     assert not lacks(leaf("b", may_be_filled=True), leaf("a"))
 
 
 def test_a_list_is_no_struct_that_lacks_a_field():
-    element = leaf("s", "list", "element", max_repetition_level=1, unsupported="lists and maps are not looked into")
+    element = leaf("s", "list", "element", max_repetition_level=1, unsupported="lists and maps are not supported")
     assert not lacks(leaf("s", "y"), element)
     assert lacks(leaf("s", "y"), element, leaf("s", "x"))
 

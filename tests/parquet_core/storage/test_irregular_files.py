@@ -81,7 +81,7 @@ def test_a_pattern_is_matched_soon(pattern):
 
 
 def test_braces_that_multiply_are_refused():
-    with pytest.raises(UnsupportedFeature, match="too many choices"):
+    with pytest.raises(UnsupportedFeature, match="too many paths"):
         pattern_of("{a,b}" * 40)
 
 

@@ -64,7 +64,11 @@ def test_a_journal_is_heeded_wherever_it_was_copied_to(table):
 
 def test_files_that_are_nowhere_are_named(table):
     (table / STAGING / "b").unlink()
-    with pytest.raises(StorageFailure, match=r"_prune_journal.json: names \S+/t/b, which is neither there nor staged"):
+    with pytest.raises(
+        StorageFailure,
+        match=r"_prune_journal.json: names \S+/t/b, which is neither in the table nor "
+        r"staged",
+    ):
         names(table)
 
 
@@ -88,7 +92,7 @@ def test_files_that_are_nowhere_are_named(table):
 )
 def test_what_leads_out_of_the_table_or_is_no_journal_is_refused(table, text):
     (table / JOURNAL).write_text(text)
-    with pytest.raises(MalformedFile, match=f"^{re.escape(str(table))}/{JOURNAL}: no journal of a write"):
+    with pytest.raises(MalformedFile, match=f"^{re.escape(str(table))}/{JOURNAL}: not a valid journal of a write"):
         names(table)
 
 

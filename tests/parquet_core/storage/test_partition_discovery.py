@@ -111,15 +111,19 @@ def test_what_spark_refuses_is_told(names, message):
 def test_what_is_passed_over_is_named(tmp_path):
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "a.parquet").write_bytes(b"1")
-    with pytest.raises(PruneError, match=f"passes over; name the folder, such as {tmp_path}/old$"):
+    with pytest.raises(PruneError, match=f"ignores; give the path of a folder, such as {tmp_path}/old$"):
         list_table(tmp_path)
     (tmp_path / "_a.parquet").write_bytes(b"1")
-    with pytest.raises(PruneError, match=r"hidden ones, as _a\.parquet is to Spark; rename it"):
+    with pytest.raises(PruneError, match=r"hidden from Spark, such as _a\.parquet; rename them"):
         list_table(tmp_path / "_a.parquet")
 
 
 def test_a_delta_table_in_a_list_is_refused(tmp_path):
     (tmp_path / "d" / "_delta_log").mkdir(parents=True)
     (tmp_path / "d" / "a.parquet").write_bytes(b"1")
-    with pytest.raises(WrongUse, match=r"/d: a Delta table in a list, where its log would not count; name it alone"):
+    with pytest.raises(
+        WrongUse,
+        match=r"/d: a Delta table in a list of paths, where its log would be ignored; give "
+        r"its path alone",
+    ):
         list_table([f"{tmp_path}/d"])

@@ -73,7 +73,7 @@ def test_a_glob_passes_over_what_lies_beside_the_data(tmp_path):
     assert names(f"{tmp_path}/[^b].parquet", tmp_path) == ["a.parquet"]
     assert names(f"{tmp_path}/{{_day=1,none}}/d.parquet", tmp_path) == ["_day=1/d.parquet"]
     assert names(f"{tmp_path}/*/d.parquet", tmp_path) == ["_day=1/d.parquet"]
-    with pytest.raises(TableNotFound, match="no data file in it"):
+    with pytest.raises(TableNotFound, match="the directory has no data file"):
         list_data_files(f"{tmp_path}/_SUC*")
 
 
@@ -85,7 +85,7 @@ def test_patterns_are_relative_as_paths_are(tmp_path, monkeypatch):
     (tmp_path / "[c].parquet").write_bytes(b"1")
     assert [file.path for file in list_data_files("[c].parquet")] == ["[c].parquet"], "a file of that very name"
     (tmp_path / "c.parquet").write_bytes(b"1")
-    with pytest.raises(WrongUse, match=r"^\[c\]\.parquet: is there, but Spark takes it for a pattern of others"):
+    with pytest.raises(WrongUse, match=r"^\[c\]\.parquet: the path exists, but Spark reads it as a pattern"):
         list_data_files("[c].parquet")
     assert [file.path for file in list_data_files(r"\[c].parquet")] == ["[c].parquet"]
 

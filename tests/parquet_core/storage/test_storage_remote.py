@@ -177,7 +177,7 @@ def test_the_summary_of_a_directory(root, put):
 def test_nothing_there(root, put):
     put(f"{root}/t/_SUCCESS", b"")
     for table in (f"{root}/t", f"{root}/t/", f"{root}/none", f"{root}/t/none.parquet"):
-        with pytest.raises(TableNotFound, match=f"^{table}: no data file in it"):
+        with pytest.raises(TableNotFound, match=f"^{table}: the directory has no data file"):
             list_data_files(table)
 
 
@@ -356,7 +356,7 @@ def test_a_server_without_ranges(web):
     web.files = {"/a": DATA}
     (file,) = list_data_files(f"{web.url}/a")
     web.ranges = False
-    with pytest.raises(UnsupportedFeature, match="/a: the server sends no ranges of a file"):
+    with pytest.raises(UnsupportedFeature, match="/a: the server does not support range requests"):
         read(file, 0, 5)
 
 
@@ -497,7 +497,7 @@ def test_http_has_to_be_allowed(s3_that_answers, clean_environment):
 
 def test_no_such_bucket(bucket):
     scheme = bucket.partition(":")[0]
-    with pytest.raises(TableNotFound, match=rf"^{scheme}://no-such/t: there is no bucket 'no-such'"):
+    with pytest.raises(TableNotFound, match=rf"^{scheme}://no-such/t: the bucket 'no-such' does not exist"):
         list_data_files(f"{scheme}://no-such/t")
 
 

@@ -133,7 +133,7 @@ def test_the_url_to_write_is_shown(listed):
 @pytest.mark.parametrize("name", sorted({name for store in STORES for name in store.header_variables}))
 def test_a_line_break_of_a_secret_is_named_and_not_shown(listed, capfd, name):
     with pytest.raises(
-        WrongUse, match=rf"{name} has a line break or another control character; set it without"
+        WrongUse, match=rf"{name} has a line break or another control character; set it without this character"
     ) as caught:
         listed(SCHEMES[name.partition("_")[0]], **{name: "ab/secret\n"})
     assert "secret" not in str(caught.value).replace(name, "").lower()

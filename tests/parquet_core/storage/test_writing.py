@@ -153,7 +153,7 @@ def test_a_store_without_conditions_is_refused(uri):
 def test_a_server_that_fails_leaves_doubt(server, status):
     server.answers["*"] = status, b""
     for write in (put_if_absent, put):
-        with pytest.raises(UncertainWrite, match=rf"{server.uri}: .*whether it was written is not known"):
+        with pytest.raises(UncertainWrite, match=rf"{server.uri}: .*it is unknown whether the commit was written"):
             write(server.uri, b"1")
 
 

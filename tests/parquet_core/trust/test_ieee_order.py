@@ -133,7 +133,7 @@ def test_spark_loses_rows_by_such_bounds_only_where_both_are_one_value(spark, tm
     table = ieee(tmp_path / "0.parquet", counted=True)
     made = pr.plan(table, where="x > 5", session=spark)
     assert [warning.why for warning in made.report.warnings] == [
-        "x: bounds leave NaN out, which SQL puts above all numbers"
+        "x: bounds leave out NaN, which SQL sorts above all numbers"
     ]
     right = [5, 8, 10, 12, 13, 14, 17, 18, 30]
     alone = [row["id"] for row in spark.read.parquet(table).where("x > 5").collect()]

@@ -306,8 +306,8 @@ def test_encrypted_columns_are_unknown(opened):
 def test_each_reason_is_given_for_a_file_that_has_it(opened):
     reasons = {
         "data/nan_in_stats.parquet": "parquet-cpp: a NaN hides smaller or larger values from the bounds (PARQUET-1225)",
-        "data/int96_from_spark.parquet": "INT96 has no order that is the order of its instants",
-        "data/byte_array_decimal.parquet": "a decimal stored as BYTE_ARRAY has no bounds that may be trusted",
+        "data/int96_from_spark.parquet": "INT96 values do not sort like their timestamps",
+        "data/byte_array_decimal.parquet": "a decimal stored as BYTE_ARRAY has no trusted bounds",
         "data/int32_decimal.parquet": "the writer did not say how its bounds compare",
     }
     for name, reason in reasons.items():

@@ -101,7 +101,7 @@ def test_queries_that_get_twice_as_dear_are_named(tickets):
     (dear,) = advice.dearer
     assert dear.where == "ticket = 2000"
     assert dear.advised > 2 * dear.today
-    assert "more than twice as dear" in advice.verdict
+    assert "more than twice as expensive" in advice.verdict
     assert "ticket = 2000" in advice.verdict
     assert "ticket = 2000" in advice.layout_yaml().splitlines()[0]
     assert json.loads(advice.to_json())["dearer"][0]["where"] == "ticket = 2000"
@@ -193,7 +193,7 @@ def test_columns_that_follow_the_order_are_predicted_to_shrink(tmp_path):
 def test_queries_that_a_layout_of_ones_own_makes_dearer_are_named(tickets):
     advice = pr.advise(tickets[1], workload=["ticket = 2000", "k = 5"], layout={"sort_by": ["k"]}, sample_rows=SAMPLED)
     assert [one.where for one in advice.own_dearer] == ["ticket = 2000"]
-    assert "more than twice as dear in your layout: " in str(advice)
+    assert "more than twice as expensive in your layout: " in str(advice)
     assert pr.LayoutAdvice.from_json(advice.to_json()).own_dearer == advice.own_dearer
 
 

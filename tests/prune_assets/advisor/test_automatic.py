@@ -68,10 +68,10 @@ def test_sure_advice_that_saves_much_is_followed(advice):
     [
         (lambda it: replace(it, advised=None, verdict="do nothing: why"), "do nothing: why"),
         (lambda it: with_best(it, high=it.today * 51 // 100), "may still read up to"),
-        (lambda it: replace(it, dearer=(DEARER,)), "more than twice as dear: 100.0 KiB -> 250.0 KiB  id = 3"),
+        (lambda it: replace(it, dearer=(DEARER,)), "more than twice as expensive: 100.0 KiB -> 250.0 KiB  id = 3"),
         (lambda it: replace(it, runs_to_pay=13), "pays after 13 runs"),
         (lambda it: replace(it, runs_to_pay=None), "pays after None runs"),
-        (lambda it: replace(it, skipped={"no column x": 3}), "most predicates of the workload do not fit"),
+        (lambda it: replace(it, skipped={"no column x": 3}), "most predicates of the workload no longer apply"),
     ],
 )
 def test_what_is_not_sure_or_saves_little_is_left_to_people(advice, changed, reason):
@@ -114,7 +114,7 @@ def test_a_layout_that_was_declared_since_counts(table):
 def test_what_is_no_note_is_named_and_nothing_changes(table, tmp_path, text):
     change(table, days_ago=40)
     (tmp_path / "t" / "_layout_changes" / "0001.json").write_bytes(text)
-    with pytest.raises(MalformedFile, match=r"0001\.json: no note of a layout change"):
+    with pytest.raises(MalformedFile, match=r"0001\.json: not a record of a layout change"):
         layout_now(table, DECLARED)
 
 

@@ -60,7 +60,7 @@ def clustered(rows, place):
 def test_directories_are_advised_for_a_new_table_and_not_for_the_one_that_is_there(of_plain):
     anew, advice = of_plain
     assert anew.advised.layout.partition_by == ("kind",)
-    assert "optimize does not change that" in anew.advised.refused
+    assert "optimize cannot change it" in anew.advised.refused
     assert f"optimize cannot give this table the layout: {anew.advised.refused}" in str(anew)
     assert (advice.advised.layout.partition_by, advice.advised.refused) == ((), "")
     assert advice.advised.bytes < advice.today / 2
@@ -78,7 +78,7 @@ def test_what_a_new_table_would_read_is_said_in_one_line(of_plain):
 
 
 def test_advice_for_a_new_table_is_not_applied_to_this_one(plain, of_plain):
-    with pytest.raises(WrongUse, match=r"optimize does not change that.*advise with in_place=True"):
+    with pytest.raises(WrongUse, match=r"optimize cannot change it.*advise with in_place=True"):
         of_plain[0].apply(workload=OF_A_KIND)
 
 
@@ -104,5 +104,5 @@ def test_of_a_clustered_table_keys_with_its_columns_are_advised(rows, tmp_path):
 def test_a_table_that_cannot_be_rewritten_at_all_says_why(rows, tmp_path):
     place = delta(rows, tmp_path / "t", feature="rowTracking")
     assert "rowTracking" in pr.advise(place, workload=APART).advised.refused
-    with pytest.raises(PruneError, match="rowTracking: rows would have to keep their ids"):
+    with pytest.raises(PruneError, match="rowTracking: rows must keep their ids"):
         pr.advise(place, workload=APART, in_place=True)

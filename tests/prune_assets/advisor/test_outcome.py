@@ -97,7 +97,7 @@ def test_what_is_kept_is_the_advice(advice):
 
 
 def test_queries_that_the_advice_did_not_know_are_no_outcome(shops, advice, tmp_path):
-    with pytest.raises(WrongUse, match="no query ran that the advice knew"):
+    with pytest.raises(WrongUse, match="no query of the advice ran"):
         advice.outcome(Workload((ran(shops, "id = 7", 1.0),)))
     (tmp_path / "other.json").write_text('{"schema": "workload/1"}')
     (tmp_path / "broken.json").write_text("[")
@@ -145,7 +145,7 @@ def test_the_commands_say_what_came_of_it(shops, tmp_path):
     assert "fewer bytes, nothing was measured over 1 query" in shown.output
     refused = run("advise", shops, "--where", "shop = 9", "--promised", kept)
     assert refused.exit_code == 2
-    assert "give what ran since with --workload" in refused.output
+    assert "give the queries that ran since with --workload" in refused.output
 
 
 @pytest.mark.parametrize(
@@ -179,14 +179,14 @@ def on(*tables):
 )
 def test_queries_of_another_place_are_not_taken_silently(ran_on, taken):
     notes = notes_on("/x/gold/orders", workload=on(*ran_on))
-    assert notes == ((f"no query on /x/gold/orders; those on {taken} are taken",) if taken else ())
+    assert notes == ((f"no query on /x/gold/orders; queries on {taken} are used",) if taken else ())
 
 
 def test_queries_on_a_name_are_not_left_out_silently_beside_those_on_the_path():
     (note,) = notes_on("/x/gold/orders", workload=on("/x/gold/orders", "sales.orders", "web.boats"))
     assert note == (
-        "queries on sales.orders are left out, others are on /x/gold/orders itself; if they are one table, write one "
-        "name in all queries"
+        "queries on sales.orders are left out; other queries are on /x/gold/orders itself; if it is one table, use "
+        "one name in all queries"
     )
 
 

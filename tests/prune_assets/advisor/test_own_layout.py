@@ -118,7 +118,7 @@ def test_it_is_verified_beside_the_ranking(table):
         ("partition_by: [nothere]", "partition_by: no column 'nothere'; "),
         ("bloom: {shpo: 0.01}", "bloom: no column 'shpo'; did you mean"),
         ("sort_by: [place]", "sort_by: place is a struct, list or map; name a column of values"),
-        ("sort_by: [place.city]", "sort_by: place.city is inside of place; name a top-level column"),
+        ("sort_by: [place.city]", "sort_by: place.city is a field of place; give a top-level column"),
         ("sortby: [shop]", "unknown key 'sortby'; did you mean 'sort_by'?"),
     ],
 )

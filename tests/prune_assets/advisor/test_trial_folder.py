@@ -92,7 +92,7 @@ def test_a_folder_of_a_killed_process_is_removed(killed, remedy):
         assert advice.verify(workload=[QUERY]).verified
     else:
         done = CliRunner().invoke(main, ["doctor", str(shops)])
-        line = f"{shops}: deleted copies of a verification that was cut off: {left}\n"
+        line = f"{shops}: deleted copies of an interrupted verification: {left}\n"
         assert (done.exit_code, done.stdout) == (0, line)
         assert CliRunner().invoke(main, ["doctor", str(shops)]).stdout == f"{shops}: no interrupted write\n"
     assert siblings(shops) == []

@@ -20,10 +20,10 @@ def of(today, *sizes):
 @pytest.mark.parametrize(
     ("today", "best", "said"),
     [
-        (4.3 * MIB, 4.4 * MIB, "the best of them, sort by shop, reads 4.4 MiB and so more"),
-        (4.3 * MIB, 4.3 * MIB, "the best of them, sort by shop, reads as much"),
-        (4.3 * MIB, 4.31 * MIB, "the best of them, sort by shop, reads as much"),
-        (0, 0, "the best of them, sort by shop, reads as much"),
+        (4.3 * MIB, 4.4 * MIB, "the best layout, sort by shop, reads 4.4 MiB and so more"),
+        (4.3 * MIB, 4.3 * MIB, "the best layout, sort by shop, reads as much"),
+        (4.3 * MIB, 4.31 * MIB, "the best layout, sort by shop, reads as much"),
+        (0, 0, "the best layout, sort by shop, reads as much"),
     ],
 )
 def test_what_reads_no_less_is_not_told_as_a_part_of_today(today, best, said):

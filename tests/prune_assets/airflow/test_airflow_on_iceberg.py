@@ -53,7 +53,7 @@ def test_a_check_names_what_is_wrong_and_what_mends_it(name, context, logged):
     assert told["errors"] > 0
     (overlap,) = (line for _, line in logged() if line.startswith("overlap.files"))
     assert "a task of OptimizeTableOperator" in overlap
-    assert ("name the table as Spark does" in overlap) == (name != "tests.db.t"), overlap
+    assert ("use the table's name in Spark" in overlap) == (name != "tests.db.t"), overlap
     of_part = CheckLayoutOperator(task_id="c", table=name, layout=LAYOUT, where="part = 0", severity="warn")
     assert of_part.execute(context)["errors"] == told["errors"]
     absent = {"task_id": "c", "table": name, "layout": LAYOUT, "where": "part = 7"}
@@ -77,7 +77,7 @@ def test_a_dry_run_needs_no_session_where_a_name_says_what_the_session_would(lak
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [(NAMES[1], "only Iceberg commits to it"), (NAMES[2], "by its catalog alone")]
+    ("name", "said"), [(NAMES[1], "only Iceberg commits to it"), (NAMES[2], "only its catalog writes an Iceberg table")]
 )
 def test_what_cannot_commit_is_refused_by_name(name, said, lake, context, tmp_path):
     name = name.format(warehouse=tmp_path / "warehouse")
@@ -109,7 +109,7 @@ def test_writing_to_a_path_is_refused_before_spark_starts(tmp_path, context):
         format="iceberg",
         mode="overwrite",
     )
-    with pytest.raises(AirflowFailException, match="is written by its catalog alone"):
+    with pytest.raises(AirflowFailException, match="only its catalog writes an Iceberg table"):
         write.execute(context)
 
 

@@ -61,7 +61,7 @@ def test_an_error_in_dagster_has_its_class_and_the_words_of_dagster():
     assert str(error).startswith("t: a row of another partition; filter its rows out, or ")
     in_dagster = error_in("dagster", error)
     assert type(in_dagster) is WrongUse
-    assert str(in_dagster) == "t: a row of another partition; return rows of the partitions of the run alone"
+    assert str(in_dagster) == "t: a row of another partition; return only rows of the partitions of the run"
     assert str(error_in("dagster", WrongUse("t: no step"))) == "t: no step"
 
 

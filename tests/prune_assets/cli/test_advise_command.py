@@ -44,7 +44,9 @@ def test_a_folder_that_is_missing_is_told_by_the_name_of_the_file_before_anythin
     file = tmp_path / "missing" / "l.yaml"
     done = run("no/table", "--where", "shop = 7", option, str(file))
     assert done.exit_code == 2
-    assert done.stderr == f"error: {file}: there is no folder {file.parent}; make it, or name a file in another one\n"
+    assert (
+        done.stderr == f"error: {file}: the directory {file.parent} does not exist; create it, or give another path\n"
+    )
 
 
 def test_json_is_all_that_is_printed(table):
@@ -112,7 +114,7 @@ def test_queries_of_a_path_and_of_a_name_are_refused_and_both_are_named(table, t
     )
     done = run(table, "--workload", str(tmp_path / "q.sql"))
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "several tables of this name: /other/t, sales.t; keep those on one with" in done.stderr
+    assert "several tables of this name: /other/t, sales.t; select one of them with" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -134,7 +136,7 @@ def test_how_to_verify_is_said_with_verify_alone(table):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--budget", "1GiB"], "--budget says how much --apply may rewrite"),
+        (["--budget", "1GiB"], "--budget limits what --apply rewrites"),
         (
             ["--apply", "--budget", "1GB"],
             "'1GB' is no size; write a number with one of B, KiB, MiB, GiB, TiB, e.g. 200GiB",

@@ -57,7 +57,7 @@ def prune(tmp_path):
 def test_the_layout_of_the_file_is_checked(layout, prune):
     result = prune("--where", "day = 1")
     assert layout.calls == [("t", LayoutSpec(sort_by=("day",)), "day = 1")]
-    assert (result.exit_code, result.stdout) == (0, "t: the layout holds, no warnings and no errors\n")
+    assert (result.exit_code, result.stdout) == (0, "t: the files match the layout, no warnings and no errors\n")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_figures_of_what_is_fine_wait_for_verbose(layout, prune):
     assert INFO.message in prune("--verbose").stdout
     layout.findings = [INFO, INFO]
     assert prune().stdout.splitlines() == [
-        "t: the layout holds, no warnings and no errors",
+        "t: the files match the layout, no warnings and no errors",
         "2 notes not shown: pass --verbose",
     ]
 

@@ -72,7 +72,9 @@ def test_an_error_of_java_is_its_message_without_the_stack(prune):
     stack = "An error.\n: a.b.Failed: gone\n\tat a.b\nCaused by: c.E: [BAD_FILE] Of x.\n\tat c\nCaused by: d.E: y"
     result = prune(Py4JError(stack))
     assert result.exit_code == 3
-    assert result.stderr == "error: Spark failed: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for all that Spark says\n"
+    assert (
+        result.stderr == "error: Spark failed: [BAD_FILE] Of x.; run with PRUNE_DEBUG=1 for the full message of Spark\n"
+    )
 
 
 def test_an_interrupt_is_not_taken_for_findings(prune):

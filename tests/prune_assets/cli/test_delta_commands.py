@@ -93,7 +93,7 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
     columns = {column["name"]: column for column in found["columns"]}
     assert (columns["x"]["bounds"], columns["x"]["null_counts"], columns["x"]["why"]) == (3, 3, "")
     assert columns["name"]["why"] == "no minimum or maximum: delta.dataSkippingStatsColumns does not name the column"
-    assert columns["flag"]["why"] == "type boolean has null counts alone"
+    assert columns["flag"]["why"] == "type boolean has only null counts"
     assert columns["day"]["why"] == "partition column: the log has its values"
     assert next(size["files"] for size in found["sizes"]) == found["files"] == 3
     assert [
@@ -196,7 +196,9 @@ def test_a_file_that_is_gone_is_told_from_a_table_that_is_not_there(tmp_path, co
     options = [] if command == "check" else ["--where", "x = 1"]
     result = prune(command, tmp_path, *options)
     assert result.exit_code == 2
-    assert f"{file.name}: the log names this file (version 0), but it is gone; restore it, or open" in result.stderr
+    assert (
+        f"{file.name}: the log references this file (version 0), but it is gone; restore it, or open" in result.stderr
+    )
 
 
 def test_vacuum_says_what_waits_and_until_when(tmp_path):

@@ -79,7 +79,7 @@ def test_a_connect_server_makes_java_unneeded(no_java):
     no_java.setenv("SPARK_REMOTE", "sc://spark.example:15002")
     result = prune_doctor()
     assert result.exit_code == 0
-    assert "none needed: SPARK_REMOTE names a server" in result.stdout
+    assert "not needed: SPARK_REMOTE names a server" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_without_pyspark_no_java_is_needed(monkeypatch):
     monkeypatch.setattr(doctor_module, "installed_version", lambda: None)
     result = prune_doctor()
     assert result.exit_code == 0
-    assert "none, and none needed without pyspark" in result.stdout
+    assert "none; not needed without pyspark" in result.stdout
     assert "pyspark         not installed, optional: pip install 'prune-assets[spark]'" in result.stdout
 
 

@@ -67,7 +67,7 @@ def test_a_file_on_the_console(path):
         "day ascending, nulls last",
         "20 pages of 50 rows",
         "bloom filter of row group 3: ",
-        "no bloom filter in 4 of 4 row groups above: the file has none for this column",
+        "no bloom filter in 4 of 4 row groups above: the file lacks it for this column",
     ):
         assert line in text, line
     (day,) = [line for line in text.splitlines() if line.startswith(" day int64")]
@@ -100,8 +100,8 @@ def test_a_value_asked_of_the_filters(path):
     assert re.search(r"1 may contain it$", text, re.MULTILINE)
     assert "4 row groups: 4 without it" in squeezed(prune_inspect(path, "--bloom", "zzz").stdout)
     without = squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
-    assert "4 row groups unknown: the file has none" in without
-    assert without.count("the file has none") == 1, "one line for all row groups without a filter"
+    assert "4 row groups unknown: the file lacks it" in without
+    assert without.count("the file lacks it") == 1, "one line for all row groups without a filter"
 
 
 def test_json_is_one_line_and_says_all(path):

@@ -89,10 +89,10 @@ def test_count(table):
         (["count", "--where", "soundex(name) = 'A100'"], "soundex"),
         (["count", "--where", "id = 'abc'"], "'abc' is a string, which Spark casts to bigint"),
         (["count", "--where", "at > '2025-13-45'"], "write TIMESTAMP 'yyyy-MM-dd HH:mm:ss', or let Spark evaluate it"),
-        (["count", "--where", "foo(name) = 1"], "foo() is no function of Spark's own"),
-        (["count", "--where", "size(tags) = 1"], "size(tags) = 1: lists and maps are not looked into; let Spark"),
+        (["count", "--where", "foo(name) = 1"], "foo() is not a built-in function of Spark"),
+        (["count", "--where", "size(tags) = 1"], "size(tags) = 1: lists and maps are not supported; let Spark"),
         (["count", "--where", "at > '2024-07-01 12:00:00'"], "pass session=, semantics= or --time-zone"),
-        (["head", "--columns", "tags.list.element"], "parts of a column are not taken alone; name tags"),
+        (["head", "--columns", "tags.list.element"], "parts of a column cannot be selected; give tags"),
         (["count", "--version", "1", "--timestamp", "2024-01-01T00:00:00Z"], "cannot be combined"),
     ],
 )

@@ -64,7 +64,7 @@ def test_optimize_starts_spark_where_metadata_cannot_answer_alone(tmp_path, layo
         raise WrongUse("Spark was started")
 
     monkeypatch.setattr("prune_assets.cli.optimize.start_session", start)
-    assert "needs a rewrite" in prune("optimize", tmp_path, "--layout", layout).stdout
+    assert "no file needs a rewrite" in prune("optimize", tmp_path, "--layout", layout).stdout
     assert "no such" in prune("optimize", tmp_path / "other", "--layout", layout).stderr
     assert not started
     # Which partitions these are depends on the time zone of the session.
@@ -190,7 +190,7 @@ def test_nanoseconds_are_rounded_down_to_microseconds(spark, layout, tmp_path):
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
     assert (done.exit_code, part.exit_code) == (0, 0), done.output + part.output
-    assert "nanoseconds are rounded down to microseconds, as Spark has none: a`t., local" in done.stderr
+    assert "nanoseconds are rounded down to microseconds, because Spark has no nanoseconds: a`t., local" in done.stderr
     written = pq.read_table(tmp_path / "new").sort_by("id")
     assert written.schema.names == source.schema.names
     assert (written.schema.field("a`t.").type.tz, written.schema.field("local").type.tz) == ("UTC", None)
@@ -221,7 +221,7 @@ def test_optimize_says_that_rows_were_not_read_and_reads_them_on_request(tmp_pat
     (tmp_path / "plain").mkdir()
     pq.write_table(pa.table({"id": [1, 0, 2]}), tmp_path / "plain" / "a.parquet", write_page_index=True)
     done = prune("optimize", tmp_path / "plain", "--layout", layout, "--dry-run")
-    assert "none of 1 file needs a rewrite" in done.stdout
+    assert "no file needs a rewrite (1 file checked)" in done.stdout
     assert "the order of rows inside of files was not read: --rows" in done.stdout
     done = prune("optimize", tmp_path / "plain", "--layout", layout, "--dry-run", "--rows")
     assert "not sorted: 1" in done.stdout

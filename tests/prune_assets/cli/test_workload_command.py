@@ -15,7 +15,7 @@ from prune_assets.cli import main
 LOG = Path(__file__).parents[1] / "advisor" / "workload" / "logs" / "spark-4.3.zstd"
 
 
-NOTHING_THERE = "no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
+NOTHING_THERE = "no event log in this folder or below; give a file or the directory of spark.eventLog.dir"
 
 
 def run(*arguments):
@@ -61,7 +61,7 @@ def test_what_is_damaged_is_noted_and_the_rest_is_shown(tmp_path):
     (tmp_path / "a").write_bytes(LOG.read_bytes()[:20_000])
     result = run(tmp_path)
     assert result.exit_code == 0
-    assert result.stderr == f"note: {tmp_path}/a: ends in the middle; what is there was read\n"
+    assert result.stderr == f"note: {tmp_path}/a: the file is truncated; the events before the end were read\n"
     assert "/tables/orders" in result.stdout
 
 
@@ -69,8 +69,11 @@ def test_what_is_damaged_is_noted_and_the_rest_is_shown(tmp_path):
     ("arguments", "message"),
     [
         (["absent"], f"error: absent: {NOTHING_THERE}\n"),
-        ([__file__], f"error: {__file__}: no event log of Spark; leave it out, or name a file of SQL *.sql\n"),
-        ([LOG, "--since", "x"], "error: since: 'x' is no date or time; write such as 2024-01-31 or 2024-01-31T12:00\n"),
+        ([__file__], f"error: {__file__}: not a Spark event log; leave it out, or rename a file of SQL to *.sql\n"),
+        (
+            [LOG, "--since", "x"],
+            "error: since: 'x' is not a date or time; write one like 2024-01-31 or 2024-01-31T12:00\n",
+        ),
     ],
 )
 def test_wrong_use_is_a_line_and_exit_code_2(arguments, message):
@@ -119,7 +122,7 @@ def test_one_application_of_one_user(tmp_path):
     done = run(LOG, "--user", "nobody")
     assert done.exit_code == 0
     assert done.stdout == "no query read a table; left out: 1 application of other names or users\n"
-    assert done.stderr == "note: no application is of that name or user; the logs are of nightly report\n"
+    assert done.stderr == "note: no application has this name or user; the logs have nightly report\n"
     assert "/tables/orders" in run(LOG, "--user", "nobody", "--user", "some*").stdout
 
 

@@ -55,7 +55,7 @@ def test_metadata_of_the_user_is_added_and_a_description_can_be_replaced():
     table = LayoutTable("ids", "t", predicates={"one": "id = 1"})
     report = table.skip_report("one", reports="r", metadata={"mine": 1})
     assert report.metadata_by_key[report.key]["mine"] == 1
-    assert report.get_asset_spec().description == "What is skipped where `id = 1`."
+    assert report.get_asset_spec().description == "The data that Spark skips for `id = 1`."
     assert table.skip_report("one", reports="r", description="Mine.").get_asset_spec().description == "Mine."
     with pytest.raises(WrongUse, match="ids: no predicate 'two'; give where, or predicates="):
         table.skip_report("two", reports="r")

@@ -208,7 +208,7 @@ def test_without_partitions_the_same_table_is_checked_whole(by_part):
 
 
 def test_checks_by_partition_name_its_column():
-    with pytest.raises(LayoutError, match="which column has the partition"):
+    with pytest.raises(LayoutError, match="the partition column is unknown"):
         LayoutTable(KEY, "t", layout=BY_PART, partitions_def=DAYS).checks()
 
 

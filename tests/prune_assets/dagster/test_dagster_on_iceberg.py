@@ -45,7 +45,7 @@ def test_a_run_replaces_its_day_in_one_snapshot(run, name, layout, expr):
     assert metadata["dagster/table_name"] == f"lake.web.{name}"
     assert "dagster/uri" not in metadata
     assert rows == {"01": 100, "02": 7}
-    assert "return rows of the partitions of the run alone" in failure
+    assert "return only rows of the partitions of the run" in failure
     assert snapshots == 3
 
 

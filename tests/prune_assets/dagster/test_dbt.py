@@ -169,12 +169,12 @@ def test_predicates_may_be_a_list(project):
     assert evaluate(checks).keys() == {"skips_query_1", "skips_query_2"}
 
 
-OPEN = ".table: not set, and dbt does not say where the files are; set it to their path or address"
+OPEN = ".table: not set, and dbt does not give the path of the files; set it to their path or address"
 JINJA = "'{{ env_var() }}/x' is not a path; set meta.prune.table to the path of the files"
 NO_FILE = (
     ".layout: {project}/layuot.yaml: cannot be read (No such file or directory); name a layout file, e.g. layout.yaml"
 )
-NO_SQL = ".predicates = 'id = 1': give SQL by a name, e.g. {one_order: id = 17}"
+NO_SQL = ".predicates = 'id = 1': give SQL by name, e.g. {one_order: id = 17}"
 NO_NAME = ".predicates: 'a b' names a check; use letters, digits and _ only"
 NO_SHARE = ".min_skipped = True is no share from 0 to 1; for 90 % write 0.9 or 90%"
 NO_ROOT = ".table is not set, and location_root = 'lake' is relative; set meta.prune.table to the path of the files"

@@ -54,7 +54,7 @@ def test_a_run_replaces_its_partitions_and_no_others(layout_format, tmp_path, re
     failed = dg.materialize([wrong], resources=resources, partition_key="2024-01-02", raise_on_error=False)
     (failure,) = failed.get_step_failure_events()
     message = failure.step_failure_data.error.cause.message
-    assert "; return rows of the partitions of the run alone" in message
+    assert "; return only rows of the partitions of the run" in message
     assert "widen" not in message
     assert counts(spark, tmp_path / "orders") == {"01": 100, "02": 7}
     if layout_format == "delta":
@@ -177,7 +177,7 @@ def test_partitions_of_two_dimensions_and_texts(tmp_path, resources, spark):
 
 
 def test_partitions_need_a_column_of_the_layout():
-    with pytest.raises(pr.PruneError, match="which column has the partition"):
+    with pytest.raises(pr.PruneError, match="the partition column is unknown"):
         LayoutTable("ids", "lake/ids", layout=LAYOUT, partitions_def=DAYS)
     with pytest.raises(pr.PruneError, match=r"partition_by: \[day, shop\]"):
         LayoutTable("ids", "lake/ids", layout=LAYOUT, partitions_def=DAYS, partition_expr="shop")

@@ -67,13 +67,13 @@ def test_a_report_becomes_numbers_a_table_and_a_summary():
     text = metadata["prune/summary"].value
     assert text.startswith("**Skipped 4.9 KiB of 4.9 KiB (100 %)**")
     assert "(data:image/svg+xml;base64," in metadata["prune/picture"].value
-    assert "Not used to skip: `f(word)` (f is unknown). Write it out." in text
+    assert "Does not prune: `f(word)`: f is unknown. Write it out." in text
 
 
 def test_sql_with_quotes_of_its_own_stays_code():
     part = UnsupportedPart("`a b` = f(1)\n AND ![x](http://y)", "f is unknown", "Write it out.")
     text = skip_metadata(replace(REPORT, unsupported=(part,)))["prune/summary"].value
-    assert "Not used to skip: `` `a b` = f(1)\\n AND ![x](http://y) `` (f" in text
+    assert "Does not prune: `` `a b` = f(1)\\n AND ![x](http://y) ``: f" in text
 
 
 def test_a_summary_has_what_was_measured():

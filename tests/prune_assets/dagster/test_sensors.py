@@ -131,7 +131,7 @@ def test_keys_may_be_texts_and_a_table_without_checks_is_refused_at_once(tmp_pat
     checks = LayoutTable(A, tmp_path / "a").checks()
     named = build_new_files_sensor([LayoutTable("lake/a", tmp_path / "a")], checks=[checks])
     assert [request.asset_check_keys[0].asset_key for request in tick(named).run_requests] == [A]
-    with pytest.raises(WrongUse, match="lake/b has none of the given checks"):
+    with pytest.raises(WrongUse, match="lake/b has no check in `checks`"):
         build_new_files_sensor([LayoutTable("lake/b", tmp_path / "b")], checks=[checks])
 
 

@@ -76,12 +76,12 @@ def test_what_nothing_contradicts_is_believed(correct, truth, tmp_path, name, co
 REASONS = [
     ("filter_of_another_row_group", "n = 1090", "one of them a bloom filter"),
     ("filters_exchanged", "n = 1090", "the bloom filter denies a bound"),
-    ("data_of_another_row_group", "n = 1090", "puts a column chunk where it cannot be"),
+    ("data_of_another_row_group", "n = 1090", "gives a column chunk an impossible position"),
     ("column_index_shared_with_another_row_group", "n = 1090", "one of them a page index"),
     ("column_index_copied_from_another_row_group", "n = 1090", "contradict each other"),
     ("every_page_null", "n = 1090", "contradict each other"),
     ("one_page_null", "n = 1030", "contradict each other"),
-    ("pages_in_reverse", "n = 1090", "claims an order of its pages that they are not in"),
+    ("pages_in_reverse", "n = 1090", "claims a boundary order that its pages do not have"),
     ("file_of_no_rows", "n = 1090", "contradicts itself about the number of rows"),
     ("every_row_group_of_no_rows", "n = 1090", "contradicts itself about the number of rows"),
 ]

@@ -318,7 +318,7 @@ def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_
 
 
 CAST = (
-    "no equality or IN that can be looked up; w = 1: Spark casts the strings of the column to numbers; with "
+    "no equality or IN to look up; w = 1 does not prune: Spark casts the strings of the column to numbers; with "
     "ansi.enabled it raises an error for a string that is not a number"
 )
 

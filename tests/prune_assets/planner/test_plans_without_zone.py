@@ -55,8 +55,8 @@ def test_what_spark_alone_would_read_is_left_open(table):
         text = " ".join(to_text(report).split())
         reads_all = (with_plan.kept.rows, with_plan.kept.bytes) == (report.total.rows, report.total.bytes)
         said = {
-            True: "What Spark would read, alone or with this plan, depends on the session's time zone",
-            False: "What Spark alone would read depends on the session's time zone; with this plan at most",
+            True: "The data that Spark would read, alone or with this plan, depends on the session's time zone",
+            False: "The data that Spark alone would read depends on the session's time zone; with this plan at most",
         }
         assert said[reads_all] in text
         assert ("the figures are upper limits" in text) != reads_all, "there are figures or none"

@@ -79,7 +79,7 @@ def test_null_is_null_whatever_the_values_are(spark, intervals, texts):
     assert kept(spark, texts, "t = 'abc'") == 300
     found = plan(intervals, where="dt > INTERVAL '1' DAY", session=spark).lowered.predicate
     assert [leaf.reason for leaf in leaves(found) if isinstance(leaf, Unsupported)] == [
-        "an INTERVAL is stored as a number, and not pruned on yet"
+        "an INTERVAL is stored as a number, and is not supported"
     ]
 
 

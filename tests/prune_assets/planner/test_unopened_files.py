@@ -238,9 +238,7 @@ def test_parts_of_the_predicate_that_ask_of_unopened_files_are_not_complete(tabl
     first, second = report.conjuncts
     assert (first.complete, second.complete) == (True, False)
     for text in (str(report), report.to_html()):
-        assert "at least: what a part would skip of files that this plan did not open is not known" in " ".join(
-            text.split()
-        )
+        assert "lower bounds: skips in files that this plan did not open are unknown" in " ".join(text.split())
     assert "at least: " not in str(plan(table, where="x = 200 AND y = 1").report)
 
 

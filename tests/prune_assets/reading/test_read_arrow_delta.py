@@ -71,7 +71,7 @@ PARTITIONS = {
 
 @pytest.mark.parametrize(("kind", "values", "selected"), PARTITIONS.values(), ids=PARTITIONS)
 def test_partition_values_that_are_numbers_or_bytes_are_read(tmp_path, kind, values, selected):
-    """The values are those that delta-rs reads itself; it writes bytes as escaped text, which readers do not undo."""
+    """The values equal the values that delta-rs reads; it writes bytes as escaped text, which readers do not undo."""
     table = str(tmp_path / "t")
     write_deltalake(table, pa.table({"p": pa.array(values, kind), "k": range(len(values))}), partition_by=["p"])
     theirs = DeltaTable(table).to_pyarrow_table().sort_by("k")
@@ -135,7 +135,7 @@ def test_lists_under_physical_names_are_refused_by_name(tmp_path):
 def test_a_part_of_a_column_is_refused_by_the_name_of_the_whole(name, tmp_path):
     write_deltalake(str(tmp_path / "t"), pa.table({"id": [1], "place": [{"lat": 1.5, "codes": [1]}]}))
     for given in ({"columns": [name]}, {"columns": ["id"], "order_by": f"`{name}`"}):
-        with pytest.raises(UnknownColumn, match=rf"{name}: parts of a column are not taken alone; name place$"):
+        with pytest.raises(UnknownColumn, match=rf"{name}: parts of a column cannot be selected; give place$"):
             pr.read_arrow(str(tmp_path / "t"), **given)
     with pytest.raises(UnknownColumn, match=r"unknown column id\.x: did you mean id\?"):
         pr.read_arrow(str(tmp_path / "t"), columns=["id.x"])

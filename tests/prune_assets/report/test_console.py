@@ -121,7 +121,7 @@ def test_engines_stand_side_by_side_as_bars(report):
     assert [line.split("  ")[1] for line in lines] == [engine.name for engine in report.engines]
     bars = [len(re.search(r"#+", line)[0]) for line in lines]
     assert bars == [-(-16 * engine.kept.bytes // report.total.bytes) for engine in report.engines]
-    assert "What a reader would read" not in to_text(replace(report, engines=()))
+    assert "Reads by engine" not in to_text(replace(report, engines=()))
 
 
 def test_what_an_engine_is_unsure_of_and_would_lose_is_said(report):
@@ -152,7 +152,7 @@ def test_a_single_file_that_is_read_wholly():
     text = to_text(replace(report, table="/data/one.parquet", files=(file,), total=extent, kept=extent))
     assert "Skipped 0 B of 900 B (0 %)" in text
     assert "/data/one.parquet row group 0: all 500 rows, 900 B\n    no bounds: written without statistics" in text
-    assert "Not used for pruning" not in text
+    assert "Conditions that do not prune" not in text
     assert "Implied" not in text
     assert "\n\n\n" not in text
 
@@ -251,7 +251,7 @@ def test_advice_and_comparison_stand_before_the_levels(report):
         "Spark alone would read about 1.0 GiB, 81,089,412 rows; with this plan 545.0 MiB, 24,219,003 rows",
         "Why not more: rows lie as they came",
         "would help: sort by order_date",
-        "What a reader would read",
+        "Reads by engine",
         "Row-group statistics  consulted",
     ]
     assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)

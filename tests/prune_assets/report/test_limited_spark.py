@@ -13,7 +13,9 @@ from prune_assets.planner.explain.plan import plan
 from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
 from prune_assets.report.wording import below_required, headline, limit_text, shortfall, skipped_with_plan
 
-NOT_PUSHED = "Spark skips row groups and pages by filters that it can push down; none of this predicate is"
+NOT_PUSHED = (
+    "Spark skips row groups and pages only by filters that it pushes down, and it pushes down no part of this predicate"
+)
 SMALLER_FILES = "Smaller files would help"
 FIRST_HOUR = "at < TIMESTAMP_NTZ '1970-01-01 01:00:00'"
 

@@ -14,7 +14,7 @@ def test_a_file_is_written(tmp_path):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    with pytest.raises(WrongUse, match=f"^{tmp_path}/no/a: there is no folder {tmp_path}/no; make it"):
+    with pytest.raises(WrongUse, match=f"^{tmp_path}/no/a: the directory {tmp_path}/no does not exist; create it"):
         write_whole(tmp_path / "no" / "a", "x")
 
 

@@ -202,7 +202,7 @@ def test_what_where_does_not_take_is_refused_in_one_line(spark, table):
     for sql in ("sum(id) > 3", "row_number() OVER (ORDER BY id) = 1", "explode(arr) = 1 AND id = 3"):
         assert not is_analyzed(spark.read.parquet(table), sql)
         for session in (spark, None):
-            with pytest.raises(PredicateTypeError, match="which WHERE does not take") as caught:
+            with pytest.raises(PredicateTypeError, match="which WHERE does not allow") as caught:
                 pr.plan(table, where=sql, session=session)
             assert str(caught.value).isprintable()
         with pytest.raises(PredicateTypeError):

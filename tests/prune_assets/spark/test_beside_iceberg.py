@@ -72,7 +72,7 @@ def test_a_metadata_table_is_refused_by_its_name(run):
     for function, refused in run(there.refusals, "lake.db.t.files").items():
         assert refused is not None, function
         assert refused[0] == "UnsupportedFeature", function
-        assert refused[1].startswith("lake.db.t.files: the catalog lists it as iceberg, and shows no metadata"), (
+        assert refused[1].startswith("lake.db.t.files: the catalog lists it as iceberg, but shows no metadata"), (
             function
         )
 
@@ -85,7 +85,7 @@ def test_a_table_of_iceberg_is_read_by_its_path_and_not_written(run, place):
     assert run(there.rows_of_read, str(table)) == [("3",)]
     said = run(there.refusals, str(table))
     assert {name for name, why in said.items() if why is None} == {"read", "plan", "audit"}
-    assert "is written by its catalog alone; name it as a catalog of the session has it" in said["write"][1]
-    assert "is written by its catalog alone; name it as a catalog of the session has it" in said["optimize"][1]
+    assert "only its catalog writes an Iceberg table; use the table's name in the session" in said["write"][1]
+    assert "only its catalog writes an Iceberg table; use the table's name in the session" in said["optimize"][1]
     assert "is a table of Iceberg" in said["write Delta"][1]
     assert sorted(table.rglob("*")) == before

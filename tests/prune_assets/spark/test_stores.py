@@ -197,7 +197,7 @@ def test_what_a_failed_write_leaves_is_named_and_removed_by_vacuum(s3, user, mot
         kind, said = run(on_s3.said_of, on_s3.write, table, 0, 10, environment=writer)
         assert kind == "StorageFailure"
         assert (
-            f"and no version names them: `prune vacuum {table} --delete` deletes them after the retention period"
+            f"and no version references them: `prune vacuum {table} --delete` deletes them after the retention period"
             in said
         )
         assert "\n" not in said
@@ -217,7 +217,7 @@ def test_a_missing_bucket_is_named(run):
         arguments = (0, 10) if function is on_s3.write else ()
         kind, said = run(on_s3.said_of, function, "s3://there-is-none/t", *arguments)
         assert kind == "TableNotFound"
-        assert "there is no bucket 'there-is-none'" in said
+        assert "the bucket 'there-is-none' does not exist" in said
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "gs", "abfss", "az", "wasbs"])

@@ -186,7 +186,7 @@ def test_doctor_names_a_pyspark_that_hides_the_installed_one(installed):
     assert told.exit_code == 1
     text = " ".join(told.stdout.split())
     assert "problem: pyspark 3.4.4 is installed, but only Spark 3.5 to 4.3 is supported" in text
-    assert "problem: pyspark 3.4.4 is imported, from a place before that of the installed pyspark" in text
+    assert "problem: pyspark 3.4.4 is imported from a directory that precedes the installed pyspark" in text
 
 
 def test_the_spark_of_a_cluster_needs_no_metadata_of_pip(installed, monkeypatch):
@@ -215,4 +215,4 @@ def test_doctor_names_a_spark_home_of_another_version(home, monkeypatch):
     home("3.5.9")
     told = CliRunner().invoke(main, ["doctor"])
     assert told.exit_code == 1
-    assert "does not fit Spark 3.5.9, which it is to drive" in " ".join(told.stdout.split())
+    assert "does not fit Spark 3.5.9, which it controls" in " ".join(told.stdout.split())

@@ -53,7 +53,7 @@ def leaf(*path: str, type: pa.DataType | None = None, repeated: int = 0, unsuppo
 
 FIXTURE_COLUMNS = (
     *(leaf(name, type=arrow) for name, (_, arrow) in FIXTURE_TYPES.items() if arrow is not None),
-    *(leaf(name, unsupported=f"type {kind} is not pruned on yet") for name, kind in NOT_UNDERSTOOD.items()),
+    *(leaf(name, unsupported=f"type {kind} is not supported") for name, kind in NOT_UNDERSTOOD.items()),
     leaf("st", "a", type=pa.int32()),
     leaf("st", "in", "f", type=pa.float64()),
     leaf("st", "in", "b", type=pa.bool_()),

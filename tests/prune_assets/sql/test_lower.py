@@ -116,7 +116,7 @@ def test_fixture_of_times():
 def test_a_zone_that_is_certain_from_some_day_on_is_not_asked_before_it(unit):
     found = lowered(f"date_trunc('{unit}', ts) > '1990-01-01'", time_zone="Europe/Paris").predicate
     (part,) = [leaf for leaf in leaves(found) if isinstance(leaf, Unsupported)]
-    assert part.reason.startswith("what Spark computes is not certain where ts <= TIMESTAMP '19")
+    assert part.reason.startswith("the result of Spark is uncertain for ts <= TIMESTAMP '19")
 
 
 def test_a_table_without_columns_is_said_to_have_none():
@@ -204,15 +204,15 @@ def test_every_refusal_has_a_reason(fixtures):
             NUMBER_OR_CAST,
         ),
         ("b = 'true'", "Spark casts 'true' to a boolean here", "write the value without quotes"),
-        ("bin = 'a'", "casts what is compared with a binary", "write X'1C07'"),
+        ("bin = 'a'", "casts values that are compared with a binary", "write X'1C07'"),
         (
             "lower(s) = 'x'",
             "case changes the order",
             KEEP_ONE_CASE,
         ),
         ("trim(s) = 'x'", "before they are trimmed", "trim the values when they are written"),
-        ("s || 'x' = 'x'", "a joined text", "compare the columns one by one"),
-        ("substr(s, 2, 3) = 'x'", "does not begin with the first character", "begin at 1 or compare the column"),
+        ("s || 'x' = 'x'", "a concatenated string", "compare the columns one by one"),
+        ("substr(s, 2, 3) = 'x'", "does not begin at the first character", "begin at 1 or compare the column"),
         ("s like 'a\\\\b'", "Spark fails on the escape character before 'b'", "write \\\\ for itself"),
         ("s ilike 'a%'", "ignores case", KEEP_ONE_CASE),
         ("bin like 'a%'", "casts the bytes", "write startswith(column, X'1C07')"),
@@ -220,13 +220,13 @@ def test_every_refusal_has_a_reason(fixtures):
         ("s rlike '^a|b'", "alternatives", "write them with OR"),
         ("s rlike '(?i)a'", "flags", "write the expression without flags"),
         ("x % 2 = 1", "a remainder repeats", "add a range of the column itself"),
-        ("cast(x as string) = '5'", "order of texts", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
-        ("abss(x) = 1", "abss() is no function of Spark's own; unless it is a UDF of yours", "did you mean abs()?"),
-        ("nosuch(x) = 3", "of yours, Spark will refuse it", "compare the column itself"),
-        ("md5(s) = 'x'", "md5() is not used to skip", "compare the column itself"),
+        ("cast(x as string) = '5'", "strings do not sort", "without the cast, e.g. x = 5 for CAST(x AS STRING) = '5'"),
+        ("abss(x) = 1", "abss() is not a built-in function of Spark; unless it is a UDF", "did you mean abs()?"),
+        ("nosuch(x) = 3", "a UDF, Spark refuses it", "compare the column itself"),
+        ("md5(s) = 'x'", "md5() is not supported", "compare the column itself"),
         (
             "date_format(ts, 'MMM yyyy') = 'Mar 2025'",
-            "date_format() is used to skip beside a day, month or year alone",
+            "date_format() prunes only if it is compared with a day, month or year",
             FOR_MARCH,
         ),
         ("day(ts) = 3", "repeats", "combine it with year(ts) = .. AND month(ts) = .., or write a range of ts"),
@@ -235,15 +235,15 @@ def test_every_refusal_has_a_reason(fixtures):
         ("extract(dow from ts) = 3", "repeats over time", RANGE_OF_TS),
         ("month(date_add(day, 1)) = 3", "repeats over time", RANGE_OF_TS.replace("ts ", "day ")),
         ("x + y = 1", "arithmetic between columns", "compare one column with a constant"),
-        ("rand() < 0.5", "another value for every row", ""),
+        ("rand() < 0.5", "a different value for every row", ""),
         (
             "ts + interval 1 day > '2024-01-01'",
             "depends on the time zone, which is not known",
             "pass session=, semantics= or --time-zone",
         ),
         ("arr[0] = 1", "an element of an array", ""),
-        ("_metadata.file_name = 'part-0.parquet'", "known when it reads", ""),
-        ("_METADATA.row_index < 5", "known when it reads", ""),
+        ("_metadata.file_name = 'part-0.parquet'", "only while it reads", ""),
+        ("_METADATA.row_index < 5", "only while it reads", ""),
         ("_metadata['file_size'] > 5", "an element of an array or map", ""),
         ("substring() RLIKE 'a'", "has no arguments", ""),
         ("x >>> 1 = 2", "bitwise operators are not supported", ""),
@@ -463,9 +463,15 @@ def test_a_part_that_is_asked_with_a_known_value_says_so():
     found = lowered("x = 5 and y > x + 1 and x % 3 = 2").predicate
     reasons = {part.sql: (part.reason, part.remedy) for part in leaves(found) if isinstance(part, Unsupported)}
     asked, alone = reasons["y > x + 1"], reasons["x % 3 = 2"]
-    why = "a comparison with a function of another column skips nothing yet"
-    assert asked == (f"{why}; another part gives the column a value, and the part is evaluated with it", "")
-    assert alone == ("a remainder repeats over the column, so it is no range of it", "add a range of the column itself")
+    why = "a comparison with a function of another column is not supported"
+    assert asked == (
+        f"{why}; another condition fixes the value of the column, and this condition is evaluated with it",
+        "",
+    )
+    assert alone == (
+        "a remainder repeats over the column, so it is not a range of the column",
+        "add a range of the column itself",
+    )
 
 
 def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkeypatch):
@@ -489,7 +495,7 @@ def test_a_predicate_asked_again_is_lowered_once_unless_it_asks_the_clock(monkey
     "where", ["day = DATE '2024-01-01' AND x IN (1, 2)", "day = current_date()", "day < now()::date"]
 )
 def test_a_text_is_parsed_and_bound_once(monkeypatch, where):
-    """From the text to Spark's filters and the tests on rows, there is one parse and one binding."""
+    """There is one parse and one binding, from the text to Spark's filters and the tests on rows."""
     parsed, bound = [], []
     monkeypatch.setattr(
         "prune_assets.sql.lower.parse_predicate", lambda sql: parsed.append(sql) or parse_predicate(sql)
@@ -532,7 +538,7 @@ def test_constants_of_functions_of_a_user_are_evaluated_by_spark():
         assert found == lower("x = 7", FIXTURE_COLUMNS, **settings).predicate
     assert set(asked) == {"seven()"}
     found = lower("x = seven(y)", FIXTURE_COLUMNS, **settings).predicate
-    assert found.reason == "seven() is not one of Spark's own functions in this session"
+    assert found.reason == "seven() is not a built-in function in this session"
     assert found.null_with == ()
 
 

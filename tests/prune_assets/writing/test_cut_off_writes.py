@@ -374,7 +374,7 @@ def test_a_check_looks_past_a_write_that_is_under_way_and_leaves_it_alone(tmp_pa
         assert by_check(table) == ()
         refused = CliRunner().invoke(main, ["doctor", str(table)])
         assert (refused.exit_code, refused.stdout) == (3, "")
-        assert "another write is under way" in refused.stderr
+        assert "another write is running" in refused.stderr
         assert sorted(path.name for path in table.rglob("*")) == before
         return len(SECOND)
 

@@ -110,7 +110,7 @@ def test_columns_may_come_in_another_order_and_case(spark, numbers, tmp_path):
         (lambda df: df.drop("price"), r"the table has column price decimal\(12,2\), the data lack it"),
         (
             lambda df: df.withColumn("k", fn.col("k").cast("int")),
-            "the table has column k bigint, in the data it is int",
+            "the table has column k bigint, the data has type int",
         ),
         (lambda df: df.withColumn("more", fn.lit(1)), "the table has no column more"),
     ],
@@ -142,7 +142,7 @@ def test_what_where_selects_is_replaced(spark, numbers, tmp_path):
 def test_rows_outside_of_where_are_refused_and_nothing_is_left(numbers, tmp_path):
     pr.write(numbers, tmp_path, layout=PARTED, format="delta")
     before = directories(tmp_path)
-    with pytest.raises(RefusedCommit, match=r"partition label=(null|a/b= %[23]) is written, and is not among"):
+    with pytest.raises(RefusedCommit, match=r"partition label=(null|a/b= %[23]) is written, but is not among"):
         pr.write(numbers, tmp_path, layout=LAYOUT, mode="overwrite", where="label = 'a/b= %1'")
     assert directories(tmp_path) == before
     assert deltalog.open_snapshot(tmp_path).version == 0
@@ -212,8 +212,12 @@ def test_mapped_columns_are_written_by_their_names_in_files(spark, tmp_path):
     [
         ({"delta.constraints.positive": "absent > 0"}, {}, "checkConstraints: positive cannot be checked"),
         ({}, {"delta.generationExpression": "absent + 1"}, "generatedColumns: label cannot be checked"),
-        ({}, {"delta.identity.start": 1, "delta.identity.step": 1}, "identityColumns: what column label"),
-        ({}, {"delta.invariants": "{}"}, "invariants: what column label"),
+        (
+            {},
+            {"delta.identity.start": 1, "delta.identity.step": 1},
+            "identityColumns: whether rows satisfy the rule of column label",
+        ),
+        ({}, {"delta.invariants": "{}"}, "invariants: whether rows satisfy the rule of column label"),
         ({}, {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}, r"char\(3\), and this package does not check lengths"),
     ],
 )
@@ -258,7 +262,7 @@ def test_rows_are_held_to_constraints_in_the_pass_that_writes_them(spark, tmp_pa
 
 def test_other_partitions_modes_and_conditions_are_refused_before_a_job(spark, numbers, tmp_path):
     pr.write(numbers.select("id", "k", "label"), tmp_path, layout=PARTED, format="delta")
-    with pytest.raises(LayoutError, match="is partitioned by label, and a write does not change that"):
+    with pytest.raises(LayoutError, match="is partitioned by label, and a write cannot change it"):
         pr.write(never(spark), tmp_path, layout=pr.LayoutSpec(partition_by=["k"]))
     with pytest.raises(WrongUse, match="this Delta table exists already"):
         pr.write(never(spark), tmp_path, layout=LAYOUT, mode="error")
@@ -267,7 +271,7 @@ def test_other_partitions_modes_and_conditions_are_refused_before_a_job(spark, n
     for where in ("label = 'x' AND k = 3", "hash(k) = 3"):
         with pytest.raises(WrongUse) as refused:
             pr.write(never(spark), tmp_path, layout=LAYOUT, mode="overwrite", where=where)
-        problem = "must be a condition on the partition columns alone (label), and names k"
+        problem = "must be a condition on only the partition columns (label), but it uses k"
         assert str(refused.value) == f"where: {where} {problem}"
     assert len(directories(tmp_path)) == 1
 

@@ -42,8 +42,8 @@ def test_a_partition_column_that_cannot_order_the_rows_of_files_is_told_once(tmp
     dry(tmp_path, layout=pr.LayoutSpec(sort_by=["day", "x"]))
     (said,) = caplog.messages
     assert said == (
-        "sort_by: day is a partition column of the table, so every file holds one value of it and it orders nothing; "
-        "remove it from sort_by"
+        "sort_by: day is a partition column of the table, so each file has one value of it, and sorting by it has no "
+        "effect; remove it from sort_by"
     )
 
 

@@ -83,7 +83,7 @@ REFUSED = {
     ),
     "csv": ("CREATE TABLE sales.{name} (id BIGINT) USING csv", UnsupportedFeature, "as csv"),
     "view": ("CREATE VIEW sales.{name} AS SELECT 1 AS id", UnsupportedFeature, "as view"),
-    "type": ("CREATE TABLE sales.{name} (id INT) USING parquet", WrongUse, "column id int, in the data it is bigint"),
+    "type": ("CREATE TABLE sales.{name} (id INT) USING parquet", WrongUse, "column id int, the data has type bigint"),
     "more": ("CREATE TABLE sales.{name} (id BIGINT, x INT) USING parquet", WrongUse, "x int, the data lack it"),
     "less": ("CREATE TABLE sales.{name} (x BIGINT) USING parquet", WrongUse, "the data lack it"),
     "parts": (

@@ -252,7 +252,7 @@ def small_tables(spark, tmp_path_factory):
     [
         ({"layout": pr.LayoutSpec(sort_by=["ids"])}, "sort_by: the table has no column ids: did you mean id"),
         ({"layout": pr.LayoutSpec(bloom={"x": 0.1})}, "bloom: the table has no column x"),
-        ({"layout": pr.LayoutSpec(partition_by=["k"])}, "is partitioned by part, and optimize does not change that"),
+        ({"layout": pr.LayoutSpec(partition_by=["k"])}, "is partitioned by part, and optimize cannot change it"),
         ({"where": "id = 4"}, "selects parts of files .* use its partition columns only"),
         ({"where": "part = 1 OR id > 0"}, "selects parts of files"),
         ({"where": "parts = 1"}, "parts"),
@@ -275,7 +275,7 @@ def test_row_ids_are_refused_by_name(spark, tmp_path):
     clustered_table(tmp_path, "id")
     log = tmp_path / "_delta_log" / f"{0:020d}.json"
     log.write_text(log.read_text().replace('"clustering",', '"clustering", "rowTracking",'))
-    with pytest.raises(UnsupportedTable, match="rowTracking: rows would have to keep their ids"):
+    with pytest.raises(UnsupportedTable, match="rowTracking: rows must keep their ids"):
         pr.optimize(tmp_path, layout=pr.LayoutSpec(sort_by=["id"]), dry_run=True)
 
 
@@ -304,7 +304,7 @@ def test_files_that_spark_would_not_write_alike_are_refused(spark, tmp_path):
 
 def test_a_table_that_somebody_writes_is_left_to_them(spark, small_tables, monkeypatch):
     monkeypatch.setenv("PRUNE_LOCK_TIMEOUT", "0")
-    with write_lock(small_tables / "parquet"), pytest.raises(UnfinishedWrite, match="another write is under way"):
+    with write_lock(small_tables / "parquet"), pytest.raises(UnfinishedWrite, match="another write is running"):
         pr.optimize(small_tables / "parquet", layout=pr.LayoutSpec(sort_by=["id"]), session=spark)
 
 
@@ -326,7 +326,7 @@ def test_the_command_says_what_would_be_done_and_what_was(spark, tmp_path):
     again = CliRunner().invoke(main, [*command, "--json"])
     said = json.loads(again.stdout)
     assert (said["schema"], said["picked"], said["left"]) == ("table-optimize/1", [], 0)
-    assert "none of 1 file needs a rewrite" in CliRunner().invoke(main, command).stdout
+    assert "no file needs a rewrite (1 file checked)" in CliRunner().invoke(main, command).stdout
     bad = CliRunner().invoke(main, [*command, "--where", "k = 1"])
     assert (bad.exit_code, bad.stdout) == (2, "")
     assert [line.partition(" ")[0] for line in bad.stderr.splitlines()] == ["starting", "error:"]
@@ -433,7 +433,7 @@ def test_a_budget_rewrites_the_largest_groups_that_fit_and_says_what_is_left(spa
     assert plain_rows(to_arrow(spark.read.parquet(str(tmp_path))).to_pylist()) == before
     none = pr.optimize(tmp_path, layout=layout, session=spark, budget=budget)
     assert (none.picked, none.left) == ((), 2)
-    assert "no part of the files that need a rewrite fits the budget" in str(none)
+    assert "no group of files that needs a rewrite fits the budget" in str(none)
     assert pr.optimize(tmp_path, layout=layout, session=spark, budget=of["a"]).left == 0
 
 

@@ -93,7 +93,7 @@ class Application:
                 self.ended.add(execution_id)
                 yield from self._end(self.running.pop(execution_id), failed=bool(message))
             case ExecutionEnd(executionId=execution_id) if not self.version and execution_id not in self.passed_over:
-                self.not_understood["a query that began in a part of the log that is not here"] += 1
+                self.not_understood["a query whose start is not in the log"] += 1
             case LogStart(version=version):
                 self.version = version
             case ApplicationStart():

@@ -72,7 +72,7 @@ def _read(path: Path) -> _Document:
     try:
         document = msgspec.json.decode(path.read_bytes(), type=_Document)
     except msgspec.MsgspecError as error:
-        raise WrongUse(f"{path}: no cursor of `prune workload` ({error}); name another file, or delete it") from None
+        raise WrongUse(f"{path}: not a cursor of `prune workload` ({error}); give another file, or delete it") from None
     if document.schema != SCHEMA:
         raise WrongUse(f"{path}: a document of schema {document.schema}, not {SCHEMA}; name another file")
     return document

@@ -33,7 +33,7 @@ _LZ4 = b"LZ4Block"
 # First bytes of unsupported formats, with the remedy.
 _REFUSED = {
     b"ZV": "lzf is not read; set spark.eventLog.compression.codec to zstd",
-    b"PK\x03\x04": "a zip; unpack it, or give it a name that ends with .zip",
+    b"PK\x03\x04": "a zip; unpack it, or rename it to end with .zip",
     b"\xfd7zXZ": "xz is not read; decompress it",
     b"7z\xbc\xaf": "a 7z archive; unpack it",
     b"Rar!": "a rar archive; unpack it",
@@ -50,7 +50,7 @@ class NoEventLog(MalformedFile):
     """The file is not an event log."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: no event log of Spark; leave it out, or name a file of SQL *.sql")
+        super().__init__(f"{path}: not a Spark event log; leave it out, or rename a file of SQL to *.sql")
 
 
 class ByteStream(io.RawIOBase):
@@ -144,7 +144,7 @@ def _arrow(codec: str, stream: ByteStream) -> Iterator[bytes]:
         if "Truncated" in str(error):
             raise _cut(stream) from None
         reason = str(error).rpartition("failed: ")[2].lower()
-        raise MalformedFile(f"{stream.path}: damaged ({reason}); what comes before was read") from None
+        raise MalformedFile(f"{stream.path}: damaged ({reason}); the events before the damage were read") from None
 
 
 def _lz4(stream: ByteStream) -> Iterator[bytes]:
@@ -200,11 +200,11 @@ def _snappy_length(data: bytes) -> int:
 
 
 def _cut(stream: ByteStream) -> CutOff:
-    return CutOff(f"{stream.path}: ends in the middle; what is there was read")
+    return CutOff(f"{stream.path}: the file is truncated; the events before the end were read")
 
 
 def _damaged(stream: ByteStream) -> MalformedFile:
-    return MalformedFile(f"{stream.path}: damaged; what comes before was read")
+    return MalformedFile(f"{stream.path}: damaged; the events before the damage were read")
 
 
 _READERS: dict[bytes, Callable[[ByteStream], Iterator[bytes]]] = {

@@ -72,7 +72,7 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
                 event_logs += logs
         if not there:
             raise TableNotFound(
-                f"{path}: no event log there, nor in folders below; name a file or the directory of spark.eventLog.dir"
+                f"{path}: no event log in this folder or below; give a file or the directory of spark.eventLog.dir"
             )
     event_logs += [log for directory, files in named.items() for log in _logs_of(directory, files)]
     # A folder that is also found under another name has the same logs.

@@ -80,7 +80,7 @@ def _naming_damage(path: str) -> Iterator[None]:
     except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OverflowError) as error:
         raise MalformedFile(f"{path}: a damaged zip ({error})") from None
     except (RuntimeError, NotImplementedError) as error:
-        raise UnsupportedFeature(f"{path}: a zip that is not read ({error}); unpack it") from None
+        raise UnsupportedFeature(f"{path}: a zip that cannot be read ({error}); unpack it") from None
 
 
 def _seekable(file: DataFile, traffic: Traffic) -> io.BufferedReader:

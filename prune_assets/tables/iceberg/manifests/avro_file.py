@@ -65,7 +65,7 @@ class AvroRows:
 def read_avro(data: bytes) -> AvroRows:
     """Read a whole file and decompress its blocks."""
     if data[:4] != _MAGIC:
-        raise ValueError("does not begin as a file of Avro")
+        raise ValueError("does not begin like an Avro file")
     metadata, position = _header(data, 4)
     sync, position = data[position : position + _SYNC], position + _SYNC
     codec, count, parts, total = metadata.get("avro.codec", b"null").decode(), 0, [], 0
@@ -85,7 +85,7 @@ def read_avro(data: bytes) -> AvroRows:
 def avro_header(data: bytes) -> Mapping[str, bytes]:
     """Return the metadata in a file's header."""
     if data[:4] != _MAGIC:
-        raise ValueError("does not begin as a file of Avro")
+        raise ValueError("does not begin like an Avro file")
     return _header(data, 4)[0]
 
 

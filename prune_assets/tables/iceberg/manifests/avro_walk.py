@@ -76,7 +76,7 @@ def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> 
     for row in range(count):
         position = _walk(data, position, size, node, table, row * width)
     if position != size:
-        raise MalformedFile(f"{size - position} bytes are left behind its rows")
+        raise MalformedFile(f"{size - position} bytes follow the last row")
 
 
 def numbers_at(buffer: bytes, starts: Numbers, numbers: Numbers) -> None:

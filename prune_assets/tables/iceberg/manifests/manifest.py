@@ -139,7 +139,7 @@ def locate_fields(packed: bytes, listed: Listed, spec: Sequence[int], wanted: It
     fields = _number_partition_fields(_partition(rows.schema), spec)
     if fields is None:
         raise MalformedFile(
-            f"{listed.location}: its files have not the partition fields of their spec; the manifest is damaged"
+            f"{listed.location}: its files lack the partition fields of their spec; the manifest is damaged"
         )
     slots = {field_id: i for i, field_id in enumerate((*wanted, *fields))}
     node = compiled(rows.schema, slots)

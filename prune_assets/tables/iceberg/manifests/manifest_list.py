@@ -122,7 +122,7 @@ def listing(manifest: ListedManifest, specs: Collection[int], metadata_path: str
     """
     if manifest.partition_spec_id not in specs:
         raise MalformedFile(
-            f"{metadata_path}: {manifest.manifest_path} is of a partition spec that is not there; it is damaged"
+            f"{metadata_path}: {manifest.manifest_path} has a partition spec that does not exist; it is damaged"
         )
     files = _plausible_sum(manifest.added_files_count, manifest.existing_files_count, _MOST_FILES)
     rows = _plausible_sum(manifest.added_rows_count, manifest.existing_rows_count, _MOST_ROWS)

@@ -99,7 +99,7 @@ def transforms_kept(
     if mine and not are_same(mine, theirs):
         raise LayoutError(
             f"partition_by = {', '.join(layout.partition_by)}: {name} is partitioned by "
-            f"{', '.join(map(str, theirs)) or 'nothing'}, and {by} does not change that; leave out partition_by, or "
+            f"{', '.join(map(str, theirs)) or 'nothing'}, and {by} cannot change it; leave out partition_by, or "
             "change the table's spec first (ALTER TABLE .. ADD PARTITION FIELD)"
         )
     return theirs
@@ -127,7 +127,7 @@ def with_partition_values(
         type_name = frame.select(value.alias(name)).schema[0].dataType.typeName()
         if type_name in {"float", "double"}:
             raise LayoutError(
-                f"partition_by: {field.column} is {type_name}, whose equal values may differ; take another"
+                f"partition_by: {field.column} is {type_name}, whose equal values may differ; use another column"
             )
         if type_name == "binary":
             value = fn.hex(value)

@@ -60,7 +60,9 @@ def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
         if each.summary is not None and each.summary.additional_properties.get(WRITE_ID) == write_id
     ]
     if not ours:
-        raise StorageFailure(f"{name}: Spark wrote to it, and no snapshot tells of it; look at {name}.snapshots")
+        raise StorageFailure(
+            f"{name}: Spark wrote to the table, but no snapshot records the write; check {name}.snapshots"
+        )
     return change_at(snapshot_in_session(name, spark, ours[-1]))
 
 
@@ -118,8 +120,8 @@ def _unproven_write(name: NameInSession, change: SnapshotChange, why: str) -> Un
         else f"CALL `{name.catalog}`.system.rollback_to_snapshot('{name.argument}', {change.parent})"
     )
     return UnprovenWrite(
-        f"{name.table.replace('`', '')}: snapshot {change.version} has not the layout ({why}); go back to the table "
-        f"before it with {back}"
+        f"{name.table.replace('`', '')}: snapshot {change.version} does not have the layout ({why}); roll back to "
+        f"the previous snapshot with {back}"
     )
 
 

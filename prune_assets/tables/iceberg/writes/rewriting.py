@@ -66,7 +66,9 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
     """Refuse a layout that Iceberg's procedures cannot produce, or with partitions unlike the table's."""
     check_layout(layout)
     if layout.hilbert_by:
-        raise LayoutError("hilbert_by: Iceberg rewrites files along a Z-order alone; use zorder_by, or write anew")
+        raise LayoutError(
+            "hilbert_by: Iceberg rewrites files only along a Z-order; use zorder_by, or write the table again"
+        )
     transforms_kept(layout, table.snapshot, table.name)
 
 

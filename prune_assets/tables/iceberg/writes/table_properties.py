@@ -31,9 +31,10 @@ _ENOUGH = 0.8
 _DEFAULT_BLOOM_BYTES, _MOST_BLOOM_BYTES = 1 << 20, 128 << 20
 # Layout fields without a setting in Iceberg's writer.
 _UNKNOWN = {
-    "row_group_rows": "row groups are limited in bytes alone: use row_group_bytes",
-    "dictionary": "a table has dictionaries for all of its columns or for none, and none with bloom filters",
-    "statistics_truncate_length": "the bounds of row groups are never cut: use column_index_truncate_length",
+    "row_group_rows": "row groups are limited only in bytes: use row_group_bytes",
+    "dictionary": "a table has dictionaries for all of its columns or for none, and columns with bloom filters have "
+    "no dictionaries",
+    "statistics_truncate_length": "the bounds of row groups are never truncated: use column_index_truncate_length",
 }
 
 
@@ -41,7 +42,7 @@ def check_layout(layout: LayoutSpec) -> None:
     """Refuse a layout with fields that Iceberg's writer does not support."""
     for name, why in _UNKNOWN.items():
         if getattr(layout, name):
-            raise LayoutError(f"{name}: of Iceberg's writer, {why}; leave it out")
+            raise LayoutError(f"{name}: in Iceberg's writer, {why}; remove it from the layout")
 
 
 def properties_of(

@@ -241,8 +241,8 @@ def _naming_conflicts(name: str) -> Iterator[None]:
             or "Cannot translate" in error_text
         ):
             raise WrongUse(
-                f"{name}: where selects parts of files, or is no condition that Iceberg replaces by; use columns that "
-                "the table is partitioned by"
+                f"{name}: where selects parts of files, or Iceberg cannot replace rows by this condition; use "
+                f"partition columns of the table"
             ) from None
         if (
             "ommitFailedException" in error_text
@@ -250,11 +250,11 @@ def _naming_conflicts(name: str) -> Iterator[None]:
             or "Found new conflicting" in error_text
         ):
             raise CommitConflict(
-                f"{name}: another commit came first, and the two do not go together; nothing was written; write again"
+                f"{name}: another commit came first and conflicts with this write; nothing was written; write again"
             ) from error
         if "WRITE" in error_text and "ParseException" in type(error).__name__:
             raise UnsupportedFeature(
-                f"{name}: the session has not Iceberg's extension; set spark.sql.extensions="
+                f"{name}: the session lacks Iceberg's extension; set spark.sql.extensions="
                 "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
             ) from None
         raise
@@ -269,7 +269,7 @@ def _check_entry(entry: CatalogEntry) -> None:
     """Refuse an Iceberg table that its catalog lists in another format."""
     if entry.format != "iceberg" and is_iceberg(entry.location):
         raise UnsupportedFeature(
-            f"{entry.name}: the catalog has it as {entry.format}, and there is a table of Iceberg at {entry.location}; "
+            f"{entry.name}: the catalog lists it as {entry.format}, but {entry.location} has an Iceberg table; "
             "drop one of the two"
         )
 

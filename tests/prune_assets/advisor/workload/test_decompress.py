@@ -87,7 +87,7 @@ def test_a_log_that_grows_is_read_as_far_as_it_was_listed(tmp_path):
 @pytest.mark.parametrize("form", ["zstd", "lz4", "snappy", "gzip", "gzip of members"])
 def test_what_comes_before_the_end_of_a_cut_file_is_read(tmp_path, form):
     data, found = FORMS[form](), []
-    with pytest.raises(MalformedFile, match="what is there was read"):
+    with pytest.raises(MalformedFile, match="the events before the end were read"):
         found.extend(text_in(tmp_path / "log", data[: len(data) * 3 // 4 + 1]))
     text = b"".join(found)
     assert len(text) > len(TEXT) // 3
@@ -107,7 +107,7 @@ def tar():
     ("data", "message"),
     [
         (b"ZV\x01\x00\x10" + bytes(20), "lzf is not read; set spark.eventLog.compression.codec to zstd"),
-        (b"PK\x03\x04" + bytes(20), r"a zip; unpack it, or give it a name that ends with \.zip"),
+        (b"PK\x03\x04" + bytes(20), r"a zip; unpack it, or rename it to end with \.zip"),
         (lzma.compress(TEXT), "xz is not read; decompress it"),
         (b"7z\xbc\xaf\x27\x1c" + bytes(20), "a 7z archive; unpack it"),
         (tar(), "a tar archive; unpack it"),
@@ -121,7 +121,7 @@ def test_a_form_that_is_not_read_is_refused_by_name(tmp_path, data, message):
 
 @pytest.mark.parametrize("data", [b"hello", b"PAR1" + bytes(20), gzip.compress(b"24/01/01 INFO Main: started"), b"{}"])
 def test_what_is_no_log_is_said_compressed_or_not(tmp_path, data):
-    with pytest.raises(NoEventLog, match="no event log of Spark"):
+    with pytest.raises(NoEventLog, match="not a Spark event log"):
         next(text_in(tmp_path / "log", data))
 
 

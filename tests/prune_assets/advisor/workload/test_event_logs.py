@@ -126,7 +126,7 @@ def test_a_log_that_ends_in_the_middle_is_read_to_there(tmp_path, version, share
     cut = whole[: int(len(whole) * share)]
     found, reader = scans(written(tmp_path, cut, name="cut.zstd"))
     assert [scan.where for scan in found] == expected[: len(found)]
-    assert reader.problems == [f"{tmp_path}/cut.zstd: ends in the middle; what is there was read"]
+    assert reader.problems == [f"{tmp_path}/cut.zstd: the file is truncated; the events before the end were read"]
     # The log while Spark is still writing it.
     assert not scans(written(tmp_path, cut, name="cut.zstd.inprogress"))[1].problems
 
@@ -140,13 +140,13 @@ def test_a_damaged_file_costs_a_line_and_the_rest_is_read(tmp_path):
     assert [shape.shape for shape in found.shapes] == ["k = ?"]
     assert [problem.partition(":")[0] for problem in found.problems] == [f"{tmp_path}/a.zstd", f"{tmp_path}/c.parquet"]
     assert "damaged" in found.problems[0]
-    assert found.problems[1].endswith("no event log of Spark; leave it out, or name a file of SQL *.sql")
+    assert found.problems[1].endswith("not a Spark event log; leave it out, or rename a file of SQL to *.sql")
 
 
 def test_what_is_no_event_log_is_refused(tmp_path):
-    with pytest.raises(WrongUse, match="no event log of Spark"):
+    with pytest.raises(WrongUse, match="not a Spark event log"):
         pr.Workload.read(written(tmp_path, b"hello"))
-    with pytest.raises(TableNotFound, match="no event log there"):
+    with pytest.raises(TableNotFound, match="no event log in this folder"):
         pr.Workload.read(tmp_path / "absent")
 
 

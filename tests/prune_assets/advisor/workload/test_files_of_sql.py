@@ -162,14 +162,14 @@ REFUSED = [
     ("SELECT c FROM t LATERAL VIEW explode(b) AS c WHERE c = 1", "a LATERAL VIEW"),
     ("SELECT * FROM range(10)", "a function in FROM"),
     ("SELECT 1", "a SELECT without FROM"),
-    ("SELECT a FROM t WHERE", "no SELECT that can be read"),
-    ("SELECT a FROM t WHERE a = 'x", "no SELECT that can be read"),
+    ("SELECT a FROM t WHERE", "no readable SELECT"),
+    ("SELECT a FROM t WHERE a = 'x", "no readable SELECT"),
     ("SELECT a FROM t WHERE a = é", "a condition that cannot be read (predicate, character "),
     ("this is no SQL", "no SELECT and no condition (predicate, character "),
     ("id = 'x", "no SELECT and no condition (predicate, character 6"),
     ("id IN (1, 2", "no SELECT and no condition (predicate, at its end"),
     ("INSERT INTO u VALUES (1)", "no SELECT and no condition (predicate, character "),
-    ("id = 7", "a condition without its table; pass --table"),
+    ("id = 7", "a condition without a table; pass --table"),
 ]
 
 
@@ -210,7 +210,7 @@ def test_redacted_reasons_show_no_constant(read, path):
     assert found.not_understood == {
         f"{path}, line 2: no SELECT and no condition": 1,
         f"{path}, line 3: no SELECT and no condition": 1,
-        f"{path}, line 4: no SELECT that can be read; end one that has several lines with ;": 1,
+        f"{path}, line 4: no readable SELECT; end a SELECT of several lines with ;": 1,
     }
     assert redacted(read("SELECT a FROM t\nSELECT a FROM t WHERE a = é AND b = 'Ann'")).not_understood == {
         f"{path}, line 2: a condition that cannot be read": 1

@@ -100,7 +100,7 @@ def test_a_pattern_names_files_and_folders(tmp_path):
     make(tmp_path / "logs", "app-1", "app-2", "driver.log")
     make(tmp_path / "logs" / "app-folder", "app-3")
     assert [log[0] for log in logs(tmp_path / "logs" / "app-*")] == ["app-3", "app-1", "app-2"]
-    with pytest.raises(TableNotFound, match="no event log there"):
+    with pytest.raises(TableNotFound, match="no event log in this folder"):
         find_logs([str(tmp_path / "logs" / "x*")])
 
 
@@ -118,7 +118,7 @@ def test_too_many_folders_are_refused_in_one_line(tmp_path, monkeypatch):
 
 
 def test_nothing_there_is_said(tmp_path):
-    with pytest.raises(TableNotFound, match="no event log there"):
+    with pytest.raises(TableNotFound, match="no event log in this folder"):
         find_logs([str(tmp_path)])
 
 
@@ -156,7 +156,7 @@ def test_a_part_without_those_before_it_says_what_is_missing(tmp_path):
     (tmp_path / "eventlog").write_bytes(metrics(0) + end(0) + query(1))
     found = pr.Workload.read(tmp_path / "eventlog")
     assert sum(shape.runs for shape in found.shapes) == 1
-    assert found.not_understood == {"a query that began in a part of the log that is not here": 1}
+    assert found.not_understood == {"a query whose start is not in the log": 1}
 
 
 def test_a_cursor_goes_on_in_a_log_that_databricks_rolls(tmp_path):
@@ -178,4 +178,4 @@ def test_a_damaged_part_that_is_over_is_told(tmp_path):
     (tmp_path / "eventlog-2024-01-01--10-00.gz").write_bytes(whole[:-20])
     (tmp_path / "eventlog").write_bytes(query(1))
     (problem,) = pr.Workload.read(tmp_path).problems
-    assert problem.endswith("eventlog-2024-01-01--10-00.gz: ends in the middle; what is there was read")
+    assert problem.endswith("eventlog-2024-01-01--10-00.gz: the file is truncated; the events before the end were read")

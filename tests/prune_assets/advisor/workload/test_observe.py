@@ -45,7 +45,7 @@ def test_only_queries_of_a_time(log, since, until, count):
 
 
 def test_a_time_that_is_none_is_refused(log):
-    with pytest.raises(WrongUse, match="since: 'yesterday' is no date or time"):
+    with pytest.raises(WrongUse, match="since: 'yesterday' is not a date or time"):
         pr.Workload.read(log, since="yesterday")
 
 
@@ -155,5 +155,5 @@ def test_an_application_that_did_not_run_is_answered_by_those_that_did(apps):
     found = pr.Workload.read(apps, app="nightly")
     assert found.shapes == ()
     assert found.problems == (
-        "no application is of that name or user; the logs are of adhoc, nightly load, nightly report",
+        "no application has this name or user; the logs have adhoc, nightly load, nightly report",
     )

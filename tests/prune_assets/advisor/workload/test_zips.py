@@ -83,7 +83,7 @@ def test_what_is_no_log_in_a_zip_is_named_in_one_line(tmp_path):
     found = pr.Workload.read(tmp_path)
     assert sum(shape.runs for shape in found.shapes) == 1
     (problem,) = found.problems
-    assert problem.startswith("9 files are no event logs of Spark and are left out: ")
+    assert problem.startswith("9 files are not Spark event logs and are left out: ")
     assert "a.zip!/notes-0.txt" in problem
 
 

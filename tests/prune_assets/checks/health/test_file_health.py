@@ -110,7 +110,7 @@ def test_small_files_that_are_alone_in_their_partitions_are_not_to_be_merged(tmp
         (tmp_path / f"p={i}").mkdir()
         pq.write_table(pa.table({"id": [i]}), tmp_path / f"p={i}" / "1.parquet")
     (finding,) = (one for one in faults(tmp_path, max_small_files=5) if one.code == "files.small")
-    assert finding.remedy.startswith("partition by a column with fewer values, or by none: prune write ")
+    assert finding.remedy.startswith("partition by a column with fewer values, or do not partition: prune write ")
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,8 @@ def test_an_order_of_integers_by_ieee_is_not_believed(path):
         (lambda path: encode_pages(path, 1, 12), "encoding 12 in 4 of 4 row groups", ("y",)),
         (lambda path: change_metadata(path, 2, 2, LIST, (I32, [70])), "an encoding from 62 on", ("id",)),
         (lambda path: change_metadata(path, 0, 4, I32, 8), "codec 8 in 4 of 4 row groups", ("x",)),
-        (lambda path: set_logical_type(path, 25), "a column has a logical type to come", ()),
-        (lambda path: drop_paths(path, [0, 1, 2]), "column chunks name no path (path_in_schema)", ()),
+        (lambda path: set_logical_type(path, 25), "a column has a future logical type", ()),
+        (lambda path: drop_paths(path, [0, 1, 2]), "column chunks have no path (path_in_schema)", ()),
     ],
 )
 def test_what_spark_does_not_read_is_a_warning(path, change, said, columns):

@@ -96,7 +96,7 @@ def test_bytes_are_never_those_of_footers_alone(spark, tmp_path, column):
     assert not counted.estimated
     assert predicted < counted.kept.bytes < 2 * predicted, "footers and page indexes come on top"
     assert (told.kept.rows, told.kept.bytes, told.estimated) == (60_000, predicted, True)
-    assert told.why.startswith("the bytes are predicted: Spark does not count those of vectored reads")
+    assert told.why.startswith("the bytes are predicted: Spark does not count bytes of vectored reads")
 
 
 def test_a_difference_is_said_with_figures(spark, tables):
@@ -108,7 +108,7 @@ def test_a_difference_is_said_with_figures(spark, tables):
     other.collect()
     report = made.report_after(other)
     assert engines(report)[READ].why.startswith(
-        "540 rows where 60 were predicted (+800%); the bytes are those of whole"
+        "540 rows where 60 were predicted (+800%); the bytes are the sizes of whole"
     )
     assert READ in str(report)
     assert "540 rows where 60 were predicted" in report.to_html()

@@ -71,7 +71,7 @@ def hint_and_truth(tmp_path, table, where, key, **options):
 
 @pytest.mark.parametrize("where", ["v = 7", "v IN (3, 40, 77)", "v BETWEEN 20 AND 25", "v < 3"])
 def test_the_figure_of_a_hint_is_near_what_sorting_brings(tmp_path, where):
-    """The prediction also holds for row groups with many pages, of which a range reads only a few."""
+    """The prediction also holds for row groups with many pages if a range reads only a few of them."""
     table = pa.table({"v": random.Random(1).choices(range(100), k=400_000)})
     pages = {"row_group_size": 50_000, "write_page_index": True, "max_rows_per_page": 20_000}
     hint, truth = hint_and_truth(tmp_path, table, where, "v", **pages)
@@ -127,7 +127,7 @@ def test_what_asks_for_most_of_a_range_has_little_to_skip(unsorted):
     advice = advice_of(unsorted, "id >= 1000")
     assert advice.why == "the predicate covers 95.0 % of the range of id: there is little to skip"
     assert advice.remedies == ()
-    assert advice_of(unsorted, "id >= 19000").why.startswith("values are all over the table")
+    assert advice_of(unsorted, "id >= 19000").why.startswith("values are spread over the table")
 
 
 def test_a_true_predicate_has_nothing_to_skip(unsorted):
@@ -218,7 +218,7 @@ def test_a_null_test_without_null_counts_says_so(tmp_path):
 def test_what_is_read_for_a_nan_that_may_be_there_is_not_blamed_on_the_order(tmp_path):
     table = pa.table({"ratio": pa.array([i / ROWS for i in range(ROWS)])})
     advice = advice_of(written(tmp_path / "t", table), "ratio > 0.99")
-    assert advice.why == "ratio may hold NaN, which is above every number and which min and max leave out"
+    assert advice.why == "ratio may hold NaN, which sorts above all numbers and which min and max leave out"
     assert remedies(advice)["write_predicate"].said.endswith("add an upper limit: ratio <= double('Infinity')")
     assert advice_of(str(tmp_path / "t"), "ratio > 0.99 AND ratio <= double('Infinity')") is None
 

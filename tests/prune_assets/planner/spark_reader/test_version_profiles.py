@@ -83,7 +83,7 @@ def test_explain_takes_the_engine_by_its_name(table):
     unknown = explained("--engine", "flink")
     assert unknown.exit_code == 2
     known = "spark-3.5, spark-4.0, spark-4.1, spark-4.2, spark-4.3"
-    assert unknown.stderr == f"error: engine 'flink': there is no profile of it; known are {known}\n"
+    assert unknown.stderr == f"error: engine 'flink': unknown; give one of {known}\n"
     with pytest.raises(WrongUse, match=r"'spark-2\.4'"):
         version_of_engine("spark-2.4")
 

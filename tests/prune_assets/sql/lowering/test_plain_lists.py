@@ -162,7 +162,7 @@ def test_row_groups_without_a_listed_value_are_skipped(table):
 
 
 def test_no_step_is_taken_for_each_value(table, monkeypatch):
-    """From the text to the report, no token and no node is created for a value of a plain list."""
+    """No token and no node is created for a value of a plain list, from the text to the report."""
     monkeypatch.setattr("prune_assets.sql.syntax.nodes.ListTest.listed", lambda _: pytest.fail("a node for each value"))
     for where in (f"k IN ({NEAR})", f"s NOT IN ({TEXTS})", f"k IN ({NEAR}) AND x > 0", f"x = 1 OR s IN ({TEXTS})"):
         assert len(tokenize(where)) < 12
@@ -183,5 +183,5 @@ def test_too_many_conditions_are_refused_with_what_to_write_instead():
 
 def test_a_predicate_of_too_many_words_is_refused_before_all_of_it_is_read(monkeypatch):
     monkeypatch.setattr("prune_assets.sql.syntax.lexer.MAX_TOKENS", 100)
-    with pytest.raises(PredicateSyntaxError, match="has more than 100 words and signs"):
+    with pytest.raises(PredicateSyntaxError, match="has more than 100 tokens"):
         parse_predicate("x + " * 50 + "1 > 0 AND 'a")

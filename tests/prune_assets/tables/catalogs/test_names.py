@@ -43,5 +43,5 @@ def test_what_is_there_is_a_path(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("table", [None, 5, {"a": 1}])
 def test_what_is_neither_a_path_nor_a_name_is_refused(table):
-    with pytest.raises(WrongUse, match=r"is no table: give the path or the name of one"):
+    with pytest.raises(WrongUse, match=r"is not a table: give the path or name of a table"):
         catalog_entry(table)

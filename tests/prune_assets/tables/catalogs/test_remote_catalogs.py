@@ -135,7 +135,7 @@ def test_a_log_where_glue_has_plain_files_is_refused(glue, tmp_path):
     """Its engines read every file there, removed ones too."""
     write_deltalake(tmp_path / "d", pa.table({"id": range(10)}))
     add_table(glue, "d", tmp_path / "d")
-    with pytest.raises(UnsupportedFeature, match="the catalog has it as Parquet, and there is a Delta log at"):
+    with pytest.raises(UnsupportedFeature, match=r"the catalog lists it as Parquet, but .* has a Delta log"):
         pr.plan("glue:lake.d", where="id < 5")
 
 

@@ -139,7 +139,11 @@ def test_a_view_does_not_stand_for_a_directory_of_its_name(spark, tmp_path, monk
 
 
 def test_a_name_that_no_catalog_knows(spark):
-    with pytest.raises(TableNotFound, match=r"named\.nowhere_at_all: no such path, and the session's catalogs have no"):
+    with pytest.raises(
+        TableNotFound,
+        match=r"named\.nowhere_at_all: neither a path nor a table of the session's "
+        r"catalogs",
+    ):
         pr.plan("named.nowhere_at_all", where="id = 1", session=spark)
 
 
@@ -147,7 +151,7 @@ def test_a_name_that_no_catalog_knows(spark):
 def test_a_path_as_sql_has_it_is_refused_with_the_path(spark, tmp_path, name):
     path = name.split("`")[1]
     for ask in ways(name, spark, pr.LayoutSpec(sort_by=["id"])):
-        with pytest.raises(WrongUse, match=f"is how Spark SQL names a path; name the path alone: {path}$"):
+        with pytest.raises(WrongUse, match=f"is Spark SQL's form of a path; give only the path: {path}$"):
             ask()
 
 

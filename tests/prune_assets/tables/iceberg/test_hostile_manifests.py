@@ -96,7 +96,7 @@ CHANGES = {
         lambda known: known["partition-specs"][0]["fields"].append(
             {"source-id": 1, "field-id": 1000, "name": "z", "transform": "bucket[-4]"}
         ),
-        "is no metadata of Iceberg that can be read",
+        "not readable as Iceberg metadata",
     ),
 }
 

@@ -92,7 +92,7 @@ def test_what_inspect_does_not_show_is_said(tmp_path, option):
     table = numbers(tmp_path, [[1]])
     run = CliRunner().invoke(main, ["inspect", made.folder(table), option])
     assert run.exit_code == 2
-    assert "is an Iceberg table, of which only metadata are shown" in run.output
+    assert "is an Iceberg table, and only its metadata are shown" in run.output
 
 
 def test_inspect_shows_the_snapshot(tmp_path):
@@ -117,6 +117,6 @@ def test_a_remedy_that_rewrites_says_that_only_the_name_does_it(tmp_path):
     findings = pr.check(made.folder(table), layout=pr.LayoutSpec(sort_by=["n"]))
     (overlap,) = [each.remedy for each in findings if each.code == "overlap.files"]
     assert overlap.endswith(
-        "prune optimize TABLE --layout layout.yaml; its catalog alone commits, "
-        "so name the table as Spark does: catalog.schema.table"
+        "prune optimize TABLE --layout layout.yaml; only its catalog commits, so use the table's name in Spark: "
+        "catalog.schema.table"
     )

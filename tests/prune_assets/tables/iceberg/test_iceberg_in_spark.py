@@ -88,5 +88,7 @@ def test_a_dropped_column_is_left_out(spark, tmp_path):
 def test_a_type_that_spark_has_not_is_named(spark, tmp_path):
     schema = Schema(NestedField(1, "k", LongType()), NestedField(2, "u", UUIDType()))
     table = made.catalog_in(tmp_path).create_table("db.t", schema)
-    with pytest.raises(UnsupportedFeature, match="has a column of type uuid, which Spark's reader of Parquet has not"):
+    with pytest.raises(
+        UnsupportedFeature, match="has a column of type uuid, which Spark's Parquet reader does not have"
+    ):
         pr.read(made.folder(table), where="k = 1", session=spark)

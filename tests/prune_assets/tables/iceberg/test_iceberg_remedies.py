@@ -55,7 +55,7 @@ def test_no_remedy_names_what_iceberg_refuses(name, prefix):
     for code, remedy in remedies:
         assert not REFUSED.search(remedy), (code, remedy)
         rewrites = OPTIMIZE in remedy or WRITE_TABLE in remedy
-        by_name = "name the table as Spark does" in remedy
+        by_name = "use the table's name in Spark" in remedy
         assert by_name == (rewrites and bool(prefix)), (code, remedy)
 
 
@@ -113,7 +113,7 @@ def test_advice_of_a_report_names_what_layouts_of_iceberg_have(tmp_path):
 
 
 def test_layouts_are_not_changed_by_themselves(name):
-    with pytest.raises(UnsupportedFeature, match=r"tests.db.t: automatic layouts are not followed .* `advise` names"):
+    with pytest.raises(UnsupportedFeature, match=r"tests.db.t: automatic layouts are not supported .* `advise` names"):
         location_of(name, None)
 
 
@@ -128,5 +128,5 @@ def test_advice_is_verified_beside_the_table_and_not_in_it(name, prefix, tmp_pat
 
 
 def test_a_name_that_cannot_commit_is_refused_with_the_one_that_can(name):
-    with pytest.raises(UnsupportedFeature, match=r"only Iceberg commits to it.*session has it, such as tests.db.t"):
+    with pytest.raises(UnsupportedFeature, match=r"only Iceberg commits to it.*Spark session, such as tests.db.t"):
         pr.optimize(f"iceberg:{name}", layout=LAYOUT, dry_run=True)

@@ -96,11 +96,11 @@ def test_each_mode_is_one_snapshot(run, name, options, ids):
         ),
         (
             {"mode": "overwrite", "where": "id < 10", "rows": (0, 10, "true")},
-            "WrongUse: lake.db.t: where selects parts of files, or is no condition",
+            "WrongUse: lake.db.t: where selects parts of files, or Iceberg cannot",
         ),
         (
             {"layout": pr.LayoutSpec(row_group_rows=9)},
-            "LayoutError: row_group_rows: of Iceberg's writer, row groups are",
+            "LayoutError: row_group_rows: in Iceberg's writer, row groups are",
         ),
         (
             {"layout": pr.LayoutSpec(dictionary={"k": False})},
@@ -112,7 +112,7 @@ def test_each_mode_is_one_snapshot(run, name, options, ids):
         ),
         (
             {"layout": pr.LayoutSpec(partition_by=["days(ts)"])},
-            "LayoutError: partition_by = days(ts): lake.db.t is partitioned by day, and a write does not change that",
+            "LayoutError: partition_by = days(ts): lake.db.t is partitioned by day, and a write cannot change it",
         ),
         ({"layout": pr.LayoutSpec(sort_by=["nope"])}, "LayoutError: sort_by: no column 'nope'"),
         (
@@ -169,7 +169,7 @@ def test_a_proof_that_fails_names_the_way_back(run):
     error, message = run(there.write_with_wrong_order, "lake.db.broken", layout)
     assert error == "UnprovenWrite"
     assert "rows are not sorted by u" in message
-    back = message.partition("before it with ")[2]
+    back = message.partition("previous snapshot with ")[2]
     assert back == f"CALL `lake`.system.rollback_to_snapshot('`lake`.`db`.`broken`', {first.version})"
     run(there.run_sql, back)
     assert run(there.keys, "lake.db.broken") == list(range(10_000))
@@ -179,5 +179,5 @@ def test_a_path_is_refused_and_a_name_of_no_catalog_too(run, tmp_path):
     layout = pr.LayoutSpec(sort_by=["u"])
     for path in (str(tmp_path / "new"), "./new"):
         error, message = write(run, path, layout, format="iceberg")
-        assert (error, "is written by its catalog alone" in message) == ("UnsupportedFeature", True)
+        assert (error, "only its catalog writes an Iceberg table" in message) == ("UnsupportedFeature", True)
     assert write(run, "lake.db.new", layout)[0] == "TableNotFound"

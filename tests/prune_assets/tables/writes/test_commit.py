@@ -66,7 +66,7 @@ def test_another_writer_is_told_who_is_at_work(tmp_path):
     with staging_directory(tmp_path / "t") as stage:
         put(stage / "new.parquet")
         there = visible(tmp_path / "t")
-        message = r"t: another write is under way \(process \d+ on \S+ since \S+\); "
+        message = r"t: another write is running \(process \d+ on \S+ since \S+\); "
         waited = (
             message + "waited 0 s for it; try again when it has ended, or wait longer: lock_timeout= or PRUNE_LOCK_TI"
         )

@@ -47,7 +47,7 @@ def test_a_second_writer_waits_for_the_first_and_says_so(tmp_path, waiting):
             assert not done.done()
         assert done.result(60)
     assert len(messages) == 1
-    assert messages[0].startswith(f"{tmp_path}: another write is under way (process ")
+    assert messages[0].startswith(f"{tmp_path}: another write is running (process ")
     assert messages[0].endswith("waiting for its end, up to 60 s (lock_timeout=, PRUNE_LOCK_TIMEOUT)")
 
 
