@@ -73,7 +73,7 @@ def test_a_glob_passes_over_what_lies_beside_the_data(tmp_path):
     assert names(f"{tmp_path}/[^b].parquet", tmp_path) == ["a.parquet"]
     assert names(f"{tmp_path}/{{_day=1,none}}/d.parquet", tmp_path) == ["_day=1/d.parquet"]
     assert names(f"{tmp_path}/*/d.parquet", tmp_path) == ["_day=1/d.parquet"]
-    with pytest.raises(TableNotFound, match="the directory has no data file"):
+    with pytest.raises(TableNotFound, match="all its data files are hidden from Spark"):
         list_data_files(f"{tmp_path}/_SUC*")
 
 

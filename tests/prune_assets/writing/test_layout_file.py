@@ -127,7 +127,7 @@ def test_values_that_the_loader_trips_over_are_no_yaml(layout_file, text):
 def test_pipes_and_large_files_are_no_layouts(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b" " * 300_000)
-    for name, said in (("pipe", "is a pipe.*: save it as a file"), ("large", "300,000 bytes are too many")):
+    for name, said in (("pipe", "is a pipe.*: save it as a file"), ("large", "300,000 bytes are too large")):
         with pytest.raises(LayoutError, match=said):
             load_layout(tmp_path / name)
 
