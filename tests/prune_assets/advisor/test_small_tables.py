@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +60,7 @@ def test_what_is_predicted_is_what_is_planned_of_the_small_row_groups(visits, ad
 def test_several_tasks_of_spark_read_the_table_once_it_has_the_layout(spark, visits, advice, tmp_path):
     visits = shutil.copytree(visits, str(tmp_path / "visits"))
     before = json.dumps(sorted(pr.read_arrow(visits, columns=["shop"])["shop"].to_pylist()))
-    done = advice.apply(workload=QUERIES, session=spark)
+    done = replace(advice, named=visits).apply(workload=QUERIES, session=spark)
     (file,) = pr.plan(visits, where="true").files
     assert pq.ParquetFile(file.path).num_row_groups >= 3
     assert done.now < 1.1 * done.promised
