@@ -29,7 +29,7 @@ ROOMS = {
         "values": ("format", "storage"),
         "dataset": ("bloom", "format", "spark_rules", "storage", "trust"),
         "pruning": ("bloom", "dataset", "format", "spark_rules", "storage", "trust"),
-        "layout": ("dataset", "format", "storage", "trust", "values"),
+        "layout": ("dataset", "format", "spark_rules", "storage", "trust", "values"),
         "inspection": ("bloom", "dataset", "format", "layout", "spark_rules", "trust"),
     },
     "deltalog": {
