@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, IsNaN, IsNull, Not, Op, Or, StartsWith
-from prune_assets.tables.iceberg.reading_with_iceberg import _filtered, loaded
+from prune_assets.tables.iceberg.reading_with_iceberg import _filter_scan, loaded
 
 
 def kept_by_iceberg(spark, name, where):
@@ -15,7 +15,7 @@ def kept_by_iceberg(spark, name, where):
     from pyspark.errors import PySparkException
 
     try:
-        planned = _filtered(spark, name, loaded(spark, name).newScan(), where).planFiles()
+        planned = _filter_scan(spark, name, loaded(spark, name).newScan(), where).planFiles()
         each, found = planned.iterator(), set()
         while each.hasNext():
             found.add(str(each.next().file().location()))
