@@ -28,7 +28,7 @@ def test_plain_files_are_not_written_beside(tmp_path, name):
     with pytest.raises(RefusedCommit) as caught:
         check_place(str(place))
     message = str(caught.value)
-    assert message.startswith(f"{place}: holds 1 Parquet file that no Delta log names (such as {name});")
+    assert message.startswith(f"{place}: holds 1 Parquet file that no Delta log references (such as {name});")
     assert f"`prune write {place} NEW --layout LAYOUT --format delta`" in message
     assert "CONVERT TO DELTA" in message
     assert [path.name for path in place.rglob("*") if path.is_file()] == [name.rpartition("/")[2]]

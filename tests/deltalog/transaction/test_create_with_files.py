@@ -115,7 +115,7 @@ OTHERS = {
     ),
     "a column less": ({"schema": with_columns()}, "lacks the column id"),
     "another case": ({"schema": with_columns(pa.field("ID", pa.int64()))}, "has the column ID, which"),
-    "no nulls": ({"schema": with_columns(pa.field("id", pa.int64(), nullable=False))}, "column id must not be null"),
+    "no nulls": ({"schema": with_columns(pa.field("id", pa.int64(), nullable=False))}, "column id is NOT NULL"),
     "another partition": ({"schema": SCHEMA, "partition_by": ["id"]}, "partitioned by id, and the rows"),
     "no partition": ({"schema": SCHEMA, "partition_by": []}, "partitioned by nothing"),
     "mapped": ({"schema": None}, "columnMapping"),

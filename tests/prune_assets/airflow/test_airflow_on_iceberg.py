@@ -58,7 +58,7 @@ def test_a_check_names_what_is_wrong_and_what_mends_it(name, context, logged):
     assert of_part.execute(context)["errors"] == told["errors"]
     absent = {"task_id": "c", "table": name, "layout": LAYOUT, "where": "part = 7"}
     assert CheckLayoutOperator(**absent).execute(context)["empty"]
-    with pytest.raises(AirflowFailException, match="no file has such rows"):
+    with pytest.raises(AirflowFailException, match="no file can hold matching rows"):
         CheckLayoutOperator(**absent, when_empty="fail").execute(context)
 
 

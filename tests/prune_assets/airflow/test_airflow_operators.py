@@ -454,7 +454,7 @@ def test_a_table_of_another_format_is_refused_before_spark_starts(context, tmp_p
 def test_plain_files_are_not_written_beside_as_delta(context, ids, monkeypatch):
     monkeypatch.setattr("prune_assets.spark.spark_session.spark_session", lambda **_: pytest.fail("Spark was started"))
     write = WriteTableOperator(task_id="w", table=ids, source="x", layout=SORTED, format="delta", mode="overwrite")
-    with pytest.raises(TableTaskError, match=r"Parquet files? that no Delta log names"):
+    with pytest.raises(TableTaskError, match=r"Parquet files? that no Delta log references"):
         write.execute(context)
 
 

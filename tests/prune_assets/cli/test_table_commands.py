@@ -151,7 +151,7 @@ def test_a_table_that_has_rows_is_refused_before_spark_starts(table, layout, tmp
     assert "Spark starts" in prune("write", table, plain, "--layout", layout, "--mode", "append").stderr
     for mode in ("error", "append", "overwrite", "replace_partitions"):
         done = prune("write", table, plain, "--layout", layout, "--format", "delta", "--mode", mode)
-        assert "holds 1 Parquet file that no Delta log names" in done.stderr
+        assert "holds 1 Parquet file that no Delta log references" in done.stderr
         done = prune("write", plain, table, "--layout", layout, "--format", "parquet", "--mode", mode)
         assert "is a table of Delta" in done.stderr
 

@@ -549,6 +549,6 @@ def test_a_function_of_the_session_is_not_taken_for_spark_s_own(spark, tmp_path)
         found = pr.read(tmp_path, where=where, session=session).collect()
         assert [row.x for row in found] == [0], where
     reason = plan(tmp_path, where="abs(x) = 49", session=session).report.unsupported[0].reason
-    assert "not one of Spark's own functions" in reason
+    assert "not a built-in function in this session" in reason
     assert plan(tmp_path, where="-x = 49", session=session).report.kept.row_groups == 1
     assert plan(tmp_path, where="abs(x) = 49", session=spark).report.kept.row_groups == 2

@@ -90,7 +90,7 @@ def test_a_cursor_goes_on_where_it_was(tmp_path):
 def test_another_file_is_no_cursor(tmp_path, log, text):
     cursor = tmp_path / "cursor.json"
     cursor.write_text(text)
-    with pytest.raises(WrongUse, match=r"cursor\.json: .*name another file"):
+    with pytest.raises(WrongUse, match=r"cursor\.json: .*give another file"):
         pr.Workload.read(log, cursor=cursor)
 
 
