@@ -34,8 +34,8 @@ def check_place(location: str) -> None:
     >>> try:
     ...     check_place(place)
     ... except RefusedCommit as error:
-    ...     print(str(error).removeprefix(place)[:65])
-    : holds 1 Parquet file that no Delta log names (such as old.parqu
+    ...     print(str(error).removeprefix(place)[:50])
+    : holds 1 Parquet file that no Delta log reference
 
     Files of this package's own Delta writes are ignored, whether the writes were interrupted or are still running.
     """

@@ -47,8 +47,8 @@ def write_without_spark(
     """
     _check(rows, layout)
     keys = {name.casefold() for name in (*layout.partition_by, *layout.sort_columns, *layout.curve_by)}
-    every = (*table.columns, *table.partitions)
-    paths = [column.path for column in every if len(column.path) == 1 and column.path[0].casefold() in keys]
+    every = dict.fromkeys(column.path for column in (*table.columns, *table.partitions))
+    paths = [path for path in every if len(path) == 1 and path[0].casefold() in keys]
     cut = cut_of(sample_of(table, paths, rows, len(rows)), layout, bytes_per_row)
     partitions = [path[0] for name in layout.partition_by for path in paths if path[0].casefold() == name.casefold()]
     starts = cut.group[np.searchsorted(cut.file, np.arange(int(cut.file[-1]) + 1))]

@@ -121,21 +121,24 @@ def _verified(trial: _Trial, title: str, layout: LayoutSpec, directory: Path) ->
         trial.workspace, layout if trial.spark else replace(layout, column_index_truncate_length=_UNCUT)
     )
     table = trial.write(layout, directory)
-    planned = {_key(plan): plan for plan in trial.queries(table)}
+    directories = {*layout.partition_by, *(column.name for column in trial.source.partitions)}
+    planned = {_key(plan, directories): plan for plan in trial.queries(table)}
     scanned = {} if trial.spark is None else _scanned(trial.spark, directory, [*planned.values()])
     bytes_ = np.column_stack(predicted).round().astype(np.int64).tolist()
     verified = []
     for query, (read, whole) in zip(trial.workspace.queries, bytes_, strict=True):
         # A predicate may not fit the written table, for example if directory names imply other types.
-        plan = planned.get(_key(query))
+        plan = planned.get(_key(query, directories))
         if plan is not None:
             rows = scanned.get(plan.where)
             verified.append(VerifiedQuery(plan.where, plan.runs, read, whole, plan.today, plan.whole, plan.rows, rows))
     return verified_layout(title, verified, rows=_rows_of(table), writer="Spark" if trial.spark else "pyarrow")
 
 
-def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
-    return query.where, tuple(column.path for column in query.columns)
+def _key(query: Query, directories: set[str]) -> tuple[str, frozenset[Path_]]:
+    """Return the predicate and the columns that are read from files, whatever columns the directories hold."""
+    folded = {name.casefold() for name in directories}
+    return query.where, frozenset(it.path for it in query.columns if it.path[0].casefold() not in folded)
 
 
 def _scanned(spark: SparkSession, directory: Path, queries: Sequence[Query]) -> dict[str, int]:

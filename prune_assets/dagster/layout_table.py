@@ -183,8 +183,9 @@ class LayoutTable:
         the table is written elsewhere: the definitions then have the asset's spec, and neither the job nor the drift
         sensor.
         `blocking`, `severity`, `when_empty`, `min_skipped`: for the checks, as in `checks` and `skipping_checks`.
-        `reports`: a folder for reports; with it, each predicate gets a `skip_report`. A table with a `workload` also
-        gets `advice` and `advice_check`. All other options are passed to Dagster's `asset` or `AssetSpec`.
+        `reports`: a folder for reports; with it, each predicate gets a `skip_report`, below the key of the table in the
+        folder and in Dagster. A table with a `workload` also gets `advice` and `advice_check`.
+        All other options are passed to Dagster's `asset` or `AssetSpec`.
 
         Sensors are stopped until you start them in Dagster's UI. Merge several tables, and the resources, by
         `dagster.Definitions.merge`.
@@ -199,7 +200,8 @@ class LayoutTable:
             jobs = [self.optimize_job()]
             sensors.append(self.drift_sensor())
         if reports is not None:
-            assets += [self.skip_report(name, reports=reports) for name in self.predicates]
+            folder, prefix = "/".join([str(reports), *self.key.path]), ["skip_reports", *self.key.path]
+            assets += [self.skip_report(name, reports=folder, key_prefix=prefix) for name in self.predicates]
         if self.workload is not None:
             assets.append(self.advice(reports=reports))
             found.append(self.advice_check())

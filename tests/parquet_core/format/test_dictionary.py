@@ -263,7 +263,7 @@ def test_encrypted_columns_have_no_dictionary():
         (0, 100, 50, "cannot be", "the first page lies before the chunk"),
         (4, 100, 4, "begins with a data page", "the offset index says so"),
         (4, 2_000, None, "cannot be", "the dictionary would be longer than the chunk"),
-        (None, 0, None, "does not say", "no place"),
+        (None, 0, None, "lacks the position", "no place"),
     ],
 )
 def test_where_the_dictionary_lies(dictionary, data, first, expected, why):

@@ -145,7 +145,7 @@ def test_globs_of_hadoop(root, put):
         ("day=1/[1].parquet", ["day=1/[1].parquet"]),  # matches nothing as a pattern
     ):
         assert [name for name, _ in relative(f"{root}/t/{pattern}", f"{root}/t")] == found, pattern
-    with pytest.raises(TableNotFound, match=r"/t/day=9\*: no data file"):
+    with pytest.raises(TableNotFound, match=r"/t/day=9\*: the directory has no data file"):
         list_data_files(f"{root}/t/day=9*")
     with pytest.raises(UnsupportedFeature, match="a brace that is not closed"):
         list_data_files(f"{root}/t/{{day=1/a,day=2/b}}1.parquet")

@@ -220,7 +220,7 @@ def test_the_commands_note_queries_of_another_place(shops, tmp_path):
 
     log, kept, sql = (tmp_path / name for name in ("log.json", "advice.json", "q.sql"))
     log.write_text(to_json(Workload((ran("/y/bronze/t", "shop = 7", 2.0, rows_read=5),))))
-    note = f"note: no query on {shops}; those on /y/bronze/t are taken\n"
+    note = f"note: no query on {shops}; queries on /y/bronze/t are used\n"
     done = run("advise", shops, "--workload", log, "--keep", kept)
     assert note in done.stderr
     assert "note:" not in done.stdout

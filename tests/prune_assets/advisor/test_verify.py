@@ -193,3 +193,22 @@ def test_a_dictionary_that_was_full_is_known_by_the_values_beside_it(tmp_path):
     size = int(chunk.data_page_offset[0] - chunk.dictionary_page_offset[0])
     assert 0 < size < 8 * len(rows) / 20
     assert costs_of(index)["ticket",].dictionary == 0
+
+
+@pytest.mark.parametrize("partition_first", [True, False])
+@pytest.mark.parametrize("table_format", ["delta", "hive"])
+def test_a_partitioned_table_is_verified(tmp_path, table_format, partition_first):
+    rng = np.random.default_rng(4)
+    columns = {"shop": rng.integers(0, 500, 60_000), "id": np.arange(60_000)}
+    day = {"day": np.arange(60_000) // 20_000}
+    rows = pa.table(day | columns if partition_first else columns | day)
+    if table_format == "delta":
+        pytest.importorskip("deltalake").write_deltalake(str(tmp_path / "t"), rows, partition_by=["day"])
+    else:
+        pq.write_to_dataset(rows, tmp_path / "t", partition_cols=["day"])
+    queries = ["shop = 7 AND day = 1"]
+    advice = pr.advise(str(tmp_path / "t"), workload=queries)
+    assert any(each.layout.partition_by for each in advice.ranking[:3])
+    for on_sample in (False, True):
+        verified = advice.verify(workload=queries, on_sample=on_sample).verified
+        assert {each.rows for each in verified} == {60_000}

@@ -89,8 +89,8 @@ def test_a_name_that_only_a_session_knows_is_given_to_it(context, monkeypatch):
     """Before it was refused, since the first look was without a session."""
     seen = []
 
-    def told(spark, table, **options):
-        seen.append((spark, table, options["dry_run"]))
+    def told(table, *, session, **options):
+        seen.append((session, table, options["dry_run"]))
         raise AirflowFailException("seen")
 
     monkeypatch.setattr("prune_assets.airflow.spark.session_for", lambda conn_id: "the session")

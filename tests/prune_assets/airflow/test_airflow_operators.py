@@ -30,7 +30,7 @@ from prune_assets.tables.writes.write_result import WriteResult
 
 SORTED = {"sort_by": ["id"]}
 ALL = [
-    (WriteTableOperator, {"source": "SELECT 1 AS id", "layout": SORTED}),
+    (WriteTableOperator, {"source": "SELECT 1 AS id", "layout": SORTED, "mode": "overwrite"}),
     (CheckLayoutOperator, {"layout": SORTED}),
     (SkipReportOperator, {"predicates": ["id < 10"]}),
     (OptimizeTableOperator, {"layout": SORTED}),

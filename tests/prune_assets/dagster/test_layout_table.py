@@ -49,7 +49,7 @@ def names(defs):
 def test_definitions_of_a_function_have_everything():
     defs = loaded(ORDERS.definitions(lambda: None, reports="reports", owners=["team:sales"]))
     assert names(defs) == (
-        {"sales/orders", "skip_reports/one"},
+        {"sales/orders", "skip_reports/sales/orders/one"},
         {"sorted_order", "skips_one"},
         {"sales__orders_changed", "sales__orders_layout_drift"},
         {"optimize_sales__orders"},
