@@ -137,8 +137,8 @@ def test_the_printed_table_is_what_the_reports_say(instance, run, results):
 def test_a_reading_that_loses_a_row_fails_its_asset(settings, monkeypatch):
     read = reader.read
 
-    def loses_a_row(spark, table, **options):
-        kept = read(table, session=spark, **options)
+    def loses_a_row(table, **options):
+        kept = read(table, **options)
         return kept.limit(kept.count() - 1)
 
     monkeypatch.setattr(reader, "read", loses_a_row)
