@@ -81,7 +81,7 @@ def _widens(stored: pa.DataType, target: pa.DataType) -> bool:
 
 def _times(values: pa.Array, target: pa.DataType) -> Pair:
     stored = values.type
-    # The zone of timestamps without a zone is unknown.
+    # Without a time zone, a local time is no instant: the two types cannot be compared.
     if (stored.tz is None) != (target.tz is None):
         return nothing(len(values), target)
     stored_times, valid = numbers_from(values), flags_from(values.is_valid())
@@ -131,7 +131,7 @@ def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
-    """Return a reader of JSON that was decoded text by text."""
+    """Return a reader of JSON statistics that were decoded to one dictionary per file."""
     return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),

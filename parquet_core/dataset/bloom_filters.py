@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 FOLDED_FPP = 0.001
 MOST_FILTER_BYTES = 256 << 10
 MOST_BYTES = 128 << 20
-# Cache entries are read and written whole; below 1 in `_SHARE` row groups, reading the data files is cheaper.
+# A cache entry is read and written whole. If fewer than 1 in `_SHARE` row groups is needed, the data files are read
+# instead, which is cheaper.
 _SHARE = 64
 _FOLDED = "folded filters"
 _NO_BLOCKS = np.zeros((0, BLOCK_WORDS), np.uint32)
@@ -218,10 +219,7 @@ class BloomFilters:
 
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
-    """Return why filters of such files must not be probed.
-
-    "" if they may be probed for values of the column.
-    """
+    """Return why bloom filters of a kind of file must not be probed for a column; "" if they may be probed."""
     if leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:

@@ -164,7 +164,7 @@ class ListedDataset:
         whole = len(chosen) == len(opened)
         files = self.files if whole else tuple(self.files[i] for i in chosen.tolist())
         stored = self._stored_of(chosen) if whole or final else None
-        # The file that decides on the schema is the first of any list.
+        # Without a summary the first file defines the schema, so every list begins with it.
         self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
         known = None if self.known is None else (self.known[0], self.known[1][chosen])
         read = _row_groups(files, self._source, known)

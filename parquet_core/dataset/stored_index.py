@@ -180,10 +180,11 @@ class StoredIndex:
             self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> tuple[pa.RecordBatch, Numbers] | None:
-        """Return the disk entry of a name, and the position of each current row group in it, -1 if missing.
+        """Return the disk entry of a name, and the row of each current row group in the entry.
 
-        None if missing or of a dropped generation. `file`, `ordinal`: per current row group, the index of its file and
-        its number in the file.
+        The row is -1 for a row group that the entry lacks. None if there is no entry, or if its generation was dropped.
+        `file`: for each current row group, the index of its file.
+        `ordinal`: for each current row group, its number within its file.
         """
         stored = self.cache.read(name)
         if stored is None:

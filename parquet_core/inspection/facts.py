@@ -105,17 +105,17 @@ class WriterFault:
 class ColumnFacts:
     """A leaf of the schema, with facts from all row groups.
 
-    `type`: the Arrow type, None if the type is unsupported. `repetition`: of the whole path. `untrusted`: reasons why
-    bounds are not trusted, one for each kind of file that has a reason; empty if bounds are trusted. `writer_faults`:
-    known faults of the files' writers, which make single statistics untrusted. `unsupported`: why predicates on the
-    column do not prune; empty if they do. `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row
-    group. `with_...` and `encrypted`: numbers of row groups. `without_bounds`: number of row groups that may hold a
-    value and lack bounds.
-
-    `overlap_depth`: number of row groups that may hold the most widely shared value of a row group, on average over row
-    groups. 1.0 means no overlap; None if no row group has bounds. A row group without bounds counts as holding every
-    value.
-
+    `type`: Arrow type. None if the type is unsupported.
+    `repetition`: repetition of the whole path, not only of the leaf.
+    `untrusted`: reasons why bounds are not trusted, one for each kind of file. Empty if bounds are trusted.
+    `writer_faults`: known faults of the files' writers, which make single statistics untrusted.
+    `unsupported`: why predicates on the column do not prune. Empty if they do.
+    `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row group.
+    `encrypted`, `with_bounds`, `with_column_index`, `with_offset_index`, `with_bloom_filter`: numbers of row groups.
+    `without_bounds`: number of row groups that may hold a value and lack bounds.
+    `overlap_depth`: for each row group, how many row groups may hold the same value, at the value that most of them
+    share; averaged over row groups. 1.0 means no overlap. A row group without bounds counts as holding every value.
+    None if no row group has bounds.
     `pages`, `uncompressed_bytes`: None for a table.
     """
 

@@ -89,7 +89,7 @@ def _modern(pair: Pair) -> Pair:
 
 
 def _of_floats(pair: Pair) -> Pair:
-    """Widen bounds to enclose the double and float of one text."""
+    """Widen bounds of doubles that may be parsed texts of floats, so that they include these floats."""
     low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
     return Pair(
         pc.min_element_wise(pair.lower, low.cast(pa.float64()), skip_nulls=False),

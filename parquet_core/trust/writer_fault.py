@@ -193,14 +193,25 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
 class KnownFault:
     """A known fault of a writer.
 
-    `code`: the report in the writer's tracker. `application`: as `created_by` names it. `first`: the first release with
-    the fault, None if every early release has it; `fixed`: the first release without it, None if unknown. A file
-    without a version may come from any release. `unversioned_only`: only files without a version are affected.
-    `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
-    the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this
-    many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are
-    affected. `is_avoided_by_spark`: Spark's reader knows the fault too. `zeros_are_right`: a null count of 0 is right.
+    A file whose `created_by` has no version counts as written by an affected release.
+
+    `code`: id of the report in the writer's tracker.
+    `application`: name of the writer in `created_by`.
+    `columns`: columns that are affected.
+    `wrong`: metadata that is wrong.
+    `what`: the fault in words.
+    `source`: address of the report.
     `proof`: how the fault was reproduced.
+    `first`: first release with the fault. None if every early release has it.
+    `fixed`: first release without the fault. None if unknown.
+    `unversioned_only`: if True, only files without a version are affected.
+    `or_unknown`: if True, files of an unknown writer or version are affected too.
+    `backports`: pattern of versions below `fixed` that have the fix.
+    `unless`: mark of unaffected files. None if the fault leaves no such mark.
+    `prefix_from`: length in bytes from which an upper bound may be a prefix of the maximum. None if no bound is one.
+    `only_in`: traits of the affected column chunks. By default all chunks are affected.
+    `is_avoided_by_spark`: True if Spark's reader also ignores the wrong metadata.
+    `zeros_are_right`: True if a null count of 0 can be trusted despite the fault.
     """
 
     code: str

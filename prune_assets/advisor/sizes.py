@@ -272,9 +272,10 @@ class EncodedRows:
     def _coded(
         self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
-        """Return how a column would be encoded in an order.
+        """Estimate whether a column is dictionary-encoded if the rows are in the order of `layout`.
 
-        `sampled`: None if no query filters on the column.
+        `key`: name of the order, and path of the column.
+        `sampled`: None if no query filters on the column; its values are then read from the blocks of rows.
         """
         name, path = key
         column = (
@@ -305,9 +306,9 @@ class EncodedRows:
         )
 
     def _distinct_in_table(self, path: Path) -> float:
-        """Estimate the distinct values of a column in the table from all blocks.
+        """Estimate the number of distinct values of a column in the whole table; infinity if the blocks are too small.
 
-        The blocks have more rows than a row group.
+        All blocks are used, because together they have more rows than a row group.
         """
         if path not in self._distinct:
             column = self._column(path)

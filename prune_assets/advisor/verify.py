@@ -139,7 +139,7 @@ def _key(query: Query) -> tuple[str, tuple[Path_, ...]]:
 
 
 def _scanned(spark: SparkSession, directory: Path, queries: Sequence[Query]) -> dict[str, int]:
-    """Return by predicate the rows that Spark's scans returned, for the queries that read most."""
+    """Run the queries that read most; return the number of rows that Spark's scans returned, by predicate."""
     from pyspark.sql import functions as fn
 
     from prune_assets.reading.reader import read

@@ -45,7 +45,10 @@ Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class Cell(NamedTuple):
-    """A rectangle of `resolution` units: per color class, in painting order, its spans."""
+    """A rectangle of the map, divided along one side into `resolution` units.
+
+    `colours`: color classes in painting order, each with the spans of units that it fills.
+    """
 
     title: str
     resolution: int
@@ -55,7 +58,7 @@ class Cell(NamedTuple):
 class PlacedCell(NamedTuple):
     """A cell and the position of its rectangle, in units of the drawing.
 
-    `upright`: spans count from the bottom up.
+    `upright`: if True, the cell is divided into units from the bottom up; otherwise from left to right.
     """
 
     cell: Cell

@@ -78,8 +78,8 @@ class Conjunct:
 class Denial:
     """Row groups that one level excludes for one leaf.
 
-    `bytes`: compressed bytes of the columns read in them.
-    `unit`: a level that evaluates whole files counts files instead, also in `row_groups`.
+    `bytes`: compressed bytes of the columns read in the excluded row groups.
+    `unit`: "file" for a level that excludes whole files; `row_groups` is then a number of files.
     """
 
     level: str
@@ -269,7 +269,8 @@ class Advice:
 class SkipReport:
     """Data that a plan skips: totals, levels and reasons.
 
-    `print(report)` shows it as text, a notebook as a card; `to_json` and `to_html` render it for files. Its figures:
+    `print(report)` shows the report as text, a notebook shows it as a card, and `to_json` and `to_html` render it for
+    files. The report's figures:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -285,20 +286,24 @@ class SkipReport:
     >>> last.verdict, last.reason
     ('skip', 'id < 150: id in [900, 999], 0 nulls')
 
-    `total`, `kept`: data of the table, and data to read; `levels`: data that each level of evidence kept.
-    `requests`, `bytes_fetched`: reads of metadata while planning; `seconds`: planning time. Later reads, for conjuncts
-    alone, are not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
-    that are page indexes, bloom filters and dictionaries.
-    `estimated`: some page-level bytes are pro rata because their offset index is missing.
+    `total`: all data of the table.
+    `kept`: data to read.
+    `levels`: data before and after each level of evidence.
     `normalized`: the evaluated predicate, without `x IS NULL AND NULL`, which selects no row.
     `leaves`: comparisons of the predicate from left to right, at most the first 200.
-    `files_complete`: `files` has every row group; else it has only the costliest row groups that are read, and `map`
-    has all row groups, in runs.
+    `requests`, `bytes_fetched`: reads of metadata while planning, without later reads that evaluate single conjuncts.
+    `index_bytes`, `bloom_bytes`, `dictionary_bytes`: parts of `bytes_fetched` for page indexes, bloom filters and
+    dictionaries.
+    `seconds`: planning time.
+    `estimated`: True if bytes of some pages are pro rata, because an offset index is missing.
+    `files_complete`: True if `files` has every row group; otherwise `files` has only the costliest row groups to read,
+    and `map` has all row groups, grouped in runs.
     `table_snapshot`: None for plain files.
     `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
-    their rows are not counted, and their bytes are estimated by the columns' share of the bytes of opened files.
-    `advice`: set if less than half is skipped, or if a column skips little after the other conditions.
-    `made`: time of the report, in UTC; `version`: version of prune-assets.
+    their rows are not counted, and their bytes are estimated from the columns' share of the bytes of opened files.
+    `advice`: empty unless less than half is skipped, or a column skips little after the other conditions.
+    `made`: time of the report, in UTC.
+    `version`: version of prune-assets.
     """
 
     table: str

@@ -156,7 +156,10 @@ def _divisor(parent: SyntaxNode) -> int | None:
 
 
 def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
-    """Return the condition inside NOT, `= TRUE` and `= FALSE`; it is NULL, and raises, for the same rows."""
+    """Remove NOT, `= TRUE` and `= FALSE` around a condition.
+
+    The inner condition is NULL for the same rows as the whole, and raises on the same rows.
+    """
     while True:
         if isinstance(tree, Negation):
             tree = tree.operand

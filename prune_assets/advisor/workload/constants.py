@@ -67,7 +67,7 @@ def shape_of(sql: str) -> str:
     last = 0
     for constant in constants_of(sql):
         between = sql[last : constant.start]
-        # A further value of a list adds nothing.
+        # All values of an IN list become one `?`.
         if not (between.strip() == "," and parts and _in_list(parts)):
             parts += [between, "?"]
         last = constant.end

@@ -1,7 +1,4 @@
-"""The plan that users see: rows to read, reasons, and Spark's reads.
-
-Reasons and reads are computed on first use.
-"""
+"""The plan that users see: rows to read, reasons, and Spark's reads. Reasons and reads are computed on first use."""
 
 from __future__ import annotations
 
@@ -78,23 +75,17 @@ class Plan(PlannedRead):
 
     @property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions that Spark gets in addition to the predicate.
-
-        Spark skips more with them than it would alone.
-        """
+        """Plain conditions that Spark gets in addition to the predicate, with which Spark skips more."""
         return self.spark.derived_filters
 
     @property
     def warnings(self) -> tuple[ReaderWarning, ...]:
-        """Cases in which Spark alone would lose rows.
-
-        Each case names the option that `read` sets to false to prevent it.
-        """
+        """Cases in which Spark alone would lose rows, each with the option that `read` sets to false to prevent it."""
         return self.spark.warnings
 
     @cached_property
     def report(self) -> SkipReport:
-        """Report of the skipped data, the total, the levels and the reasons."""
+        """Report of what is skipped: totals, levels and reasons."""
         return report(self.spark)
 
     def report_after(self, result: DataFrame | ArrowReads) -> SkipReport:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 MAX_BRANCHES = 64
-# Limit for the guards of branches: nested cases multiply, and shared parts count each time.
+# Maximum number of nodes in all guards of a term. Nested cases multiply; a part of several guards counts for each.
 MAX_NODES = 3_000
 NULL = Constant(Outcomes.NULL)
 

@@ -73,7 +73,7 @@ def _whole(
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
-    """Return the function of a double; NaN becomes 0, and results beyond bigint overflow."""
+    """Return a function that rounds doubles or floats to BIGINT; NaN becomes 0, and results beyond BIGINT raise."""
     infinity, nan = argument.infinity, argument.nan
 
     def value(ordinal: int) -> int:

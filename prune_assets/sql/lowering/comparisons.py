@@ -75,9 +75,10 @@ _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcome
 class Comparisons:
     """Lowers conditions on terms.
 
-    `sql`: source of the whole condition. `raising`: collects predicates that are TRUE for every row on which nothing
-    raises. Without ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is
-    unknown. `on_rows`: conditions without a range are tested on rows.
+    `sql`: source of the whole condition.
+    `raising`: list to which predicates are added that are TRUE for every row on which nothing raises. Without
+    ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is unknown.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
 
     def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics, *, on_rows: bool) -> None:

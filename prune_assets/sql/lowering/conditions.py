@@ -74,8 +74,10 @@ _MAX_DEPTH = 20
 class Conditions:
     """Lowers conditions on the columns of one table.
 
-    `parsed`: the predicate that contains the conditions, with bound names. `on_rows`: conditions without a range are
-    tested on rows. `known`: values of columns, substituted where a condition is refused.
+    `parsed`: the predicate that contains the conditions, with bound names.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
+    `constants`: known values of columns. If a condition is refused, it is lowered again with these values.
+    `written`: the node as read, for each node that was built from others.
     """
 
     def __init__(
@@ -109,7 +111,10 @@ class Conditions:
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
     def lower_part(self, root: nodes.SyntaxNode) -> Predicate:
-        """Lower a part of a conjunct; unknown where a condition in it raises. Raises as `lower_tree`."""
+        """Lower a part of a conjunct. The result is unknown for rows on which Spark raises an error.
+
+        Raises PredicateTypeError and PredicateSyntaxError as `lower_conjuncts`.
+        """
         lowered, guards = self.lower_tree(root), self._guards.take()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 

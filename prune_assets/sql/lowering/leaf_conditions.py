@@ -68,7 +68,8 @@ class Guards:
 class LoweringContext(NamedTuple):
     """Session, predicate with bound names, and the function that lowers nested conditions.
 
-    `condition`: lowers a condition inside an operand. `on_rows`: conditions without a range are tested on rows.
+    `condition`: function that lowers a condition inside an operand.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
 
     parsed: ParsedPredicate

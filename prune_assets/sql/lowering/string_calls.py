@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """First characters or bytes of a column; `count` is None for all of them."""
+    """The first `count` characters or bytes of a column; the whole value if `count` is None."""
 
     column: LeafColumn
     count: int | None
@@ -59,9 +59,9 @@ _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 
 
 def read_call(node: nodes.SyntaxNode) -> Start | None:
-    """Return the first characters that a call computes; None for other nodes.
+    """Read a call that returns the start of a column's value, such as `left(name, 3)`; None for other nodes.
 
-    Raises Refusal for other string functions of a column.
+    Raises Refusal for any other string function of a column.
     """
     if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None

@@ -50,7 +50,10 @@ def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _limit(operand: Predicate) -> Compare | None:
-    """Return a comparison with an inclusive limit; None if it does not exist, and for other operands."""
+    """Return a comparison with a constant as `>=` or `<=`; None for other operands.
+
+    Also None if no value of the type can be the inclusive limit.
+    """
     match operand:
         case Not(Compare() as compared):
             operand = inverse(compared)

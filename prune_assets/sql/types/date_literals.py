@@ -99,7 +99,7 @@ def date_of_string(string: str) -> int | None:
 
 
 def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
-    """Return INTERVAL count unit; its value is None unless it is a whole number of units."""
+    """Read an interval such as `INTERVAL 3 DAYS`; its value is None for an unknown unit or a count with a fraction."""
     length = _LENGTHS.get(unit.upper().removesuffix("S"))
     count = count.strip(" ")
     if length is None or not _COUNT.fullmatch(count) or (negative and not count.isdigit()):
@@ -109,7 +109,7 @@ def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
 
 
 def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
-    """Return INTERVAL with several counts and units; its value is None if months are mixed with days."""
+    """Add up intervals such as `1 DAY 2 HOURS`; the value is None if months are mixed with days or times."""
     if len(parts) == 1:
         return parts[0]
     kinds = {part.kind for part in parts}

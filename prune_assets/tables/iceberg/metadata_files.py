@@ -108,10 +108,10 @@ def listed(table: str) -> list[DataFile]:
 
 
 def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
-    """Return the path of the current file among the files in a metadata directory.
+    """Return the path of the current metadata file among the files of a metadata directory.
 
-    A table without a catalog (`v3.metadata.json`) has its last version. For other tables the catalog decides, so
-    two files with the same highest number are refused.
+    It is the file that the version hint names, otherwise the file with the highest version number. Raises
+    UnsupportedFeature if two files have this number, because only the catalog knows which of them is current.
     """
     versions = {
         file.path: int(match[1] or match[2])
@@ -124,7 +124,7 @@ def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
         named = [file.path for file in files if name_of(file) in {hinted_name, f"{hinted_name}.metadata.json"}]
         if named:
             return named[0]
-        if hinted_name.isdigit():  # Only a table without a catalog has one.
+        if hinted_name.isdigit():  # Only tables without a catalog have a version number in the hint file.
             versions = {path: version for path, version in versions.items() if path.rpartition("/")[2].startswith("v")}
     unnumbered = [file.path for file in files if name_of(file) != HINT]
     if not versions and len(unnumbered) == 1:

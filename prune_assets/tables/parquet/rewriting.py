@@ -64,9 +64,9 @@ def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) ->
 
 
 def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns stored in them, and their group.
+    """Return the rows of the files to rewrite, with the group of each row's file as column GROUP.
 
-    Directory names are ignored.
+    Partition values in directory names do not become columns.
     """
     import pyarrow as pa
     from pyspark.sql import functions as fn

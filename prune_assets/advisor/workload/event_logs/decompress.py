@@ -54,7 +54,7 @@ class NoEventLog(MalformedFile):
 
 
 class ByteStream(io.RawIOBase):
-    """A file read sequentially, from blocks of any size."""
+    """A binary file object that reads an iterator of blocks, which may have any size."""
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
         self.path, self.blocks = path, blocks

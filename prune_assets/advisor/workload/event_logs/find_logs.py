@@ -158,7 +158,7 @@ def _in_zip(file: LogFile) -> list[EventLog]:
     try:
         members = members_of(file)
     except MalformedFile:
-        # The error is raised when the file is read, as for any other file.
+        # A damaged zip counts as one log; reading that log raises the error, which names the file.
         return [EventLog(file.path, (file,), is_finished=True)]
     for member in members:
         folders.setdefault(member.path.rpartition("/")[0], []).append(member)

@@ -16,7 +16,7 @@ _NO_TABLE = re.compile(r"\w*(?:LocalTableScan|RDDScan)")
 _HOLDER = re.compile(r"\w*InMemoryTableScan|Scan In-memory|CommandResult")
 _FILTER = re.compile(r"\w*Filter(?:Exec)?(?:Transformer)?")
 _JOIN = re.compile(r"\w*Join(?:Exec)?(?:Transformer)?(?!\w)")
-# Nodes that return the rows that they read. Columns that they compute have new numbers.
+# Nodes that pass on every row of their child. Columns that they compute get new ids (`#12` in the plan).
 _BETWEEN = re.compile(
     r"(?!TakeOrdered)\w*(?:(?:Row|Columnar|Spark)To\w+|InputAdapter|InputIterator|Batches|SecureView|Project)"
     r"(?:Exec)?(?:Transformer)?$|WholeStageCodegen|.*QueryStage"

@@ -31,7 +31,8 @@ _COMPARED = 10
 class PlanMetrics(NamedTuple):
     """Accumulators of a scan and of its filter.
 
-    `held`: the plan alone does not prove that the scan ran.
+    `held`: True if the scan is below a node that holds the plan of another query, such as a cached table. The scan
+    may have run in that query or not at all.
     """
 
     files: int | None = None

@@ -54,7 +54,7 @@ class ListedManifest(NamedTuple):
         return self.content == _DATA
 
 
-# Id and names of each field; the first name is the one in the specification.
+# Field id and names of each field in files: first the name of the specification, then older names.
 _FIELDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "manifest_path": (500, ("manifest_path",)),
     "partition_spec_id": (502, ("partition_spec_id",)),
