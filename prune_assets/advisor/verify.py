@@ -78,9 +78,11 @@ def verified_on(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A table, its queries, and how to write and compare layouts.
+    """A table, its queries, and the means to write layouts and compare predictions.
 
-    `rows`: all rows, None with Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
+    `rows`: all rows of the table; None if Spark writes.
+    `most`: maximum number of rows to predict from.
+    `keys`: columns that layouts sort or partition by.
     """
 
     source: Table

@@ -1,4 +1,4 @@
-"""Functions that may be written as SQL, with the types of their results and arguments."""
+"""Functions of Spark's plans that can be translated to SQL, with the types of their results and arguments."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def is_scan(name: str) -> bool:
 
 
 def is_holder(name: str) -> bool:
-    """Return True for a node whose children may have run in an earlier query."""
+    """Return True for a node whose children may have run in an earlier query, such as a cached table."""
     return _HOLDER.match(name) is not None
 
 
