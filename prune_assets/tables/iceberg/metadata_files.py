@@ -33,7 +33,11 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class MetadataFiles:
-    """FileIO for pyiceberg; `root`: directory of the table, `allow`: as in `open_snapshot`."""
+    """FileIO for pyiceberg that reads only from allowed locations.
+
+    `root`: directory of the table.
+    `allow`: as in `open_snapshot`.
+    """
 
     root: str
     allow: Sequence[str]
@@ -41,7 +45,7 @@ class MetadataFiles:
     _at_hand: dict[str, bytes] = field(default_factory=dict)
 
     def fetch(self, locations: Sequence[str]) -> None:
-        """Read files together, for later calls of `new_input`."""
+        """Read files together and keep them for later calls of `new_input`."""
         files = [self.find(location) for location in locations]
         read = read_whole(files, purpose="log", traffic=self.traffic)
         self._at_hand = dict(zip(locations, read, strict=True))
@@ -97,10 +101,7 @@ def is_metadata_file(location: str) -> bool:
 
 
 def listed(table: str) -> list[DataFile]:
-    """Return the files in a table's metadata directory that determine the current one.
-
-    Empty without any.
-    """
+    """Return the files in a table's metadata directory that determine the current one; empty if there are none."""
     try:
         return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
     except UnsupportedFeature:  # the location cannot be listed, such as a web server
