@@ -36,7 +36,7 @@ def ceil(argument: SparkType) -> Function | None:
 
 
 def round_half_up(argument: SparkType, places: int) -> Function | None:
-    """Return round(x, places) of an integer or decimal.
+    """Return the function round(x, places) of an integer or decimal.
 
     None for a float, which Spark rounds by its decimal text.
     """

@@ -47,10 +47,7 @@ _FAR_YEARS = "the condition is evaluated only for dates from 1583 to 9999"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, OR or NOT; else empty.
-
-    Parts of one date in an AND are joined.
-    """
+    """Return the operands of an AND, OR or NOT; empty for other nodes. In an AND, parts of one date are joined."""
     match node:
         case nodes.Negation(operand):
             return [_drop_double_negation(operand)]
@@ -101,10 +98,11 @@ class Conditions:
         self._substituted = 0
 
     def lower_conjuncts(self, tree: nodes.SyntaxNode) -> list[tuple[Predicate, ...]]:
-        """Lower the operands of the topmost AND, or the whole predicate.
+        """Lower each operand of the topmost AND, or the whole predicate.
 
-        Each is followed by a copy with known constants substituted, if that prunes more. A row on which a part raises
-        never counts as TRUE. Raises PredicateTypeError, and PredicateSyntaxError if the predicate is nested too deeply.
+        Each result is followed by a copy with known constants substituted, if the copy prunes more. A row on which a
+        part raises never counts as TRUE. Raises PredicateTypeError, and PredicateSyntaxError if the predicate is nested
+        too deeply.
         """
         operands = self._operands_of(tree) if isinstance(tree, nodes.Conjunction) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
@@ -153,7 +151,7 @@ class Conditions:
         return operands
 
     def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
-        """Return the part as written, for a node that may be built from others."""
+        """Return the source of a node; for a node that was built from others, the source of the node as read."""
         return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:
@@ -208,9 +206,9 @@ class Conditions:
         return tuple(self._guards.raising)
 
     def lower_with_constants(self, node: nodes.SyntaxNode, constants: Known) -> Predicate | None:
-        """Lower a part again with known constants in place of columns.
+        """Lower a part again with known constants in place of columns; None if that changes nothing.
 
-        None if that does not help. The result is added to the part, which itself decides whether a row may raise.
+        The result is added to the part, which itself decides whether a row may raise.
         """
         if self._constants is not None:
             return None
@@ -235,7 +233,10 @@ class Conditions:
     def _lower_date_format(
         self, node: nodes.SyntaxNode, unsupported: Unsupported, leaf: LeafCondition
     ) -> Predicate | None:
-        """Lower a condition on a formatted date to one on the date; in far years it is `unsupported`."""
+        """Lower a condition on a formatted date to a condition on the date.
+
+        In years where that is not exact, the result is `unsupported`.
+        """
         dates = date_condition(node)
         if dates is None:
             return None
@@ -255,7 +256,7 @@ class Conditions:
         return LeafCondition(self._context, "").constant(node)
 
     def _asks_truth(self, operand: nodes.SyntaxNode) -> bool:
-        """Return whether IS TRUE, FALSE or UNKNOWN tests a condition; on a value it is a cast."""
+        """Return whether the operand of IS TRUE, FALSE or UNKNOWN is a condition; otherwise the test is a cast."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
         if isinstance(operand, nodes.Literal):

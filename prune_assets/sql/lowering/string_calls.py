@@ -76,7 +76,7 @@ def role_of(node: nodes.SyntaxNode) -> Role | None:
 
 
 def read_start(node: nodes.SyntaxNode) -> Start:
-    """Return a string or binary column, or its first characters. Raises Refusal."""
+    """Return a string or binary column, or the first characters of one, as a Start. Raises Refusal."""
     role = role_of(node)
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
@@ -96,7 +96,7 @@ def read_start(node: nodes.SyntaxNode) -> Start:
 
 
 def read_string_start(node: nodes.SyntaxNode) -> Start:
-    """Return a string column or its first characters. Raises Refusal, also for binary columns."""
+    """Return a string column, or the first characters of one. Raises Refusal, also for binary columns."""
     start = read_start(node)
     if pa.types.is_binary(start.column.type):
         raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")

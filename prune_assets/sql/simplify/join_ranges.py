@@ -1,7 +1,6 @@
-"""Join comparisons of one column under AND.
+"""Join comparisons of one column under AND: limits to intervals, and many `<>` to one NOT IN.
 
-Limits are joined to intervals, many `<>` to one NOT IN. By De Morgan, many `=` under OR become one IN, which is
-evaluated in one step.
+By De Morgan, many `=` under OR become one IN, which is evaluated in one step.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ _EXACT = Context(prec=80)
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join lower and upper limits of a column under AND to intervals.
-
-    An interval replaces the first of its limits.
-    """
+    """Join lower and upper limits of a column under AND to intervals, each in place of the first of its limits."""
     limits = [_limit(operand) for operand in operands]
     by_column: dict[Path, list[int]] = {}
     for i, limit in enumerate(limits):
@@ -122,10 +118,9 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
 
 
 def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
-    """Return `low <= column <= high` as an interval.
+    """Return `low <= column <= high` as an interval; as two comparisons if `high` is NaN, which cannot end an interval.
 
-    Two comparisons if `high` is NaN, which cannot end an interval. If `low` is greater than `high`, no value satisfies
-    the result.
+    If `low` is greater than `high`, no value satisfies the result.
     """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
@@ -135,7 +130,7 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 
 def _sort_key(value: pa.Scalar) -> tuple[bool, Any]:
-    """Return the sort key of a value in the order of predicates; NaN is greatest."""
+    """Return the sort key of a value in the order that predicates use; NaN is greatest."""
     if _is_nan(value):
         return True, 0.0
     # Python cannot represent dates after the year 9999.
@@ -151,7 +146,7 @@ MANY = 16
 
 
 def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join many `column <> value` of an AND into one NOT IN, in place of the first."""
+    """Join many `column <> value` of an AND into one NOT IN, in place of the first one."""
     by_column: dict[Path, list[int]] = {}
     for i, operand in enumerate(operands):
         if isinstance(operand, Compare) and operand.op is Op.NE and _can_join(operand.value.type):

@@ -25,7 +25,11 @@ class TokenKind(IntEnum):
 
 
 class Token(NamedTuple):
-    """A token: its source text, and its `start` and `end` in the SQL, as in a slice."""
+    """A token of a SQL text.
+
+    `text`: its source.
+    `start`, `end`: its place in the SQL, as in a slice.
+    """
 
     kind: TokenKind
     text: str
