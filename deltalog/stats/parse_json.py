@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Fewer texts are decoded faster one by one.
 _LEAST = 64
 _MOST_BYTES = 1 << 30
-# Bytes that are added around each text.
+# Upper limit of the bytes that `_as_one` adds around each text.
 _AROUND = 40
 _DIGITS = 38
 _TEXTS = {"string", "binary", "date", "timestamp", "timestamp_ntz"}

@@ -68,7 +68,7 @@ def meanings(column: TableColumn, value_strings: Sequence[str]) -> list[Meaning]
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
     nulls, has_null_count = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
-        # If it is unknown whether a value is null, `nulls` holds a placeholder.
+        # `nulls` has a placeholder where it is unknown whether a value is null.
         Meaning(
             null=not has_null_count[i] or bool(nulls[i]),
             value=not has_null_count[i] or not nulls[i],

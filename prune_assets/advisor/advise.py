@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
     from prune_assets.writing.layout_file import LayoutSource
 
-# Rows that all candidates are simulated on, and rows on which the best are tuned; the winner is simulated on all.
+# Number of rows for the simulation of all candidates, and for tuning the best. The winner is simulated on all rows.
 _FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
 # Number of sample parts that are simulated separately; the margin of error follows from their differences.

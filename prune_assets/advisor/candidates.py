@@ -28,7 +28,7 @@ MOST_COLUMNS = 8
 _BEAM = 3
 _MOST_KEYS = 3
 _CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
-# Maximum values of a column for directories, and minimum values for a useful bloom filter.
+# Maximum number of distinct values of a column for directories, and minimum number for a useful bloom filter.
 _MOST_PARTITIONS = 100
 _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# Values with more sampled rows keep their sampled count; at least this many values make a zero count reliable.
+# Above `_FEW` sampled rows, a value's count is not corrected. An estimate of 0 is reliable from `_ENOUGH` values on.
 _FEW = 3
 _ENOUGH = 30
 # From this share of equal pairs in different row groups on, equal values count as randomly distributed.
@@ -192,7 +192,7 @@ class _Spread(NamedTuple):
         if self.apart > _ANYWHERE and len(rows):
             more = max(more, _more_anywhere(int(held.sum()), len(met), len(rows) * (1 / rate - 1)))
         if lookup is not None and lookup.is_lookup and len(rows) <= _FEW:
-            # The first row of a value that was not sampled is in some row group.
+            # If the sample lacks a listed value, the value's first row is in one more row group.
             expected = max(_rows_expected(self.often, len(rows)) / rate - max(len(rows), 1), 0.0)
             more = _more_anywhere(int(held.sum()), len(met), expected * self.apart)
             more += lookup.unsampled > 0 and not len(rows)

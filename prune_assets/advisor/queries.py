@@ -44,14 +44,15 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
     from prune_assets.tables.table import Table
 
-# Maximum number of simulated predicates; of more, an even sample, each weighted for several.
+# Maximum number of simulated predicates. Of more predicates, an even sample is simulated, with higher weights.
 MOST_QUERIES = 300
 # Bytes of a dictionary entry; the size for strings is a guess.
 _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
 _TEXT = 16
 _MOSTLY = 0.9
 _FIRST_PAGE = 20_000
-# Entries are counted if there may be more than one per this many rows; writers end a dictionary at this many bytes.
+# A dictionary is read to count its entries if it may have more than one per this many rows. Writers end a dictionary
+# at `_FULL` bytes.
 _SURELY_FEW = 20
 _FULL = 1 << 20
 
@@ -131,7 +132,7 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
         is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
         entries = of_group / entry
-        # Plain values next to a dictionary mean that they did not fit into it.
+        # If a chunk has a dictionary and plain values, its values did not fit into the dictionary.
         was_full = bool(has.any() and np.mean(chunks.dictionary_only == 0) > _MOSTLY)
         if was_full or entries > group_rows / _SURELY_FEW:
             entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Number of row groups whose values are counted.
 _COUNTED = 6
-# A dictionary of more bytes ends, and plain values follow it.
+# Bytes at which a writer ends a dictionary; it writes the following values plain.
 DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3

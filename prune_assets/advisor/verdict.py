@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # A curve, or finer pages alone, must leave less than this share of today's bytes (a query else reads at most 1/4 more).
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
-# If the simulated present layout reads less than this share of today's bytes, simulation errors alone do not explain
-# the difference; with another codec, errors and codec do not below the second share.
+# Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
+# simulation explain (first share), or more than errors and another codec explain (second share).
 _BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
 # A rewrite that pays later is not advised.
 MOST_RUNS_TO_PAY = 1_000

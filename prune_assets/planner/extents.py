@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Above this number of column chunks, pages of a selection are estimated pro rata instead of counted.
 MAX_OFFSET_INDEXES = 20_000
-# Columns; each takes a millisecond, even for few row groups.
+# Maximum number of columns whose pages are counted; each column takes a millisecond, even for few row groups.
 MAX_LOCATED = 500
 
 

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
 
-# Distinct values of a column, or rows of several: testing more takes longer than it is likely to save.
+# Maximum number of tested values of a column, or rows of several: more take longer than they are likely to save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
-# Conditions that are tested; each costs a query.
+# Maximum number of conditions that are tested; each costs a query.
 MAX_PARTS = 20
 # Spark matches a pattern by backtracking: n characters and k wildcards take up to n**k / k! steps. Millions take 1 s.
 _MAX_STEPS = 10_000_000
@@ -371,7 +371,7 @@ def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
-    # The offset keeps classes away from all instants and prevents overflows.
+    # 2**62 is subtracted so that no class of a minute equals an instant, which is its own class outside of the rules.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
     class_ids: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return class_ids

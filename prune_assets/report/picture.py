@@ -26,7 +26,7 @@ _CHARACTER = 7
 _PITCH, _MIDDLE = 22, 7
 # Visible on light and dark backgrounds; the background of its page is unknown.
 _TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
-_MOST_BYTES = 680  # as base64, with some words around it, less than 1,000 characters
+_MOST_BYTES = 680  # as base64 with the Markdown around it, fewer than 1,000 characters
 _RESOLUTIONS = (180, 90, 45, 20)
 
 _Ranges = list[tuple[int, int]]

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# Nodes lowered with values (rows times nodes of the condition) before a condition is refused whose outcomes are all
-# unknown.
+# A condition is refused if all outcomes are unknown after this many lowered nodes (rows times nodes of the condition).
 _TRIED_NODES = 1_000
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-# More shapes than people write by hand; programs that generate each predicate have no shapes.
+# People write fewer shapes by hand. Programs that generate each predicate would give each query a shape of its own.
 MOST_SHAPES = 20_000
 MOST_NAMES = 20
 # Maximum total characters of the predicates of a shape.

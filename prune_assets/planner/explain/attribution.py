@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_ROW_GROUPS = 1_000
 MAX_CONJUNCTS = 200
-# Files of a log, multiplied by the number of conjuncts.
+# Limit of the number of files in a log times the number of conjuncts.
 MAX_LOGGED_FILES = 1_000_000
 
 
@@ -60,7 +60,7 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
-        # Files that were not opened have further evidence.
+        # Files that were not opened may have evidence that no level evaluated.
         complete = index.groups.opened is None or bool(
             index.groups.opened[index.groups.file[access.verdict != Verdict.SKIP]].all()
         )
@@ -70,7 +70,7 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
 
 
 MAX_LEAVES = 200
-# Outcomes held in memory at once, per leaf and row group.
+# Maximum number of outcomes in memory at once; a leaf has one outcome per row group.
 _MAX_OUTCOMES = 8_000_000
 
 

@@ -40,7 +40,7 @@ LEAST_PARTITION_BYTES = 32 << 20
 # Below either limit, a read takes about as long as its request: another layout gains nothing.
 _LEAST_ROW_GROUPS = 4
 _LEAST_BYTES = 1 << 20
-# Row groups whose bounds, bloom filters and dictionaries are sampled.
+# Maximum number of row groups whose bounds, bloom filters and dictionaries are examined.
 _SAMPLE = 50
 
 

@@ -104,7 +104,7 @@ class _Filters:
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         if isinstance(node, nodes.Between) and isinstance(lowered, In):
-            # The plan sees a list without gaps; Spark sees the BETWEEN as written.
+            # The BETWEEN was lowered to a list of successive values, but Spark pushes it down as a range.
             lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
         elif isinstance(node, nodes.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
             lowered = Interval(lowered.column, lowered.value, lowered.value)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_PATHS = 32
 # In an object store each path is one request; a listing is one request per thousand files.
 MAX_REMOTE_PATHS = 4
-# Time in which Spark opens a file without rows to read, and matches one name against one file.
+# Time that Spark needs to open a file without rows to read, and to match one name against one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
 

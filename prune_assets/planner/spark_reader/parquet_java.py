@@ -84,7 +84,7 @@ def in_java_order(values: pa.Array) -> pa.Array:
     if not pa.types.is_floating(arrow_type):
         return values.cast(pa.binary()) if pa.types.is_string(arrow_type) else values
     doubles = numbers_from(values).astype(np.float64)
-    # Java has a single NaN.
+    # Java orders all NaN as one value, whatever their bits are.
     bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
     return from_numpy(np.where(bits < 0, ~bits ^ _SIGN, bits), valid=flags_from(pc.is_valid(values)))
 

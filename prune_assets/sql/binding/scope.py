@@ -49,7 +49,7 @@ _STRING_OR_COLUMN = (
 )
 _BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string here"
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
-# Most fields with the same name that a message lists.
+# Maximum number of fields of one name that a message lists.
 _SHOWN_FIELDS = 3
 # The column that Spark adds to every table of files, and its fields. The last line of fields is Delta's.
 FILE_METADATA = "_metadata"

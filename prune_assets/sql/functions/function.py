@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types.spark_types import SparkType
 
-# Beyond the results of every function, including doubles as whole numbers.
+# Larger than every result of a function, including doubles as whole numbers.
 _FAR = 1 << 2_000
 EVERYTHING = ValueRanges(((-_FAR, _FAR),))
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # Maximum number of values that are listed one by one: bloom filters and dictionaries contain values, not ranges.
 _FEW = 10
-# Limit for IN lists: each value stays a point, although the cast to the type of the list may join values to ranges.
+# The same limit for IN lists, whose values are listed even if the cast to the list's type joins some of them to ranges.
 _LISTED = 100_000
 _CALENDAR = TIMES | {ValueKind.DATE}
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
-    # Python's integers if 64 bits are too few.
+    # The elements are Python's integers if 64 bits are too few.
     Ordinals = NDArray[Any]
     Flags = NDArray[np.bool_]
 

@@ -74,7 +74,7 @@ def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
     """Return the next value of the type (`step` 1) or the previous one (-1); None if it does not exist."""
     arrow_type = value.type
     if pa.types.is_string(arrow_type) or pa.types.is_binary(arrow_type):
-        # The strings that are less than a string have no greatest one.
+        # No string is the greatest below a given one.
         return (
             scalar_of(value.as_py() + ("\0" if pa.types.is_string(arrow_type) else b"\0"), arrow_type)
             if step > 0
@@ -141,7 +141,7 @@ def _is_nan(value: pa.Scalar) -> bool:
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
-# Fewer comparisons stay as written.
+# Minimum number of comparisons that are joined.
 MANY = 16
 
 

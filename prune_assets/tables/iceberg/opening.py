@@ -175,7 +175,7 @@ def _open_latest(table: str) -> IcebergSnapshot:
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
     metadata_path = find_metadata_file(table)
-    assert metadata_path is not None  # it was recognized
+    assert metadata_path is not None  # the table was recognized by this file
     return open_iceberg(metadata_path, version=None, timestamp=None, allow=())
 
 

@@ -57,7 +57,7 @@ def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
 
     def replaced(stage: Path) -> tuple[str, ...]:
-        assert where is not None  # else `mode` says
+        assert where is not None  # without `where`, the mode decides which files are removed
         return partitions_replaced(directory, stage, where, df, bound.partition_by)
 
     result = write_files(
@@ -139,7 +139,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
 def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
     """Refuse data whose columns or partitions differ from the existing files."""
     _check_partitions(directory, old, partition_by)
-    read_dataset(old[0])  # names a file that is not Parquet
+    read_dataset(old[0])  # its error names a file that is not Parquet
     existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
     theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
     for field in df.schema.fields:

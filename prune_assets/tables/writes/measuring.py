@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.sort_key import SortKey
     from prune_assets.tables.writes.write_options import WriteLayout
 
-# Rows sampled for the ranges of files, and for each bloom column.
+# Number of rows sampled for the ranges of files, and again for each bloom column.
 SAMPLE = 10_000
 # Rows sampled per file. With this number, file sizes vary by a tenth.
 SAMPLE_PER_FILE = 100

@@ -10,7 +10,7 @@ import re
 
 # `PhotonScan parquet`, `GpuScan parquet`, `CometNativeScan parquet`, `FileSourceScanExecTransformer parquet`.
 _SCAN = re.compile(r"\w*Scan(?:Exec)?(?:Transformer)?(?!\w)")
-# Rows from the driver.
+# Scans of rows that the driver holds, which belong to no table.
 _NO_TABLE = re.compile(r"\w*(?:LocalTableScan|RDDScan)")
 # Nodes with plans that may have run in an earlier query.
 _HOLDER = re.compile(r"\w*InMemoryTableScan|Scan In-memory|CommandResult")

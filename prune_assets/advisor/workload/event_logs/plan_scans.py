@@ -72,7 +72,7 @@ def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
     keys = _join_keys(operators)
     nodes = [*_scan_nodes(root)]
     scans = [_planned(operator, parents, keys, nodes) for operator in operators.values() if is_scan(operator.name)]
-    # These nodes have no section in the text.
+    # The remaining nodes are scans without a section in the text.
     others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
     return [*scans, *(_planned(operator, {}, keys, nodes) for operator in others)]
 
