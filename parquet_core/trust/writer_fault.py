@@ -137,7 +137,7 @@ def _is_unsigned(leaf: LeafColumn) -> bool:
 
 
 def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """True unless the Arrow schema in the footer shows that the leaf is not a dictionary."""
+    """True if a leaf of byte arrays may have been written from an Arrow dictionary; False for other leaves."""
     # Arrow C++ writes dictionaries of all other types as plain values.
     if leaf.physical is not Physical.BYTE_ARRAY:
         return False

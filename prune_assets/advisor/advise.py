@@ -102,12 +102,15 @@ def advise(
     >>> advice.advised.layout.sort_by, advice.advised.bytes < advice.today / 2
     (('shop',), True)
 
-    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once. `session`, `semantics`: the
-    Spark session that will read the table, or its settings, for predicates that depend on its time zone.
-    `sample_rows`: maximum number of rows to read; the simulation is exact for a table with fewer rows. `in_place`:
-    advise the best layout that `optimize` can give the existing table; layouts that need a new table, such as
-    directories for a table without them, are only ranked. `layout`: your own layout, or the path of a `layout.yaml`;
-    the result's `own` has the bytes that queries would read with it.
+    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once.
+    `session`, `semantics`: the Spark session that will read the table, or its settings, for predicates that depend on
+    its time zone.
+    `sample_rows`: maximum number of rows to read; the simulation is exact for a table with fewer rows.
+    `in_place`: advise the best layout that `optimize` can give the existing table; layouts that need a new table, such
+    as directories for a table without them, are only ranked.
+    `layout`: your own layout, or the path of a `layout.yaml`; the result's `own` has the bytes that queries would read
+    with it.
+
     Raises LayoutError if `layout` has a column that the table lacks or that cannot be its key; WrongUse if no predicate
     of the workload fits the table, or the table has no rows; the errors of `plan`; and with `in_place` the errors of
     `optimize` for a table that it cannot rewrite at all.

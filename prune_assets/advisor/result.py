@@ -186,9 +186,11 @@ class LayoutAdvice:
         >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
         (True, 0.0)
 
-        `workload`: as in `advise`. `session`: writes the layouts as `optimize` does, and counts the rows that its scans
-        return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
-        predict for these rows. A sample of a table in a store is written on this machine.
+        `workload`: as in `advise`.
+        `session`: writes the layouts as `optimize` does, and counts the rows that its scans return; without it Arrow
+        writes them.
+        `on_sample`: write evenly spread blocks, at most two million rows, and predict for these rows. A sample of a
+        table in a store is written on this machine.
 
         Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
         UnsupportedFeature for a column or a layout that only Spark can write.

@@ -120,7 +120,7 @@ def _random_rows(total: int, most: int) -> NDArray[np.int64]:
     """Return ascending numbers of random rows: `_TOGETHER` rows of each run of adjacent rows.
 
     If equal values are adjacent, one row of each of many short runs would repeat fewer values than random rows do.
-    Random rows of the whole table would not be aligned to pages.
+    Random rows of the whole table could not be cut into pages.
     """
     length = -(-_TOGETHER * total // most)
     runs, random = -(-total // length), np.random.default_rng(most)

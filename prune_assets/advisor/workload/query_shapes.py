@@ -110,10 +110,12 @@ class Workload:
 
         `event_logs`: event logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`.
         `since`, `until`: only queries that began in this interval (`until` is excluded); times without a zone are in
-        UTC. `table`: only queries on this table, by its path or catalog name. `cursor`: a file that records what was
-        read; the next call with it returns only newer queries. `progress`: called with the bytes read and the total
-        bytes. `app`: only applications with this name or id, or one of several, with `*` as a wildcard; `user`: only
-        applications that these users started.
+        UTC.
+        `table`: only queries on this table, by its path or catalog name.
+        `cursor`: a file that records what was read; the next call with it returns only newer queries.
+        `progress`: called with the bytes read and the total bytes.
+        `app`: only applications with this name or id, or one of several, with `*` as a wildcard.
+        `user`: only applications that these users started.
 
         Queries of prune-assets itself, such as for skip reports and `optimize`, are counted in `own_queries` only.
 

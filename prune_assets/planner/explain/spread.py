@@ -29,7 +29,8 @@ _POINTS = 1_000
 class ValueSpread(NamedTuple):
     """Shares of a column's range, from 0 to 1.
 
-    `of_row_group`: average span of a row group. `requested`: part that a predicate requests.
+    `of_row_group`: average span of a row group.
+    `requested`: part that a predicate requests.
     `has_end`: the predicate also requests the smallest or the largest value. If many rows have that value, the
     predicate may select most rows although its share of the range is small.
     """

@@ -25,7 +25,7 @@ class CatalogEntry:
     `location`: directory of the table, or for Iceberg its metadata file.
     `text_partitions`: True if all partition columns are strings, whatever their values look like.
     `registers_partitions`: True if the catalog keeps a list of partitions.
-    `read_only`: why the table cannot be written by this name; "" if it can.
+    `read_only`: why the table cannot be written by this name. None if it can.
     `instead`: the next step if the table cannot be written by this name.
     `in_session`: True if a catalog of the Spark session has the table, so that Spark can read it by this name.
     `files`: files that the catalog's engine reads. None if unknown.

@@ -203,7 +203,7 @@ def conditions_of(
     `groups`: numbers of the files of each group.
 
     Iceberg's procedures do not accept file names, and select all files that may hold rows of the condition. So a
-    condition consists of the partition and a range of the leading sort key that no other file contains.
+    condition consists of the partition and a range of the leading sort key in which no other file has rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None
