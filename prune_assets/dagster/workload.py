@@ -44,7 +44,7 @@ def build_workload_asset(
     >>> asset.key.to_user_string()
     'queries'
 
-    Wasted bytes are bytes that queries read without selecting a row.
+    Wasted bytes (`needless_bytes`) are bytes that queries read without selecting a row.
 
     `event_logs`, `app`, `user`: as in `prune_assets.Workload.read`.
     `workloads`: a local folder for the result as JSON, one file per partition, for `LayoutTable(workload=..)`.
