@@ -74,9 +74,10 @@ class LogHealth:
 class DeltaInspection:
     """Facts about a version of a Delta table, from its log.
 
-    `time`: commit time in milliseconds UTC; None if the commit was removed. `rows`: rows that are not deleted; None if
-    the count of some files (`files_without_rows`) is unknown. `clustered_by`, `not_null`: columns. `orphans`: None if
-    not searched.
+    `time`: commit time in milliseconds UTC; None if the commit was removed.
+    `rows`: rows that are not deleted; None if the count of some files (`files_without_rows`) is unknown.
+    `clustered_by`, `not_null`: columns.
+    `orphans`: None if not searched.
     """
 
     schema: str = SCHEMA

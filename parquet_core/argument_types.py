@@ -93,7 +93,10 @@ def check_arguments(
 
 
 def _belongs_elsewhere(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
-    """Return a message that names the parameter for an object; "" if no other parameter takes its class."""
+    """Return a message that names the parameter that takes the class of `value`; "" if no other parameter does.
+
+    `name`: parameter to which the value was passed.
+    """
     classes = {ancestor.__name__ for ancestor in type(value).__mro__} & makers.keys()
     other = next(
         (parameter for parameter, hint in hints.items() if parameter != name and classes & {*_nouns(hint)}), None

@@ -43,7 +43,7 @@ class PruneError(Exception):
 
     @property
     def problem(self) -> str:
-        """The message without the remedy in the last argument."""
+        """The message without its remedy: the first argument of the exception."""
         return str(self.args[0]) if self.args else ""
 
     @property

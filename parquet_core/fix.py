@@ -56,8 +56,10 @@ WORDS: dict[Step, str] = {}
 class Fix:
     """A remedy: text around a step, and optionally a writer setting.
 
-    `step`: None if the text is complete without a step. `place`: the table to apply the step to. `setting`: the setting
-    of a writer that ends the remedy, with `value`; None if the text is complete without a setting.
+    `step`: None if the text is complete without a step.
+    `place`: the table to apply the step to.
+    `setting`: the setting of a writer that ends the remedy, with `value`; None if the text is complete without a
+    setting.
 
     >>> Fix("merge them: ", Step.OPTIMIZE, ", or write larger files").text({Step.OPTIMIZE: "optimize {place}"})
     'merge them: optimize TABLE, or write larger files'

@@ -71,9 +71,12 @@ def report_layout(
     >>> report_layout(pipes, "lake/ids", pr.LayoutSpec(sort_by=["id"]))  # doctest: +SKIP
     True
 
-    The asset must declare the check specs of its LayoutTable, `check_specs=orders.check_specs()`. `layout`, `where`: as
-    in `check`. `severity`: severity of a check that fails with an error; warnings fail it with WARN. `prefix`: as in
-    `check_specs`. If the table cannot be read, every check fails with the reason.
+    The asset must declare the check specs of its LayoutTable, `check_specs=orders.check_specs()`. If the table cannot
+    be read, every check fails with the reason.
+
+    `layout`, `where`: as in `check`.
+    `severity`: severity of a check that fails with an error; warnings fail it with WARN.
+    `prefix`: as in `check_specs`.
     """
     prefix, key = prefix_of_names(prefix), _key_text(asset_key)
     try:

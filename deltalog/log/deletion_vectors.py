@@ -91,8 +91,9 @@ def read_vector(
     >>> list(read_vector(inline, "lake/events"))
     [3, 4, 7, 11, 18, 29]
 
-    `vector`: as returned by `vector_of`. `traffic`: counts the bytes read. `allow`: locations outside the table where
-    the vector's file may be.
+    `vector`: as returned by `vector_of`.
+    `traffic`: counts the bytes read.
+    `allow`: locations outside the table where the vector's file may be.
 
     Raises MalformedLog if the stored vector does not match the action, and OutsideTable.
     """

@@ -65,7 +65,7 @@ def _any(flags: pa.Array) -> bool:
 
 def _decoded(paths: pa.Array) -> pa.Array:
     """Percent-decode all paths at once."""
-    paths = pa.concat_arrays([paths])  # no slice
+    paths = pa.concat_arrays([paths])  # A copy: the buffers of a slice contain other paths too.
     offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1).astype(np.int64)
     data = np.frombuffer(paths.buffers()[2], np.uint8)[: offsets[-1]].copy()
     escapes = np.flatnonzero(data == ord("%"))

@@ -66,7 +66,7 @@ class Tail:
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
     def take_earlier(self, earlier: Tail) -> None:
-        """Merge the state after earlier commits, except their files."""
+        """Merge `earlier`, the state before these commits, except its files; newer entries win."""
         self.protocol = earlier.protocol if self.protocol is None else self.protocol
         self.metadata = earlier.metadata if self.metadata is None else self.metadata
         self.transactions = earlier.transactions | self.transactions

@@ -108,7 +108,10 @@ class NamedFiles:
         self._endings: dict[str, float] = {}
 
     def add(self, path: str, removed: float) -> None:
-        """Add a path as written in an action, and its decoded form. `removed`: LIVE for a live file."""
+        """Add a path as written in an action, and its decoded form.
+
+        `removed`: removal time in milliseconds since 1970; LIVE for a live file.
+        """
         for spelling in {path, canonical_path(path)}:
             if is_absolute(spelling):
                 parts = [part for part in spelling.split("/") if part]

@@ -44,7 +44,8 @@ class WaitingFile:
 class Vacuumed:
     """Files that were removed, or would be in a dry run; `failed`: failed deletions with the error.
 
-    `retention`: in milliseconds; `waiting`: files within the retention period.
+    `retention`: in milliseconds.
+    `waiting`: files within the retention period.
     """
 
     version: int

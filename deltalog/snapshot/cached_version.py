@@ -1,6 +1,6 @@
-"""Disk-cache form of a table version: its files as columns, and other state of the log.
+"""Form of a table version in the disk cache: its files as columns, and other state of the log.
 
-A version is identified by its log files with names, sizes, modification times and etags. The cached version is valid
+A version is identified by its log files with names, sizes, modification times and ETags. The cached version is valid
 while all of these files exist unchanged; later commits are applied to it.
 """
 
@@ -25,7 +25,10 @@ LATEST = "log latest"
 class Head(msgspec.Struct, frozen=True):
     """Cached state of a version, except its files.
 
-    `blocks`: per block, file and row group of its statistics in the checkpoint (-1 for JSON), and partition columns.
+    `checkpoint`: version, form and files of the checkpoint. None without one.
+    `tail`: later commit files.
+    `blocks`: for each block, the file and the row group of its statistics in the checkpoint (-1 for JSON), and the
+    names of its partition columns.
     """
 
     version: int
@@ -47,17 +50,17 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def version_name(version: int) -> str:
-    """Return the name that a version is cached under."""
+    """Return the name of a version in the cache."""
     return f"log version {version} in form {_FORM}"
 
 
 def bounds_name(generation: str, key: str) -> str:
-    """Return the name that bounds of a column are cached under."""
+    """Return the name of a column's bounds in the cache."""
     return f"log bounds {generation} {key}"
 
 
 def latest_cached(cache: TableCache) -> int | None:
-    """Return the latest cached version; None if there is no usable entry."""
+    """Return the latest cached version; None if no entry is usable."""
     stored = cache.read(LATEST)
     try:
         return None if stored is None else int(numbers_at(stored[1], "version")[0])

@@ -1,7 +1,7 @@
 """History of a table: commit information, times of versions, and the version at a time.
 
 The time of a commit is its in-commit timestamp if the table has them, otherwise the modification time of its file. If
-file times run backwards, a version is one millisecond later than the previous one.
+the file time of a version is not later than that of the previous version, it counts as one millisecond later.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class CommitInfo(NamedTuple):
-    """A commit. `timestamp`: milliseconds since 1970 UTC; `info`: commitInfo as written, empty if missing."""
+    """A commit.
+
+    `timestamp`: milliseconds since 1970 UTC.
+    `info`: commitInfo as written; empty if missing.
+    """
 
     version: int
     timestamp: int
@@ -32,7 +36,7 @@ class CommitInfo(NamedTuple):
 
 
 def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]:
-    """Return the commit information up to a version, newest first.
+    """Return the commit information of a version and the versions before it, newest first.
 
     >>> import deltalog
     >>> for commit in deltalog.history(snapshot):
@@ -40,7 +44,7 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
     1 WRITE
     0 CREATE TABLE
 
-    `limit`: maximum version of commits. Commits removed by log cleanup are missing.
+    `limit`: maximum number of commits. Commits that log cleanup removed are missing.
     """
     listing = snapshot.listing
     versions = sorted((version for version in listing.commits if version <= snapshot.version), reverse=True)[:limit]
@@ -66,9 +70,9 @@ def snapshot_time(snapshot: Snapshot) -> int | None:
 
 
 def listed_time(snapshot: Snapshot) -> int | None:
-    """Return the time of a listed version, in milliseconds since 1970.
+    """Return the time of a version in milliseconds since 1970, from the listing of the log alone.
 
-    Only the listing is used: None if the commit was removed or has to be read.
+    None if the commit was removed, or would have to be read.
     """
     commit = snapshot.listing.commits.get(snapshot.version)
     if commit is None or not commit.modified_ns or _enabled(snapshot) is not None:
@@ -110,7 +114,7 @@ def _shown(milliseconds: int) -> str:
 
 
 def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
-    """Return the readable versions with their times, in order."""
+    """Return the readable versions with their times, in ascending order."""
     listing = latest.listing
     readable = _readable(listing)
     enabled = _enabled(latest)
@@ -121,10 +125,7 @@ def _readable_times(latest: Snapshot) -> list[tuple[int, int]]:
 
 
 def _readable(listing: LogListing) -> list[int]:
-    """Return versions with a commit that are reachable without a gap.
-
-    A version is reachable from a checkpoint or from the first commit.
-    """
+    """Return the versions with a commit that are reachable, without a gap, from a checkpoint or the first commit."""
     readable, last = [], -1
     for version in sorted({*listing.commits, *listing.checkpoints}):
         if version in listing.checkpoints or version == last + 1:
@@ -152,7 +153,7 @@ def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled:
 
 
 def _enabled(snapshot: Snapshot) -> int | None:
-    """Return the first version with in-commit timestamps; None if the table has none enabled."""
+    """Return the first version with in-commit timestamps; None if they are not enabled."""
     if not snapshot.properties.in_commit_timestamps:
         return None
     try:

@@ -1,6 +1,6 @@
 """Open a version of a table from its log or the cache.
 
-Damaged checkpoints are skipped if other files lead to the version.
+Damaged checkpoints are skipped if other files suffice to build the version.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def version_at(
 
 
 def twice(read: Callable[[], Opened]) -> Opened:
-    """Call `read`, and once again if a listed file is missing.
+    """Call `read`; if a listed file is missing, call it once more.
 
     Log cleanup may have removed the file; the second listing has the files that cleanup keeps.
     """
@@ -112,7 +112,7 @@ def load_around(
     *,
     passed_over: Callable[[MalformedLog], None] = lambda _: None,
 ) -> Opened:
-    """Load a version from the newest checkpoint that is not damaged; raises the first error."""
+    """Load a version from the newest checkpoint that is not damaged. If all are damaged, raises the first error."""
     damaged: frozenset[Checkpoint] = frozenset()
     first_error: MalformedLog | None = None
     while True:

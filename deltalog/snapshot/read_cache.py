@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def read_cached(
     cache: TableCache, table: str, listing: LogListing, version: int, *, allow: tuple[str, ...], started: float
 ) -> Snapshot | None:
-    """Return a version from a cached version and the commits since; None if that fails."""
+    """Return a version from the latest cached version and the commits after it; None if that is impossible."""
     for cached in dict.fromkeys([version, latest_cached(cache)]):
         if cached is not None and cached <= version:
             restored = _restored(cache, table, listing, cached, allow)
@@ -63,9 +63,10 @@ def _restored(
 
 
 def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
-    """True if the version's files outside the log listing are unchanged.
+    """True if the version's files that the log listing does not contain exist unchanged.
 
-    Raises OutsideTable for files that may not be opened: the writer of the cache entry may have allowed more.
+    Raises OutsideTable for files that may not be opened: the process that cached the version may have allowed more
+    locations.
     """
     checkpoint = set() if head.checkpoint is None else set(head.checkpoint[2])
     elsewhere = [file for file in head.parts if file not in checkpoint]
@@ -76,7 +77,7 @@ def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
 def _snapshot(
     head: Head, batch: pa.RecordBatch, table: str, *, listing: LogListing, cache: TableCache, generation: str
 ) -> Snapshot:
-    """Return the cached version; its statistics are read from their source when needed."""
+    """Return the cached version. Statistics are read from the log when they are needed."""
     traffic, tail = Traffic(), _tail(head)
     parts = tuple(CheckpointFile(file, traffic) for file in head.parts)
     blocks = tuple(numbered(_block(batch, i, head.blocks[i], parts) for i in range(len(head.blocks))))

@@ -1,6 +1,6 @@
-"""Advance a snapshot to a later version by reading the commits since.
+"""Advance a snapshot to a later version by reading the commits in between.
 
-Each commit leaves a small block, and each block costs time per predicate. If there are many small blocks, they are
+Each commit adds a small block, and each block costs time per predicate. If there are many small blocks, they are
 merged.
 """
 
@@ -37,9 +37,10 @@ _MOST = 16
 
 
 def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
-    """Return a later version, or the same, by reading the commits since; None if impossible.
+    """Return the snapshot at the same or a later version; None if that is impossible.
 
-    Possible if the log still has the snapshot's files unchanged, and every commit since.
+    The commits in between are read. That is possible if the log still has the snapshot's files unchanged, and every
+    commit after them.
     """
     if not _continues(snapshot, listing) or not all(
         commit_version in listing.commits for commit_version in _since(snapshot, version)
@@ -59,7 +60,7 @@ def _since(snapshot: Snapshot, version: int) -> range:
 
 
 def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
-    """True if a log still has all files of a snapshot, unchanged."""
+    """True if a log still has all files of a snapshot unchanged."""
     checkpoint, tail = snapshot.segment.checkpoint, snapshot.segment.tail
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
@@ -91,7 +92,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
 
 
 def merge_small_blocks(blocks: Sequence[FileBlock]) -> tuple[FileBlock, ...]:
-    """Merge neighbouring small blocks of commits if there are many; files keep their order."""
+    """Merge neighbouring small blocks of commits if there are many. Files keep their order."""
     if sum(map(_is_small, blocks)) <= _MOST:
         return tuple(blocks)
     merged: list[FileBlock] = []

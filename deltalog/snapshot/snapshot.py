@@ -1,4 +1,4 @@
-"""Snapshots: one version of a table with its files and metadata, and the cost of reading it."""
+"""A version of a table with its files and metadata, and the cost of reading it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ class Snapshot(TableVersion):
     >>> snapshot.version, snapshot.file_count, len(snapshot.paths())
     (1, 1, 1)
 
-    `blocks`: the live files; positions count from 0 over all blocks, in order.
+    `blocks`: the live files. Positions of files count from 0 over all blocks, in order.
     `notes`: defects of the log that did not affect the files.
-    `opened`: the log files that were read. `allow`: locations outside the table where files may be.
+    `opened`: the log files that were read.
+    `allow`: locations outside of the table where files may be.
     """
 
     blocks: tuple[FileBlock, ...]
@@ -51,7 +52,7 @@ class Snapshot(TableVersion):
 
     @property
     def total_bytes(self) -> int:
-        """Total size of the live files in bytes, from the log."""
+        """Total size of the live files in bytes, as stated in the log."""
         return sum(int(block.size.sum()) for block in self.blocks)
 
     def paths(self, wanted: NDArray[np.bool_] | None = None) -> list[str]:
@@ -66,11 +67,11 @@ class Snapshot(TableVersion):
         return [block.path.filter(from_numpy(part)) for block, part in zip(self.blocks, parts, strict=True)]
 
     def settle(self) -> None:
-        """Publish parsed statistics to later queries."""
+        """Make statistics that queries have parsed available to later queries."""
         if self._cached is not None:
             self._cached.settle()
 
     def save(self) -> None:
-        """Write newly read data to the disk cache, if there is one."""
+        """Write newly read data of the log to the disk cache, if there is one."""
         if self._cached is not None:
             self._cached.save(self)

@@ -44,8 +44,11 @@ class CachedSnapshot:
     """Bounds of a snapshot's files in memory, and their location in the disk cache.
 
     A column has only the files that queries examined: partition values exclude most files, and later queries add more.
-    `count`: number of files. `version`: the version with these files; None before it is written. `later`: version and
-    generation written since. `listed_ns`: time when the log was listed.
+    `count`: number of files.
+    `generation`: generation of the entries in the disk cache.
+    `version`: the cached version, which has these files. None before it is written.
+    `later`: version and generation that were written after it. None without one.
+    `listed_ns`: time when the log was listed.
     """
 
     cache: TableCache
@@ -59,16 +62,16 @@ class CachedSnapshot:
     _lock: Lock = field(default_factory=Lock)
 
     def column(self, key: str) -> StoredColumn[Bounds]:
-        """Return the bounds of a key, without bounds noted since `settle`."""
+        """Return the bounds of a key, without those that were noted since the last `settle`."""
         with self._lock:
             return self._column(key)
 
     def note(self, key: str, positions: NDArray[np.int64], bounds: Bounds) -> None:
-        """Add bounds of files, which `settle` publishes."""
+        """Add bounds of files, which the next `settle` makes available to queries."""
         self._noted.append((key, positions, bounds))
 
     def settle(self) -> None:
-        """Publish the noted bounds."""
+        """Make the noted bounds available to queries."""
         with self._lock:
             noted, self._noted = self._noted, []
             by_key: dict[str, list[tuple[NDArray[np.int64], Bounds]]] = {}
@@ -99,10 +102,7 @@ class CachedSnapshot:
         return empty_column(self.count)
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write new data of a snapshot and its statistics to the cache.
-
-        Logs that are short or still changing are not cached.
-        """
+        """Write new data of a snapshot and its statistics to the cache, unless the log is short or still changing."""
         self.settle()
         far = self.version is None or snapshot.version - self.version > _MOST_COMMITS
         if far and (self.later is None or self.later[0] != snapshot.version):
@@ -115,9 +115,10 @@ class CachedSnapshot:
             self.cache.cache.make_room()
 
     def save_columns(self, moved: Snapshot | None, generation: str, keys: Iterable[str] | None = None) -> None:
-        """Write columns; `moved`: the later version whose files they are written for; None for the cached files.
+        """Write the bounds of columns to the cache.
 
-        `keys`: None for all columns.
+        `moved`: later version for whose files they are written. None for the cached files.
+        `keys`: keys of the columns. None for all columns.
         """
         for key in list(self._columns if keys is None else keys):
             column = self._columns[key] = replace(self._columns[key], is_new=False)
@@ -129,7 +130,7 @@ class CachedSnapshot:
 
 
 def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snapshot:
-    """Return a snapshot that collects parsed statistics for `save`."""
+    """Return a snapshot that collects the statistics that queries parse, for `save`."""
     return replace(
         snapshot,
         blocks=tuple(numbered(snapshot.blocks)),
@@ -191,7 +192,7 @@ def _head(snapshot: Snapshot) -> Head:
 
 
 def _source(statistics: StatisticsSource, parts: dict[DataFile, int]) -> tuple[int, int]:
-    """Return file and row group of a checkpoint; -1 for JSON."""
+    """Return the file and the row group of a checkpoint that contain statistics; -1 for JSON."""
     if isinstance(statistics, CheckpointStatistics):
         return parts[statistics.source.file], statistics.group
     return -1, -1
@@ -216,7 +217,7 @@ def _arrays(block: FileBlock) -> Iterator[tuple[str, Any]]:
 
 
 def _moved(column: StoredColumn[Bounds], snapshot: Snapshot) -> StoredColumn[Bounds]:
-    """Return the cached column for the files of a later version."""
+    """Return a cached column for the files of a later version."""
     before = [np.full(len(it), -1, np.int64) if it.position is None else it.position for it in snapshot.blocks]
     position = np.concatenate([np.zeros(0, np.int64), *before])
     return replace(column, slot=np.where(position < 0, -1, column.slot[position]))

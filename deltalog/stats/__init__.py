@@ -1,4 +1,4 @@
-"""Statistics and partition values: pruning evidence, made from footers, and in checkpoints.
+"""Statistics and partition values: as evidence for pruning, from footers of new files, and in checkpoints.
 
 Imports `log`, `table` and `snapshot`.
 """

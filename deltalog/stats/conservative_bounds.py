@@ -1,7 +1,7 @@
-"""Convert texts and numbers of the log to enclosing bounds.
+"""Convert texts and numbers of the log to bounds that enclose the value.
 
-Functions convert many values at once and return a pair of arrays in the column's bounds type. Null means unknown, on
-both sides or on one.
+Functions convert many values at once and return a pair of arrays, lower and upper bounds, in the column's bounds type.
+A null bound is unknown.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _DIGITS = Context(prec=100)
 
 
 def same(values: pa.Array) -> Pair:
-    """Return a pair of equal bounds, for certain values."""
+    """Return a pair of equal bounds, for values that are certain."""
     return Pair(values, values)
 
 
 def nothing(count: int, arrow_type: pa.DataType) -> Pair:
-    """Return a pair of null bounds, for unknown values."""
+    """Return a pair of `count` null bounds each, for unknown values."""
     return same(pa.nulls(count, arrow_type))
 
 
@@ -79,7 +79,7 @@ def integers(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
 
 
 def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) -> tuple[int | None, int | None]:
-    """Enclose a number by multiples of 10**-scale; returns unscaled integers, None if out of range."""
+    """Return the multiples of 10**-scale that enclose a number, as unscaled integers; None if out of range."""
     if not isinstance(number, Decimal) or not number.is_finite() or abs(number.adjusted()) > 60:
         return (0, 0) if isinstance(number, Decimal) and number == 0 else (None, None)
     try:
@@ -109,7 +109,7 @@ def _scaled(unscaled: int | None, scale: int) -> Decimal | None:
 
 
 def floats(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
-    """Enclose numbers by floats of a type; NaN stays NaN."""
+    """Enclose numbers by floats of a type. NaN stays NaN."""
     try:
         wide = pa.array(values, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -182,10 +182,10 @@ def _day(string: str | None) -> Any:
 
 
 def instants(strings: pa.Array) -> Pair:
-    """Parse timestamps to bounds in UTC microseconds; without a zone, 15 hours wider on each side.
+    """Parse timestamps to bounds in UTC microseconds. Without a zone, bounds are 15 hours wider on each side.
 
-    An offset that is not a multiple of 15 minutes was truncated: the seconds of local mean time are not written. Its
-    bounds are one minute wider on each side.
+    An offset that is not a multiple of 15 minutes is local mean time, whose seconds are not written. Then bounds are
+    one minute wider on each side.
     """
     zoned = flags_from(pc.match_substring_regex(strings, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
     plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)
@@ -199,7 +199,7 @@ def instants(strings: pa.Array) -> Pair:
 
 
 def local_times(strings: pa.Array) -> Pair:
-    """Parse times without a zone, dates as midnight; null for times with a zone."""
+    """Parse times without a zone, and dates as midnight; null for times with a zone."""
     plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)
     micros, parsed = _cast(strings, plain, lambda chosen: chosen.cast(MICROS))
     return _spread(micros, parsed, np.zeros(len(strings), np.int64), MICROS)
@@ -212,7 +212,7 @@ def _days_only(strings: pa.Array) -> NDArray[np.bool_]:
 def _cast(
     strings: pa.Array, chosen: NDArray[np.bool_], read: Callable[[pa.Array], pa.Array]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Parse the chosen texts at once, or one by one if invalid."""
+    """Parse the chosen texts together; one by one if one of them is invalid."""
     micros, parsed = np.zeros(len(strings), np.int64), np.zeros(len(strings), np.bool_)
     positions = np.flatnonzero(chosen)
     if len(positions) == 0:

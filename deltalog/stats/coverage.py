@@ -1,7 +1,4 @@
-"""Count files with bounds and null counts of a column.
-
-Each file without them has a reason.
-"""
+"""Count files with bounds and null counts of a column, and other files by reason."""
 
 from __future__ import annotations
 
@@ -36,13 +33,16 @@ _BOUNDS, _NULLS = ("minValues", "maxValues"), "nullCount"
 
 
 class Gap(StrEnum):
-    """Statistics that a writer may omit on purpose."""
+    """Statistics that a writer may leave out on purpose."""
 
     BOUNDS = "no minimum or maximum"
 
 
 class Coverage(NamedTuple):
-    """Numbers of files with both bounds, and with a null count; `missing`: other files, by reason."""
+    """Numbers of files with both bounds, and with a null count.
+
+    `missing`: number of files that lack bounds or a null count, by reason.
+    """
 
     bounds: int
     null_counts: int
@@ -50,7 +50,7 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Coverage]:
-    """Count the files with usable statistics of each column; the other files have a reason.
+    """Count the files with usable statistics of each column, and the other files by reason.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa
@@ -109,7 +109,10 @@ def _against_counts(records: NDArray[np.int64], nulls: NDArray[np.int64]) -> lis
 def _against_bounds(
     column: TableColumn, statistics: ReadStatistics, pair: Pair, *, only_nulls: _Flags
 ) -> list[tuple[_Flags, str]]:
-    """Return the possible defects of bounds, each with flags of affected files; the first match counts."""
+    """Return the reasons why bounds are unusable, each with flags of the affected files.
+
+    The first reason of a file counts.
+    """
     written = [statistics.written((part, *column.physical)) for part in _BOUNDS]
     lower, upper = (flags for flags, _ in written)
     stored = next((stored_type for _, stored_type in written if stored_type), "JSON")
@@ -127,7 +130,7 @@ def _against_bounds(
 
 
 def _lost(column: TableColumn, wide: Pair) -> list[tuple[_Flags, str]]:
-    """Return why bounds that were read do not enclose the values: flags of files, and reason."""
+    """Return the reasons why widening drops a bound that was read, each with flags of the affected files."""
     lower, upper = _valid(wide.lower), _valid(wide.upper)
     if column.delta_type in {"float", "double"}:
         return [(~lower & ~upper, "the bounds are NaN"), (~upper, "the maximum is NaN: the minimum alone is used")]

@@ -84,7 +84,7 @@ def _partitions(columns: Mapping[Path, TableColumn]) -> frozenset[Path]:
 
 
 def _never(snapshot: Snapshot, predicate: Predicate, by_values: frozenset[Path]) -> FileAnswers:
-    """Return the answers for a predicate that contradicts itself."""
+    """Return the answers for a predicate that contradicts itself, so that no file may match."""
     open_ = unknown(snapshot.file_count)
     never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
     by_leaf = tuple(open_ for _ in leaves(predicate))
@@ -139,7 +139,7 @@ def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:
-    """Return bounds of columns for every live file, in block order."""
+    """Return bounds of columns for every live file, in the order of the blocks."""
     by_column: list[list[Bounds]] = [[] for _ in columns]
     query = statistics_query(columns)
     snapshot.settle()

@@ -1,9 +1,9 @@
-"""Bounds of columns per file, from statistics in the log.
+"""Bounds of columns in each file, from statistics in the log.
 
-JSON and parsed statistics are read, only for the columns of a predicate. Missing, malformed or contradictory statistics
-are unknown, and the file is kept. Bounds may be looser than the values: strings are truncated, times have only
-milliseconds, some writers pass numbers through 64-bit floats, and deleted rows are still counted. Bounds never describe
-NaN.
+Statistics are JSON or parsed structs, and are read only for the columns of a predicate. Missing, malformed or
+contradictory statistics are unknown, and the file is kept. Bounds may be looser than the values: strings are truncated,
+times have only milliseconds, some writers pass numbers through 64-bit floats, and deleted rows are still counted.
+Bounds never describe NaN.
 
 A checkpoint may be older than a column's type. Statistics in a type that does not widen to the current type are
 unknown.
@@ -53,7 +53,10 @@ ABSENT = int(np.iinfo(np.int64).min)
 
 
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
-    """Convert typed values to a column's bounds type, widened if inexact; null for types that do not widen."""
+    """Convert typed values to a column's bounds type, widened if inexact.
+
+    Null if the stored type does not widen to the bounds type.
+    """
     stored, target = values.type, bounds_type(column.leaf)
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(target):
         return _times(values, target)
@@ -81,7 +84,7 @@ def _widens(stored: pa.DataType, target: pa.DataType) -> bool:
 
 def _times(values: pa.Array, target: pa.DataType) -> Pair:
     stored = values.type
-    # The zone of timestamps without a zone is unknown.
+    # Without a time zone, a local time is no instant: the two types cannot be compared.
     if (stored.tz is None) != (target.tz is None):
         return nothing(len(values), target)
     stored_times, valid = numbers_from(values), flags_from(values.is_valid())
@@ -95,9 +98,12 @@ def _times(values: pa.Array, target: pa.DataType) -> Pair:
 
 
 class ReadStatistics(NamedTuple):
-    """Reader of the statistics of `files` files: one side of a column's bounds, and counts at a path.
+    """Reader of the statistics of several files.
 
-    `written`: flags of files that have a value at a path, and the stored type ("" for JSON).
+    `files`: number of files.
+    `side`: returns one side of a column's bounds, `minValues` or `maxValues`.
+    `counts`: returns the counts at a path.
+    `written`: returns flags of the files that have a value at a path, and the stored type ("" for JSON).
     """
 
     files: int
@@ -106,7 +112,7 @@ class ReadStatistics(NamedTuple):
     written: Callable[[Sequence[str]], tuple[NDArray[np.bool_], str]]
 
     def bounds(self, column: TableColumn) -> Pair:
-        """Return both bounds of a column; null for types without bounds."""
+        """Return both bounds of a column; null for a type without bounds."""
         if not column.bounded:
             return nothing(self.files, bounds_type(column.leaf))
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
@@ -123,7 +129,7 @@ def statistics_from_structs(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
-    """Return a reader of JSON that Arrow parsed at once; its types come from the parser, not the writer."""
+    """Return a reader of JSON that Arrow parsed as a whole; types come from the parser, not the writer."""
     return statistics_from_structs(parsed)._replace(
         side=lambda column, part: _pair(column, child(parsed, (part, *column.physical))),
         written=lambda path: (_parsed_values(parsed, path)[0], ""),
@@ -131,7 +137,7 @@ def statistics_from_texts(parsed: pa.StructArray) -> ReadStatistics:
 
 
 def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
-    """Return a reader of JSON that was decoded text by text."""
+    """Return a reader of JSON statistics that were decoded to one dictionary per file."""
     return ReadStatistics(
         len(rows),
         lambda column, part: _values(column, values_at(rows, (part, *column.physical))),
@@ -150,7 +156,7 @@ def ask_batch(
 ) -> Answer:
     """Return `ask(reader)` for the statistics of a batch.
 
-    `ask` is called again if Arrow cannot convert the JSON and each text must be decoded.
+    `ask` is called a second time, with each text decoded on its own, if Arrow cannot convert the JSON.
     """
     if batch.parsed is not None:
         return ask(statistics_from_structs(batch.parsed))
@@ -165,7 +171,7 @@ def ask_batch(
 
 
 def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
-    """Return the query for the bounds of columns."""
+    """Return the query for the bounds of columns, for `statistics_query.answers`."""
 
     def silent(count: int) -> list[Bounds]:
         return [unknown_bounds(column.leaf, np.ones(count, np.int64)) for column in columns]
@@ -175,9 +181,9 @@ def statistics_query(columns: Sequence[TableColumn]) -> StatisticsQuery:
 
 
 def record_counts(snapshot: Snapshot, wanted: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Return the row count of each live (wanted) file; ABSENT if unknown.
+    """Return the row count of each live file, deleted rows included; ABSENT if unknown or invalid.
 
-    Deleted rows are included. Invalid counts are damage and become ABSENT.
+    `wanted`: flags of the files to return; all if None.
     """
     counts, first = np.full(snapshot.file_count, ABSENT, np.int64), 0
     query = StatisticsQuery(
@@ -210,7 +216,10 @@ def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> li
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
-    """Convert parsed JSON values to bounds, widened if inexact. Raises ArrowInvalid if the column cannot hold one."""
+    """Convert parsed JSON values to bounds, widened if inexact.
+
+    Raises ArrowInvalid if the column cannot hold a value.
+    """
     arrow_type = bounds_type(column.leaf)
     if pa.types.is_string(values.type):
         return _of_texts(column, values)
@@ -261,7 +270,7 @@ def _is_count(value: Any) -> bool:
 
 
 def child(parsed: pa.StructArray, path: Sequence[str]) -> pa.Array:
-    """Return the array at a path of nested structs; all null if missing."""
+    """Return the array at a path of nested structs; all null if the path is missing."""
     array = parsed
     for name in path:
         if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:
@@ -283,9 +292,10 @@ def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray
 
 
 def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
-    """Return a column's bounds and counts that other statistics do not contradict.
+    """Return a column's bounds and counts, unknown if other statistics contradict them.
 
-    A column is unknown if numRecords is missing, the null count is impossible, or the bounds are crossed.
+    They are unknown if numRecords is missing, the null count is impossible, or the lower bound is above the upper
+    bound.
     """
     lower, upper = widened(statistics.bounds(column), from_float=column.from_float)
     records, nulls = statistics.counts(("numRecords",)), statistics.counts(("nullCount", *column.physical))

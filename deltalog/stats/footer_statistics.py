@@ -1,8 +1,8 @@
 """Create `add` actions for written files, with statistics from their footers; no data are read.
 
-Footers are checked first (`parquet_core.trust`): bounds that may be wrong or may ignore NaN are left out, and so are
-missing counts. Strings and times are truncated as in the reference implementation, except that the largest time is
-rounded up, so that it also holds for readers that do not allow for truncation.
+Footers are checked first (`parquet_core.trust`): bounds that may be wrong or may ignore NaN are left out. Strings and
+times are truncated as in the reference implementation, except that the largest time is rounded up, so that it is also
+valid for readers that do not allow for truncation.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _found(path: str) -> DataFile:
 
 
 def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | None]:
-    """Return partition values keyed by their names in actions."""
+    """Return partition values by the names that columns have in actions."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
         given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
@@ -182,7 +182,7 @@ def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: in
 
 
 def _has_no_value(bounds: Bounds) -> Flags:
-    """Flag row groups that hold only nulls, which need no bounds."""
+    """Return flags of row groups that hold only nulls, which need no bounds."""
     nulls = numbers_from(filled(bounds.null_count, _UNKNOWN))
     return np.asarray((nulls == bounds.row_count), np.bool_)
 
@@ -198,7 +198,11 @@ def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
 
 
 def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
-    """Sum counts of row groups per file; unknown (-1) if the count of one row group is unknown."""
+    """Return the sum of a count over each file's row groups; unknown (-1) if one row group's count is.
+
+    `file`: file of each row group.
+    `count`: number of files.
+    """
     total, complete = np.zeros(count, np.int64), np.ones(count, np.bool_)
     np.add.at(total, file, numbers_from(filled(counts, 0)))
     complete[file[~flags_from(counts.is_valid())]] = False
@@ -208,10 +212,7 @@ def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
 def _folded(
     file: Counts, side: pa.Array, exact: pa.Array, empty: Flags, count: int, *, cut: bool, upper: bool
 ) -> pa.Array:
-    """Return the outermost bound of each file's row groups.
-
-    Null if a row group that holds a value has no bound.
-    """
+    """Return the outermost bound of each file's row groups; null if a row group that holds a value has no bound."""
     bounded = flags_from(side.is_valid())
     if not cut:
         bounded &= flags_from(filled(exact, value=True))
@@ -230,7 +231,7 @@ def _folded(
 
 
 def _with_nan(high: pa.Array, nans: Counts) -> pa.Array:
-    """Replace the upper bound by NaN if a file has NaN; null if unknown.
+    """Replace the upper bound of a file by NaN if the file has NaN; by null if that is unknown.
 
     Statistics order NaN above all numbers.
     """

@@ -1,7 +1,7 @@
-"""Parse the JSON statistics of many files, at once or one by one.
+"""Parse the JSON statistics of many files, together or one by one.
 
-Arrow parses a batch to columns. If it cannot read one text, the batch is refused and each text is decoded to an object;
-values are never guessed.
+Arrow parses a batch to columns. If Arrow cannot read one text, the batch is refused and each text is decoded to an
+object; values are never guessed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Fewer texts are decoded faster one by one.
 _LEAST = 64
 _MOST_BYTES = 1 << 30
-# Bytes that are added around each text.
+# Upper limit of the bytes that `_as_one` adds around each text.
 _AROUND = 40
 _DIGITS = 38
 _TEXTS = {"string", "binary", "date", "timestamp", "timestamp_ntz"}
@@ -36,11 +36,12 @@ _TOO_FINE = pa.null()
 
 
 def parse_texts(columns: Sequence[TableColumn], json_strings: pa.Array) -> pa.StructArray | None:
-    """Parse JSON texts to a struct of the columns' statistics.
+    """Parse JSON texts to a struct of the columns' statistics; None if the texts have to be decoded one by one.
 
-    `json_strings`: large binary, none null. Numbers of decimal columns are exact. None if a text is not a plain object,
-    has a duplicate key, or has a value of another type than its column. None also for fewer than 64 texts, which are
-    decoded faster one by one, and for more than 1 GiB.
+    `json_strings`: large binary, none null. Numbers of decimal columns are exact.
+
+    None if a text is not a plain object, has a duplicate key, or has a value of another type than its column. None also
+    for fewer than 64 texts, which are decoded faster one by one, and for more than 1 GiB.
     """
     form = _form(columns)
     if form is None or len(json_strings) < _LEAST or _bytes(json_strings) > _MOST_BYTES:
@@ -63,7 +64,7 @@ def parse_texts(columns: Sequence[TableColumn], json_strings: pa.Array) -> pa.St
 
 
 def decode_texts(columns: Sequence[TableColumn], json_strings: pa.Array | None) -> list[dict[str, Any]]:
-    """Decode each text to an object, empty if invalid; fractions are exact if a column is decimal."""
+    """Decode each text to an object; empty if invalid. Fractions are exact if a column is decimal."""
     assert json_strings is not None
     exact = any(column.leaf.type is not None and pa.types.is_decimal(column.leaf.type) for column in columns)
     decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal if exact else None)
@@ -103,7 +104,7 @@ def _bytes(json_strings: pa.Array) -> int:
 
 
 def _finite(array: pa.Array) -> bool:
-    """True if no number overflowed a float to infinity."""
+    """True if no number of an array became infinite when it was parsed as a float."""
     if pa.types.is_struct(array.type):
         return all(_finite(pc.struct_field(array, i)) for i in range(array.type.num_fields))
     if not pa.types.is_float64(array.type):
@@ -114,7 +115,7 @@ def _finite(array: pa.Array) -> bool:
 def _as_one(json_strings: pa.Array) -> pa.Buffer:
     """Join all texts into one JSON list of numbered objects.
 
-    Outside a list, Arrow would take bare values as rows, or stop.
+    Outside of a list, Arrow would take bare values as rows, or stop.
     """
     ordinals = from_numpy(np.arange(len(json_strings))).cast(pa.string()).cast(pa.binary())
     heads = pc.binary_join_element_wise(b'{"n":', ordinals, b',"s":', b"")
@@ -124,9 +125,9 @@ def _as_one(json_strings: pa.Array) -> pa.Buffer:
 
 
 def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
-    """Return the struct type of a text; None if two columns have the same path.
+    """Return the struct type of a text.
 
-    Also None if a decimal type cannot be parsed exactly.
+    None if two columns have the same path, or if a decimal type cannot be parsed exactly.
     """
     arrow_types = [(column.physical, _kind(column)) for column in columns]
     places = Counter(path[:length] for path, _ in arrow_types for length in range(1, len(path) + 1))
@@ -140,7 +141,7 @@ def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
 
 
 def _kind(column: TableColumn) -> pa.DataType | None:
-    """Return the JSON type of a column's bounds; None if the type has no bounds."""
+    """Return the Arrow type in which the bounds of a column are parsed from JSON; None for a type without bounds."""
     if column.delta_type in _TEXTS:
         return pa.string()
     if column.delta_type == "boolean":

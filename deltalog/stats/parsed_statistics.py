@@ -29,14 +29,14 @@ _MOST_CHARACTERS = 1 << 30
 
 
 class _Leaf(NamedTuple):
-    """A column of the struct and the type of its bounds; None if it has no bounds."""
+    """A column of the struct, and the type of its bounds; None for a column without bounds."""
 
     column: TableColumn
     arrow_type: pa.DataType | None
 
 
 class ParsedStatistics:
-    """Converter to the `stats_parsed` struct of a table."""
+    """Converter of statistics to the `stats_parsed` struct of a table."""
 
     def __init__(self, columns: Sequence[TableColumn]) -> None:
         self._leaves = [_Leaf(column, _kind(column)) for column in columns]
@@ -47,14 +47,14 @@ class ParsedStatistics:
         self.type = pa.struct([("numRecords", pa.int64()), *self._parts, ("tightBounds", pa.bool_())])
 
     def of_texts(self, json_strings: pa.Array) -> pa.StructArray:
-        """Convert JSON; null if invalid or without numRecords."""
+        """Convert JSON texts; null for a text that is invalid or lacks numRecords."""
         rows = decode_texts([leaf.column for leaf in self._leaves], json_strings)
         tight = values_at(rows, ("tightBounds",))
         flags = pa.array([flag if isinstance(flag, bool) else None for flag in tight], pa.bool_())
         return self._of(statistics_from_objects(rows), flags)
 
     def of_structs(self, parsed: pa.StructArray) -> pa.StructArray:
-        """Convert structs of another checkpoint, perhaps of an older schema."""
+        """Convert structs of another checkpoint, which may be of an older schema."""
         if parsed.type == self.type:
             return parsed
         tight = child(parsed, ("tightBounds",))

@@ -1,7 +1,7 @@
 """Match files with partitions by the meaning of values, not their spelling.
 
-`1.1` and `1.10` are the same decimal, and a time without a zone may be one of many. So a file is certainly, possibly or
-not in a partition.
+`1.1` and `1.10` are the same decimal, and a time without a zone may denote several instants. So a file is certainly,
+possibly or not in a partition.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 
 
 class Placed(NamedTuple):
-    """Flags per file of a block: certainly in a partition, and possibly."""
+    """Flags of the files of a block: certainly in a partition, and possibly in one."""
 
     certain: NDArray[np.bool_]
     possible: NDArray[np.bool_]
 
 
 class Meaning(NamedTuple):
-    """Possible meanings of a partition value: null, and values from `low` to `high`; None if unknown."""
+    """What a partition value may denote: null, and values from `low` to `high`.
+
+    `low`, `high`: None if unknown.
+    """
 
     null: bool
     value: bool
@@ -42,7 +45,7 @@ class Meaning(NamedTuple):
 
     @property
     def exact(self) -> tuple[bool, Any] | None:
-        """The only possible meaning (is null, value); None if there are several."""
+        """The only value that the text may denote, as (is null, value); None if there are several."""
         if self.null != self.value and (self.null or (self.low is not None and self.low == self.high)):
             return self.null, self.low
         return None
@@ -53,19 +56,19 @@ _NULL = Meaning(null=True, value=False)
 
 
 def partition_columns(schema: TableSchema) -> dict[str, TableColumn]:
-    """Return the partition columns, keyed by their names in the log."""
+    """Return the partition columns by their names in the log."""
     return {column.partition: column for column in schema.columns if column.partition is not None}
 
 
 def meanings(column: TableColumn, value_strings: Sequence[str]) -> list[Meaning]:
-    """Return the meanings of texts of a partition column."""
+    """Return what each text of a partition column may denote."""
     if not value_strings:
         return []
     bounds = partition_bounds(column, path_array(value_strings))
     low, high = _comparable(bounds.lower), _comparable(bounds.upper)
     nulls, has_null_count = numbers_from(bounds.null_count), flags_from(bounds.null_count.is_valid())
     return [
-        # If it is unknown whether a value is null, `nulls` holds a placeholder.
+        # `nulls` has a placeholder where it is unknown whether a value is null.
         Meaning(
             null=not has_null_count[i] or bool(nulls[i]),
             value=not has_null_count[i] or not nulls[i],
@@ -87,7 +90,7 @@ def _comparable(values: pa.Array) -> list[Any]:
 
 
 def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | None]], block: FileBlock) -> Placed:
-    """Return which files are certainly, and possibly, in one of the partitions.
+    """Return which files are certainly, and which are possibly, in one of the partitions.
 
     A column that a partition does not name matches any value.
     """
@@ -101,7 +104,7 @@ def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | Non
 
 
 def _combinations(block: FileBlock, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Return the distinct rows of codes, and each file's row index."""
+    """Return the distinct combinations of value codes, and for each file the index of its combination."""
     codes = [block.partition[name].codes if name in block.partition else np.full(len(block), ABSENT) for name in names]
     if not codes:
         return np.zeros((1, 0), np.int32), np.zeros(len(block), np.intp)
@@ -113,7 +116,7 @@ _Combo = list[tuple[str | None, Meaning]]
 
 
 def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray[np.int32]) -> Iterator[_Combo]:
-    """Yield the text and meaning of each value of each combination."""
+    """Yield the text and the meaning of each value of each combination."""
     by_column: list[_Combo] = []
     for name, column in columns.items():
         value_strings = block.partition[name].values.to_pylist() if name in block.partition else []
@@ -126,7 +129,7 @@ def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray
 
 
 class _Wanted:
-    """The partitions to match; those with one possible meaning are looked up by it."""
+    """The partitions to match. A partition with one possible meaning is looked up by this meaning."""
 
     def __init__(self, columns: Mapping[str, TableColumn], partitions: Sequence[Mapping[str, str | None]]) -> None:
         meant: dict[tuple[str, str], Meaning] = {}
@@ -151,7 +154,7 @@ class _Wanted:
         self._inexact = [combo for combo in self._all if _exact(combo) is None]
 
     def holds(self, combo: _Combo) -> tuple[bool, bool]:
-        """Return whether a combination certainly, and possibly, is one of the partitions."""
+        """Return whether a combination of values certainly, and possibly, is one of the partitions."""
         exact = _exact(combo)
         if all(meaning is not _ANYTHING for _, meaning in combo) and _texts(combo) in self._texts:
             return True, True

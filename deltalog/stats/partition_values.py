@@ -1,7 +1,7 @@
-"""Partition values as pruning evidence: each text in the log holds for all rows of a file.
+"""Partition values as evidence for pruning: each value text in the log is valid for all rows of a file.
 
-Bounds are computed per distinct value, as if each value were a file with one row. An empty string in a STRING column is
-the empty string to some writers and null to others, and so is Hive's name for null: both stay possible.
+Bounds are computed for each distinct value, as if the value were a file with one row. An empty string in a STRING
+column is the empty string to some writers and null to others, and so is Hive's name for null: both remain possible.
 """
 
 from __future__ import annotations
@@ -55,10 +55,9 @@ _WHOLE = "^-?[0-9]+$"
 
 
 def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], block: FileBlock) -> OutcomeArray:
-    """Return the outcomes that partition values leave possible, per file.
+    """Return, for each file, the outcomes that partition values leave possible.
 
-    All outcomes stay possible for a leaf on other columns.
-
+    All outcomes remain possible for a leaf on other columns.
     `columns`: columns of the table, by logical path.
     """
     if isinstance(leaf, Constant):
@@ -95,7 +94,7 @@ def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileB
 
 
 def _certain(bounds: Bounds) -> Flags:
-    """Flag the values that are certain, null or not; never floats, because of the two zeros and NaN."""
+    """Return flags of values that denote only one value or null. Floats never do, because of NaN and the two zeros."""
     if pa.types.is_floating(bounds.lower.type):
         return np.zeros(len(bounds), np.bool_)
     is_single = flags_from(pc.equal(bounds.null_count, 0)) & flags_from(pc.equal(bounds.lower, bounds.upper))
@@ -109,10 +108,7 @@ def _texts(column: TableColumn, block: FileBlock) -> Texts:
 
 
 def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
-    """Return the bounds of distinct values, of a missing entry and of null.
-
-    The last two entries are the missing entry and null.
-    """
+    """Return the bounds of distinct values, followed by those of a missing entry and of null."""
     arrow_type = bounds_type(column.leaf)
     text_like = column.delta_type in {"string", "binary"}
     blank = flags_from(pc.is_in(value_strings, value_set=array_of(["", NULL_DIRECTORY], value_strings.type)))
@@ -136,10 +132,10 @@ def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
 
 
 def partition_value(column: TableColumn, value_string: str | None) -> pa.Scalar | None:
-    """Return the value that Spark reads from a partition text; None if ambiguous.
+    """Return the value that Spark reads from a partition text; None if it is ambiguous.
 
-    A time without a zone, an empty string and a text that its type cannot hold may denote several values, depending on
-    the session or the writer.
+    A time without a zone, an empty string and a text that is invalid for its type may denote several values, depending
+    on the session or the writer.
     """
     if value_string is None:
         return pa.scalar(None, pa.null())
@@ -158,7 +154,10 @@ def partition_value(column: TableColumn, value_string: str | None) -> pa.Scalar 
 
 
 def _certainly_null_or_not(value_strings: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
-    """Flag the texts whose nullness is certain: Spark reads an invalid text as null only in some sessions."""
+    """Return flags of texts of which it is certain whether Spark reads them as null.
+
+    Spark reads an invalid text as null only in some sessions.
+    """
     if text_like:
         return ~blank
     understood = flags_from(values.is_valid())
@@ -217,7 +216,7 @@ def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType)
 
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
-    """Return the struct type of a table's partition columns; None if one type is never certain."""
+    """Return the struct type of a table's partition columns; None if the values of one type are never certain."""
     if any(column.leaf.type is None or column.delta_type == "binary" for column in columns):
         return None
     return pa.struct([(column.partition, column.leaf.type) for column in columns])
@@ -227,7 +226,7 @@ def parsed_partitions(columns: Sequence[TableColumn], values: pa.MapArray) -> pa
     """Return partition values as `partitionValues_parsed` of a checkpoint; None if one is ambiguous.
 
     A time without a zone is in the zone of its writer. An empty string and Hive's name for null are null to some
-    readers and text to others. If one file of a table has such a value, the checkpoint has no struct.
+    readers and text to others. If one file of a table has such a value, the checkpoint gets no struct.
     """
     coded_by_name = texts_of_map(values)
     fields = []

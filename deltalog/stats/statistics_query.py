@@ -1,4 +1,4 @@
-"""Bounds of files by key, from the cached snapshot or else from the log."""
+"""Bounds of files, by the key of a column, from the cached snapshot or else from the log."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 
 class StatisticsQuery(NamedTuple):
-    """A query for bounds, one per key; `read` computes them from a batch of statistics.
+    """A query for the bounds of columns.
 
-    `paths`: the fields it reads. `silent`: returns the bounds of a number of files without statistics.
+    `keys`: keys of the bounds in the cache, one per column.
+    `paths`: fields of the statistics that the query reads.
+    `read`: computes the bounds from a batch of statistics, one entry per key.
+    `silent`: returns the bounds of a number of files without statistics.
     """
 
     keys: tuple[str, ...]
@@ -33,10 +36,10 @@ class StatisticsQuery(NamedTuple):
 
 
 def answers(snapshot: Snapshot, block: FileBlock, query: StatisticsQuery, wanted: Flags) -> Answers:
-    """Yield positions and bounds per key for wanted files with statistics.
+    """Yield positions of wanted files with statistics, and their bounds by key.
 
-    Bounds from the log are noted in the cached snapshot, if there is one. Cached files without statistics are
-    included, with unknown bounds.
+    Bounds from the log are noted in the cached snapshot, if there is one. Cached files without statistics are included,
+    with unknown bounds.
     """
     cached = snapshot._cached  # noqa: SLF001 - of the same package
     if cached is None or block.position is None:
@@ -70,7 +73,7 @@ def _note(cached: CachedSnapshot, query: StatisticsQuery, positions: Numbers, bo
 
 
 def as_bounds(numbers: Numbers) -> Bounds:
-    """Return one number per file in the form of bounds."""
+    """Return one number per file in the form of bounds, so that it can be cached like them."""
     none = from_numpy(numbers, valid=np.zeros(len(numbers), np.bool_))
     values = from_numpy(numbers)
     return Bounds(values, values, none, np.ones(len(numbers), np.int64))

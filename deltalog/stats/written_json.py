@@ -1,9 +1,9 @@
-"""Write the JSON statistics of a file; readers take each bound as exact or wider.
+"""Write the JSON statistics of a file. A bound is exact or wider.
 
 Values that JSON or its readers cannot hold have no bound: years outside 1 to 9999, binary, booleans. A string is
 truncated to the number of characters that statistics hold; a prefix is a valid lower bound. An upper bound is a prefix
 followed by a character that is larger than the first dropped character. If there is no larger character, the prefix is
-extended; if the extension fails too, there is no bound.
+extended; if that fails too, there is no bound.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LAST = "\U0010ffff"
 
 
 class ColumnTexts(NamedTuple):
-    """One column over many files: JSON of both bounds, and null counts; None if missing."""
+    """One column over many files: JSON of both bounds, and null counts. None: missing."""
 
     path: Path
     minimum: Sequence[bytes | None]
@@ -71,10 +71,14 @@ def _put(tree: dict[str, Any], path: Path, value: object) -> None:
 
 
 def bound_texts(delta_type: str, bounds: pa.Array, *, upper: bool, prefix: int) -> list[bytes | None]:
-    """Return one side of bounds as JSON; None if there is no bound.
+    """Return one side of bounds as JSON; None for a value without a bound.
 
-    `delta_type`: Delta's name of the type. `bounds`: values of the bounds type. Times are rounded to milliseconds,
-    downward or upward; strings are truncated to `prefix` characters.
+    `delta_type`: Delta's name of the type.
+    `bounds`: values of the bounds type.
+    `upper`: True for upper bounds.
+    `prefix`: number of characters to which strings are truncated.
+
+    Times are rounded to milliseconds, downward or upward.
     """
     write = _writer(delta_type, bounds.type, upper=upper, prefix=prefix)
     if write is None:
@@ -153,7 +157,9 @@ def prefix_length(properties: Mapping[str, str]) -> int:
 
 
 def lower_string(bound: bytes, most: int) -> str:
-    """Return a lower bound of at most `most` characters; `bound` may end within a character.
+    """Return a lower bound of at most `most` characters.
+
+    `bound`: may end within a character.
 
     >>> lower_string(b"abcdef", 3), lower_string("é".encode()[:1], 3)
     ('abc', '')
@@ -178,7 +184,7 @@ def upper_string(bound: bytes, most: int) -> str | None:
 
 
 def _closed(prefix: str, rest: bytes) -> str | None:
-    """Replace an incomplete last character, truncated or incremented by a writer; None if impossible."""
+    """Replace an incomplete last character, which a writer truncated or incremented; None if impossible."""
     return prefix + _LAST if rest[0] < _LAST.encode()[0] else None
 
 

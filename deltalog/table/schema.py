@@ -63,10 +63,13 @@ _WIDENED_TO_DECIMAL = {"byte", "short", "integer", "long"}
 class TableColumn:
     """A leaf column of the table, and its names in the log.
 
-    `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune. `physical`: the
-    path in statistics. `partition`: the key in `partitionValues`; None for a column stored in files. `field_id`: the id
-    with column mapping, else None. `from_float`: True if some files may hold it as FLOAT. `delta_type`: Delta's name of
-    the type. `refused`: the reason why the log cannot be used for it, else "".
+    `leaf`: logical path and type; its `unsupported` is the reason why predicates on it do not prune.
+    `physical`: the path in statistics.
+    `partition`: the key in `partitionValues`; None for a column stored in files.
+    `field_id`: the id with column mapping, else None.
+    `from_float`: True if some files may hold it as FLOAT.
+    `delta_type`: Delta's name of the type.
+    `refused`: the reason why the log cannot be used for it, else "".
     """
 
     leaf: LeafColumn
@@ -86,7 +89,8 @@ class TableColumn:
 class Field(NamedTuple):
     """A field at any depth, with its logical and physical path.
 
-    `nullable`: True if the field itself may be null. `repeated`: True if the field is inside an array or map.
+    `nullable`: True if the field itself may be null.
+    `repeated`: True if the field is inside an array or map.
     `collation`: the reason why its values do not compare as bytes; "" if they do.
     """
 
@@ -108,7 +112,10 @@ class Field(NamedTuple):
 class TableSchema:
     """The columns of a table.
 
-    `columns`: leaves in order. `mapping`: none, name or id. `text`: the JSON as written. `tree`: the parsed JSON.
+    `columns`: leaves in order.
+    `mapping`: none, name or id.
+    `text`: the JSON as written.
+    `tree`: the parsed JSON.
     `fields`: fields at any depth, parents before children.
     """
 

@@ -28,9 +28,11 @@ class Reads:
     >>> Reads().nothing, Reads(partitions=[{"day": "2024-01-01"}]).nothing
     (True, False)
 
-    `where`: a predicate on logical columns; only partition columns distinguish files. `partitions`: values as in the
-    log, keyed by the log's names of the partition columns. `files`: canonical paths as in `Snapshot.paths`. Several of
-    them are combined. A blind append has read nothing.
+    `where`: a predicate on logical columns; only partition columns distinguish files.
+    `partitions`: values as in the log, keyed by the log's names of the partition columns.
+    `files`: canonical paths as in `Snapshot.paths`.
+
+    Several of these are combined. A blind append has read nothing.
     """
 
     everything: bool = False
@@ -58,10 +60,13 @@ class Change:
     (True, False)
 
     `operation`, `parameters` and `metrics` are only shown in the history; without `metrics`, counts of files and bytes
-    are written. `adds`: paths relative to the table and percent-encoded, as in the log. `removes`: canonical paths of
-    live files. `data_change`: False if the rows stay the same, as in compaction. `replaces`: True if the added files
-    contain no row of the removed ones, as in an overwrite. `txn`: the application's version after this commit. `obeys`:
-    constraints of the table that the writer enforced on the added rows; other constraints are unchecked.
+    are written.
+    `adds`: paths relative to the table and percent-encoded, as in the log.
+    `removes`: canonical paths of live files.
+    `data_change`: False if the rows stay the same, as in compaction.
+    `replaces`: True if the added files contain no row of the removed ones, as in an overwrite.
+    `txn`: the application's version after this commit.
+    `obeys`: constraints of the table that the writer enforced on the added rows; other constraints are unchecked.
     """
 
     operation: str

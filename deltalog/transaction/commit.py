@@ -79,8 +79,10 @@ INTERVAL, DEFAULT_INTERVAL = "delta.checkpointInterval", 10
 class Committed:
     """A finished commit.
 
-    `removed`: files removed from the table, as in `Snapshot.paths`. `written`: False if the application's transaction
-    was committed before, in `version` or earlier, and nothing was written. `lost`: number of lost races for a version.
+    `removed`: files removed from the table, as in `Snapshot.paths`.
+    `written`: False if the application's transaction was committed before, in `version` or earlier, and nothing was
+    written.
+    `lost`: number of lost races for a version.
     `notes`: problems that did not prevent the commit, including problems with the checkpoint.
     """
 

@@ -139,7 +139,7 @@ def _shape(type_: DataType) -> object:
 
 
 def _may_hold_field(mine: StructField, theirs: StructField) -> bool:
-    """True if `theirs` accepts every value of `mine`: nulls, and the same metadata rules."""
+    """True if every value of `mine` is valid in `theirs`, for which nulls and metadata rules are compared too."""
     rules = [{key: value for key, value in field.metadata.items() if key != "comment"} for field in (mine, theirs)]
     nullable = theirs.nullable or not mine.nullable
     return nullable and rules[0] == rules[1] and _may_hold(mine.type, theirs.type)

@@ -227,8 +227,11 @@ def compact(
     >>> deltalog.open_snapshot(table).paths()
     ['part-1.parquet']
 
-    `removes`: canonical paths as in `Snapshot.paths`. `parameters`, `metrics`: shown in the history. `checkpoint`: see
-    `commit`. Raises as `commit`.
+    `removes`: canonical paths as in `Snapshot.paths`.
+    `parameters`, `metrics`: shown in the history.
+    `checkpoint`: see `commit`.
+
+    Raises as `commit`.
     """
     change = Change(
         operation="OPTIMIZE",

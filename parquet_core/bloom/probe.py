@@ -139,7 +139,8 @@ _ALL_SET = np.uint32(0x01010101)
 class Probes(NamedTuple):
     """Hashes of values to look up in a column's filters.
 
-    `hashes`: one per value, then a second one per value of `again`. `again`: indices of values with a second encoding.
+    `hashes`: one per value, then a second one per value of `again`.
+    `again`: indices of values with a second encoding.
     `provable`: per value, True if its absence can be proven.
     """
 

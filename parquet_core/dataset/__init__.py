@@ -1,4 +1,1 @@
-"""Columnar metadata of all files of a table.
-
-Metadata is read on demand and cached in memory and on disk.
-"""
+"""Columnar metadata of all files of a table, read on demand and cached in memory and on disk."""

@@ -1,7 +1,6 @@
-"""Convert dataclasses of arrays to Arrow record batches and back.
+"""Convert dataclasses of arrays to Arrow record batches, which the metadata cache stores, and back.
 
-The metadata cache stores these batches. The batch has one row with one list per array, so that arrays may differ in
-length. Reading does not copy arrays.
+A batch has one row with one list per array, so that arrays may differ in length. Reading does not copy arrays.
 """
 
 from __future__ import annotations
@@ -52,15 +51,12 @@ def _as_list(array: pa.Array) -> pa.Array:
 
 
 def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the array of this name; raises KeyError if missing."""
+    """Return the array of a name. Raises KeyError if missing."""
     return batch.column(name)[0].values
 
 
 def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
-    """Return the array of this name as a numpy array.
-
-    Raises KeyError if missing.
-    """
+    """Return the array of a name as a numpy array. Raises KeyError if missing."""
     array = array_at(batch, name)
     if pa.types.is_dictionary(array.type):
         texts = np.array([*array.dictionary.to_pylist(), None], object)
@@ -77,7 +73,7 @@ def numbers_at(batch: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
 
 
 def from_batch(batch: pa.RecordBatch, name: str, form: type[Batch]) -> Batch:
-    """Return the batch stored under this name; raises KeyError if missing."""
+    """Return the dataclass that a batch contains under a name. Raises KeyError if missing."""
     parts: dict[str, Any] = {}
     for part in fields(form):
         path = f"{name}.{part.name}"

@@ -1,7 +1,4 @@
-"""Bloom filters of a dataset.
-
-Filters are read per row group and cached on disk per column.
-"""
+"""Bloom filters of a dataset, read per row group and cached on disk per column."""
 
 from __future__ import annotations
 
@@ -40,7 +37,8 @@ if TYPE_CHECKING:
 FOLDED_FPP = 0.001
 MOST_FILTER_BYTES = 256 << 10
 MOST_BYTES = 128 << 20
-# Cache entries are read and written whole; below 1 in `_SHARE` row groups, reading the data files is cheaper.
+# A cache entry is read and written whole. If fewer than 1 in `_SHARE` row groups is needed, the data files are read
+# instead, which is cheaper.
 _SHARE = 64
 _FOLDED = "folded filters"
 _NO_BLOCKS = np.zeros((0, BLOCK_WORDS), np.uint32)
@@ -48,7 +46,7 @@ _NO_BLOCKS = np.zeros((0, BLOCK_WORDS), np.uint32)
 
 @dataclass(frozen=True, slots=True)
 class FoldedFilters(Columnar):
-    """Folded filters of one column; a filter that is too large to cache has no blocks."""
+    """Folded bloom filters of one column. A filter that is too large to cache has no blocks."""
 
     elements = ("blocks",)
     first: Positions
@@ -57,10 +55,7 @@ class FoldedFilters(Columnar):
 
 @dataclass(slots=True)
 class BloomFilters:
-    """Reader of bloom filters.
-
-    Filters are cached unchanged in memory and folded on disk.
-    """
+    """Reader of bloom filters, which are cached unchanged in memory and folded on disk."""
 
     groups: RowGroupTable
     footers: FooterColumns
@@ -69,16 +64,16 @@ class BloomFilters:
     _folded: dict[LeafColumn, dict[int, Blocks]] = field(default_factory=dict)
 
     def may_exist(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Flag row groups whose footer has the offset of a filter."""
+        """Return flags of the row groups whose footer has the offset of a filter."""
         there: NDArray[np.bool_] = self.footers.chunks(column).bloom_filter[:, 0] > 0
         return there
 
     def read(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool = False) -> list[Blocks | str]:
-        """Return a column's filter in each chosen row group.
+        """Return the bloom filter of a column in each chosen row group, or the reason why there is no usable one.
 
-        A row group without a usable filter has the reason instead. A filter hashes values in the type that its file
-        stores, see `RowGroupTable.stored_as`. `may_be_folded`: accept filters from the disk cache, which may be smaller
-        and have more false positives.
+        `may_be_folded`: True to accept filters from the disk cache, which may be smaller and have more false positives.
+
+        A filter hashes values in the type that its file stores, see `RowGroupTable.stored_as`.
         """
         missing = self.missing(column, positions, may_be_folded=may_be_folded)
         if len(missing):
@@ -86,10 +81,7 @@ class BloomFilters:
         return [found for found in self.at_hand(column, positions) if found is not None]
 
     def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
-        """Return the row groups without a cached filter.
-
-        `read` would fetch the filters of these row groups from files, or refuse them.
-        """
+        """Return the row groups for which `read` would have to fetch or refuse a filter, because none is cached."""
         missing = self._not_at_hand(column, positions)
         if len(missing):
             trusted = missing[self._refusals(column, missing) == ""]
@@ -105,25 +97,22 @@ class BloomFilters:
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
-        """Return the cached part of the result of `read`.
-
-        None for row groups that were not read.
-        """
+        """Return the cached part of the result of `read`; None for row groups that were not read."""
         known, cached = self._read.get(column, {}), self._folded.get(column, {})
         return [known[p] if p in known else cached.get(p) for p in positions.tolist()]
 
     def save(self) -> None:
-        """Cache the filters that were read, whole in memory and folded for the disk."""
+        """Cache the filters that were read, unchanged in memory and folded on disk."""
         for column, read in self._read.items():
             self.store.remember_structures(self._name(column), read)
             if self.store.stored is not None and len(read) * _SHARE >= len(self.groups):
                 self._fold(column, read)
 
     def _fold(self, column: LeafColumn, read: Mapping[int, Blocks | str]) -> None:
-        """Add new filters to the cached ones, folded.
+        """Fold new filters and add them to the cached ones of the column.
 
-        Does nothing for fewer than 1 in `_SHARE` of all row groups. A filter that exceeds `MOST_FILTER_BYTES` or the
-        rest of `MOST_BYTES` is recorded as too large instead.
+        Does nothing for fewer than 1 in `_SHARE` of all row groups. A filter that exceeds `MOST_FILTER_BYTES`, or the
+        rest of `MOST_BYTES`, is only recorded as too large.
         """
         slot, room = self._cached_column(column).slot, MOST_BYTES
         new = {p: blocks for p, blocks in read.items() if not isinstance(blocks, str) and slot[p] < 0}
@@ -193,10 +182,7 @@ class BloomFilters:
         self.footers.doubt(column, positions[wrong], Doubt.FILTER)
 
     def _guess_lengths(self, positions: Positions, ranges: Positions) -> NDArray[np.bool_]:
-        """Fill unknown filter lengths in `ranges` with guesses.
-
-        Returns flags of the guessed entries.
-        """
+        """Replace unknown filter lengths in `ranges` with guesses; return flags of the guessed entries."""
         guessed: NDArray[np.bool_] = (ranges[:, 0] > 0) & (ranges[:, 1] < 0)
         file = self.groups.file[positions]
         order = np.lexsort((ranges[:, 0], file))
@@ -218,10 +204,7 @@ class BloomFilters:
 
 
 def _against_filters(column: LeafColumn, kind: Provenance) -> str:
-    """Return why filters of such files must not be probed.
-
-    "" if they may be probed for values of the column.
-    """
+    """Return why bloom filters of a kind of file must not be probed for a column; "" if they may be probed."""
     if leaf_as_read(column, kind) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in kind.columns) > 1:

@@ -1,8 +1,8 @@
 """Metadata of row groups by column, cached in memory and on disk.
 
-The readers of metadata (footers, page indexes, bloom filters, dictionaries) read only missing values. On disk, an
-entry has the batch and the position of each row group in it, so that row groups of unchanged files stay cached when
-other files of the table change.
+The readers of metadata (footers, page indexes, bloom filters, dictionaries) read only values that are not cached. On
+disk, an entry has the values and their row groups, so that row groups of unchanged files stay cached when other files
+of the table change.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Values = TypeVar("Values", bound=Columnar)
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn(Generic[Values]):
-    """Values of row groups or files, in the order of reading.
+    """Values of row groups or files, in the order in which they were read.
 
-    `slot`: per row group or file, its position in `values`; -1 if missing. `is_new`: True if the disk cache lacks a
-    part.
+    `slot`: for each row group or file, the position of its value in `values`; -1 if missing.
+    `is_new`: True if the disk cache lacks some of the values.
     """
 
     slot: Positions
@@ -42,15 +42,18 @@ class StoredColumn(Generic[Values]):
     is_new: bool = False
 
     def has(self, positions: Positions) -> bool:
-        """Return True if no value at `positions` is missing."""
+        """Return True if there is a value for each of `positions`."""
         return self.values is not None and not (self.slot[positions] < 0).any()
 
     def missing(self, positions: Positions) -> Positions:
-        """Return the distinct `positions` without a value, ascending."""
+        """Return those of `positions` that have no value, distinct and ascending."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
 
     def added(self, positions: Positions, values: Values) -> StoredColumn[Values]:
-        """Return the column with the values of missing positions."""
+        """Return a copy of the column with new values.
+
+        `positions`: row groups or files of the new values, which had none before.
+        """
         slot = self.slot.copy()
         slot[positions] = (0 if self.values is None else len(self.values)) + np.arange(len(positions))
         joined = values if self.values is None else values.concat([self.values, values])
@@ -80,7 +83,7 @@ def empty_column(count: int) -> StoredColumn[Any]:
 
 
 def column_from(batch: pa.RecordBatch, form: type[Values]) -> StoredColumn[Values]:
-    """Return a column that was written as the arrays `cached` and `values`.
+    """Return a column from its arrays `cached` and `values` in a batch.
 
     Raises KeyError if an array is missing or has another length.
     """
@@ -94,7 +97,8 @@ def column_from(batch: pa.RecordBatch, form: type[Values]) -> StoredColumn[Value
 class ColumnStore:
     """Columns of one index, backed by the caches of its table.
 
-    `stored`: None without a cache. `columns`: the columns used so far, by name.
+    `stored`: cached metadata of the table. None without a cache.
+    `columns`: the columns used so far, by name.
     """
 
     groups: RowGroupTable
@@ -102,7 +106,10 @@ class ColumnStore:
     columns: dict[str, StoredColumn[Any]] = field(default_factory=dict)
 
     def get(self, name: str, form: type[Values], positions: Positions, read: Callable[[Positions], Values]) -> Values:
-        """Return the values of row groups; `read` returns the values of the missing ones."""
+        """Return the values of row groups.
+
+        `read`: returns the values of row groups for which none are cached.
+        """
         missing = self.column(name, form).missing(positions)
         if len(missing) or self.columns[name].values is None:
             self.add(name, missing, read(missing))
@@ -124,7 +131,7 @@ class ColumnStore:
         self.columns[name] = self.columns[name].added(positions, values)
 
     def put(self, name: str, positions: Positions, values: Columnar) -> None:
-        """Replace a column by new values of row groups."""
+        """Replace all values of a column by values of row groups."""
         self.columns[name] = empty_column(len(self.groups)).added(positions, values)
 
     def save(self) -> None:
@@ -143,7 +150,7 @@ class ColumnStore:
         self.stored.finish()
 
     def name(self, what: str, column: LeafColumn) -> str:
-        """Return the cache name of a column.
+        """Return the name under which a column is cached.
 
         It contains the paths, field id and stored type of the column in files.
         """
@@ -159,7 +166,7 @@ class ColumnStore:
     def recall(self, name: str, *, on_disk: bool = True) -> Any | None:
         """Return the memory entry of a name; None if missing.
 
-        `on_disk`: the entry also exists on disk; return None if the disk file was deleted.
+        `on_disk`: True if the entry is also on disk; it then counts as missing if the disk file was deleted.
         """
         if self.stored is None or (found := self.stored.recall(name, self._among())) is None:
             return None
@@ -172,14 +179,14 @@ class ColumnStore:
             self.stored.remember(name, value, self._among())
 
     def recall_structures(self, name: str, positions: Positions, known: dict[int, Any]) -> None:
-        """Add the structures of row groups that earlier indexes left in memory to the `known` ones."""
+        """Add structures of row groups that earlier indexes cached in memory to `known`."""
         earlier: dict[int, Any] = self.recall(name, on_disk=False) or {}
         known.update((p, earlier[p]) for p in positions.tolist() if p in earlier and p not in known)
 
     def remember_structures(self, name: str, known: dict[int, Any]) -> None:
-        """Leave structures of row groups in memory to later indexes.
+        """Cache structures of row groups in memory for later indexes.
 
-        Reasons for missing structures are left out: they are recomputed without reading files.
+        Reasons for missing structures are left out, because they are determined again without reading files.
         """
         earlier: dict[int, Any] = self.recall(name, on_disk=False) or {}
         new = {p: each for p, each in known.items() if p not in earlier and not isinstance(each, str)}
@@ -187,9 +194,9 @@ class ColumnStore:
             self.remember(name, earlier | new)
 
     def _among(self) -> bytes:
-        """Return a key of the opened files; empty if all are opened.
+        """Return a key that identifies the opened files among all files; empty if all are opened.
 
-        Cached row groups are numbered over all files, so the key must identify the opened ones.
+        The numbers of row groups depend on the opened files, because an unopened file counts as one row group.
         """
         opened = self.groups.opened
         return b"" if opened is None else len(opened).to_bytes(8) + np.packbits(opened).tobytes()
@@ -213,9 +220,6 @@ class ColumnStore:
 
 
 def _name(what: str, column: LeafColumn) -> str:
-    """Return the cache name of a column.
-
-    The name contains the stored type, on which bounds depend.
-    """
+    """Return the name under which a column is cached. It contains the stored type, on which bounds depend."""
     form = f"{column.physical} {column.type_length} {column.type} {column.max_definition_level} {column.may_be_filled}"
     return "\x00".join([what, form, str(column.max_repetition_level), *column.path])

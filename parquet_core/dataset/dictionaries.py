@@ -1,7 +1,4 @@
-"""Dictionaries of a dataset.
-
-Dictionaries are read per row group and decoded to values of the column.
-"""
+"""Dictionaries of a dataset, read per row group and decoded to values of the column."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ MAX_KEPT_BYTES = 64 << 20
 
 
 class _Chunk(NamedTuple):
-    """A column chunk whose dictionary holds all of its values."""
+    """A column chunk whose values are all in its dictionary."""
 
     position: int
     chunk: ColumnChunk
@@ -48,7 +45,7 @@ class _Chunk(NamedTuple):
 
 
 class _DictionaryRange(NamedTuple):
-    """Byte range of a dictionary page, from footer and offset index."""
+    """Byte range of a dictionary page, from the footer and the offset index."""
 
     position: int
     chunk: ColumnChunk
@@ -69,7 +66,7 @@ class Dictionaries:
     _kept_bytes: int = 0
 
     def read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Return the dictionary or refusal reason of each chosen row group."""
+        """Return the dictionary of a column in each chosen row group, or the reason why it proves nothing."""
         known = self._kept.setdefault(column, {})
         trusted = positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""]
         self.store.recall_structures(self._name(column), trusted, known)
@@ -83,10 +80,7 @@ class Dictionaries:
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
     def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
-        """Return the cached part of the result of `read`.
-
-        None for row groups that were not read.
-        """
+        """Return the cached part of the result of `read`; None for row groups that were not read."""
         return list(map(self._kept.get(column, {}).get, positions.tolist()))
 
     def save(self) -> None:
@@ -98,15 +92,12 @@ class Dictionaries:
         return self.store.name("dictionaries", column)
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Return why the dictionaries of row groups prove nothing.
-
-        "" for a row group whose dictionary may be read.
-        """
+        """Return, for each row group, why its dictionary proves nothing; "" if the dictionary may be read."""
         doubted = self.footers.refusals(column, positions, AGAINST_DICTIONARIES)
         return np.where(doubted == "", self._by_footers(column, positions), doubted)
 
     def _by_footers(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Return refusal reasons from footers; chunks described identically share one."""
+        """Return the reasons that footers give; column chunks with the same description share one evaluation."""
         chunks = self.footers.chunks(column).take(positions)
         written = chunks.encoding_stats.tolist()
         # Encoded statistics are compared as bytes, which avoids decoding each of them.
@@ -135,10 +126,10 @@ class Dictionaries:
         return "" if incomplete is None else incomplete
 
     def _read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
-        """Read a column's dictionary in each chosen row group.
+        """Read the dictionary of a column in each chosen row group, or return the reason why it proves nothing.
 
-        A dictionary that proves nothing is replaced by the reason. A returned dictionary contains every non-null value
-        of the row group, and possibly more. Its values are comparable with `Bounds`. Raises the errors of `gather`.
+        A dictionary contains every non-null value of the row group, and possibly more. Its values are comparable with
+        `Bounds`. Raises the errors of `gather`.
         """
         refusals = self.refusals(column, positions)
         chunks = [
@@ -170,10 +161,7 @@ class Dictionaries:
         return _Chunk(position, chunk, leaf)
 
     def _first_pages(self, column: LeafColumn, positions: list[int]) -> dict[int, int]:
-        """Return the offset of the first data page, by row group.
-
-        Row groups without an offset index are left out.
-        """
+        """Return the offset of the first data page by row group, without row groups that lack an offset index."""
         if not positions:
             return {}
         (offsets,) = self.page_indexes.locations([column], np.array(positions, np.int64))
@@ -190,10 +178,7 @@ class Dictionaries:
         return _DictionaryRange(*chunk, *span)
 
     def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
-        """Return the PLAIN values of one dictionary.
-
-        Returns the reason instead if they are not trusted.
-        """
+        """Return the PLAIN values of one dictionary; the reason if they are not trusted."""
         place = self.groups.place(page.position, column)
         file = self.groups.files[int(self.groups.file[page.position])]
         needed = page_bytes(data, page.chunk, page.leaf, place=place)
@@ -209,7 +194,7 @@ class Dictionaries:
 def _alike(traits: Positions) -> tuple[Positions, Positions]:
     """Find the distinct rows of a matrix.
 
-    Returns the index of one row per distinct value, and per row the number of its value.
+    Returns the index of one row for each distinct row, and for each row the number of its distinct row.
     """
     order = np.lexsort(traits.T)
     ordered = traits[order]
@@ -221,7 +206,7 @@ def _alike(traits: Positions) -> tuple[Positions, Positions]:
 
 
 def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
-    """Return True if only an offset index bounds the dictionary page."""
+    """Return True if the end of a dictionary page is known only from the offset index."""
     if isinstance(chunk, str):
         return False
     offset = chunk.chunk.dictionary_page_offset
@@ -229,7 +214,7 @@ def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
 
 
 def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode dictionaries of various stored types to the column's type."""
+    """Decode dictionaries that files store in various types to the column's type."""
     forms = [stored_form(leaf) for leaf in leaves]
     decoded: list[pa.Array | str] = list(written)
     for form in dict.fromkeys(forms):
@@ -240,10 +225,7 @@ def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainVal
 
 
 def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
-    """Decode all dictionaries of one stored type at once.
-
-    The returned arrays are slices of one array.
-    """
+    """Decode all dictionaries of one stored type together; the returned arrays are slices of one array."""
     parts = [part for part in written if not isinstance(part, str)]
     if not parts:
         return [part for part in written if isinstance(part, str)]

@@ -54,8 +54,8 @@ class FooterSource:
     def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
         """Return a source for a longer list of files.
 
-        It keeps the footers that were read if `files` begins with their files. Otherwise the new source reads all
-        footers again.
+        If `files` begins with the files of this source, footers that were read are kept. Otherwise all footers are read
+        again.
         """
         if self._of.tolist() != list(range(len(self._of))) or files[: len(self._of)] != self.files[: len(self._of)]:
             return FooterSource(files, self.traffic)
@@ -97,9 +97,9 @@ class FooterColumn(Columnar):
 
 @dataclass(slots=True)
 class FooterColumns:
-    """Decoder of columns from footers; caches each column.
+    """Decoder of columns from footers, which caches each column.
 
-    `contradictions`: number of contradictions recorded by `doubt`, after footers were read.
+    `contradictions`: number of contradictions that `doubt` recorded, after footers were read.
     """
 
     groups: RowGroupTable
@@ -118,27 +118,24 @@ class FooterColumns:
         return self._column(column).bounds
 
     def doubts(self, column: LeafColumn) -> Doubts:
-        """Return the `Doubt` flags of a column, per row group."""
+        """Return the `Doubt` flags of a column, one value per row group."""
         return self._column(column).doubts
 
     def why_doubted(self, column: LeafColumn, position: int) -> str:
-        """Return why a column's statistics are distrusted in a row group.
-
-        "" if they are trusted.
-        """
+        """Return why a column's statistics are distrusted in a row group; "" if they are trusted."""
         return reason_of(int(self.doubts(column)[position]) & AGAINST_STATISTICS)
 
     def refusals(self, column: LeafColumn, positions: Positions, against: Doubt) -> NDArray[np.object_]:
-        """Return why a structure of a column is distrusted, per row group.
+        """Return, for each row group, why a structure of a column is distrusted; "" if it is trusted.
 
-        "" if it is trusted. `against`: the `Doubt` flags that concern the structure.
+        `against`: the `Doubt` flags that concern the structure.
         """
         return reasons_of(self.doubts(column)[positions], against)
 
     def doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
-        """Record a contradiction of a column in row groups.
+        """Record that the statistics of a column contradict another structure, such as a page index, in row groups.
 
-        From then on, neither its statistics nor the structure that contradicts them is trusted.
+        From then on, neither of the two is trusted.
         """
         if len(positions) == 0:
             return
@@ -150,9 +147,9 @@ class FooterColumns:
         self.contradictions += 1
 
     def totals(self, columns: Sequence[LeafColumn]) -> Totals:
-        """Return the bytes and pages of columns together, one per row group of `groups.read_from()`.
+        """Return the total bytes and pages of several columns, one entry per row group of `groups.read_from()`.
 
-        Columns are summed together, since there may be thousands.
+        The columns are summed in one pass, since there may be thousands.
         """
         paths = [self.groups.names.of(column.path) for column in columns]
 
@@ -165,7 +162,7 @@ class FooterColumns:
         return self.store.get(_name_of_totals(paths), Totals, self.groups.read_from(), read)
 
     def _column(self, column: LeafColumn) -> FooterColumn:
-        """Return a column over all row groups, opened or not."""
+        """Return a column over all row groups, those of unopened files included."""
         if column.path not in self._columns:
             groups, opened = self.groups, self.groups.read_from()
 
@@ -181,18 +178,15 @@ class FooterColumns:
         return self._columns[column.path]
 
     def faults(self, column: LeafColumn, positions: Positions) -> tuple[KnownFault, ...]:
-        """Return the known writer faults that may affect row groups.
-
-        Each fault may affect the column in at least one row group at `positions`.
-        """
+        """Return the known writer faults that may affect a column in at least one of the row groups at `positions`."""
         faulty = self.faulty(column)
         return tuple(fault for fault, affected in faulty.items() if affected[positions].any()) if faulty else ()
 
     def faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
-        """Return the known writer faults of a column.
+        """Return the known writer faults of a column, each with flags of the row groups that it may affect.
 
-        Each fault maps to flags of the row groups that it may affect. Faults that concern only deprecated bounds are
-        left out, since files with newer bounds do not need deprecated ones.
+        Faults that concern only deprecated bounds are left out, since files with newer bounds do not need deprecated
+        ones.
         """
         if column.path not in self._faulty:
             self._faulty[column.path] = self._find_faulty(column)
@@ -211,9 +205,9 @@ class FooterColumns:
         return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds for a reader that ignores known writer faults.
+        """Return the bounds that a reader sees that ignores known writer faults, one entry per row group.
 
-        One entry per row group. Footers that are not in memory are read again if any writer has a known fault.
+        Footers that are not in memory are read again if any writer has a known fault.
         """
         groups = self.groups
         if not self.faulty(column):
@@ -253,7 +247,7 @@ class FooterColumns:
     ) -> tuple[ColumnChunks, Bounds]:
         """Decode a column in a batch of footers.
 
-        Each path that files use for the column is tried, in order. The first path that a file has wins. If field ids
+        The paths that files use for the column are tried in order; the first path that a file has is used. If field ids
         identify columns, only the path with the column's field id counts.
         """
         chunks, bounds = [], []
@@ -282,10 +276,7 @@ class FooterColumns:
         return ColumnChunks.concat(chunks).take(chosen), Bounds.concat(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Flag the kinds of files that lack the column.
-
-        Spark reads null in all rows of such files.
-        """
+        """Return flags of the kinds of files that lack the column, in which Spark reads null in all rows."""
         names = self.groups.names
         if names.numbers is not None:
             return np.array([reads_as_null(column, kind) for kind in self.groups.kinds], np.bool_)
@@ -293,10 +284,9 @@ class FooterColumns:
         return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return the column's path in each kind of file.
+        """Return the column's path in each kind of file; None for a kind that lacks the column.
 
-        None for a kind that lacks the column. Returns None as a whole if columns are identified by names instead of
-        field ids.
+        The result as a whole is None if columns are identified by names instead of field ids.
         """
         groups = self.groups
         if groups.names.numbers is None:

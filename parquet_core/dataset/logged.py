@@ -1,7 +1,7 @@
 """Files and columns of a table with a log.
 
-A log has enough metadata of some files to skip reading their footers. The log also defines the columns of the table and
-their names or numbers in files. A file may lack columns or have additional ones.
+If the log has enough metadata of a file, its footer need not be read. The log also defines the columns of the table and
+their names or field ids in files. A file may lack columns or have additional ones.
 """
 
 from __future__ import annotations
@@ -36,14 +36,11 @@ UNOPENED = Provenance(columns=(), column_orders=(), key_values={}, created_by=""
 
 
 class LoggedColumn(Protocol):
-    """A table leaf with its path and field id in files."""
+    """A leaf of the table, with its path and field id in files."""
 
     @property
     def leaf(self) -> LeafColumn:
-        """The column with the name and type that predicates use.
-
-        The type is None for lists and maps.
-        """
+        """The column with the name and type that predicates use; the type is None for lists and maps."""
 
     @property
     def physical(self) -> Path:
@@ -56,10 +53,9 @@ class LoggedColumn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FileList(Sequence[DataFile]):
-    """Files of a log, created on access.
+    """Files of a log. Objects are created on access, because only few of a million files are accessed.
 
-    `found`: files with their current state, by index. Other files have the path and size of the log. Few of a million
-    files are accessed, so `DataFile` objects are not created in advance.
+    `found`: files with their current state, by index. Other files have the path and size that the log states.
     """
 
     path: Callable[[int], str]
@@ -88,12 +84,12 @@ class FileList(Sequence[DataFile]):
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Columns of a table by field id.
+    """Columns of a table by field id, for files whose column names do not matter.
 
-    Used for files whose column names do not matter. `columns`: column by the field ids of itself and its parts; all
-    leaves of a list or map belong to one column. `names`: field id by path, for files without field ids (a name
-    mapping). `tops`: names of top-level columns by field id. `renamed`: field ids of lists and maps with renamed parts,
-    and of those parts.
+    `columns`: column by the field ids of the column and of its parts. All leaves of a list or map belong to one column.
+    `names`: field id by path, for files without field ids (a name mapping).
+    `tops`: names of top-level columns by field id.
+    `renamed`: field ids of lists and maps with renamed parts, and of these parts.
     """
 
     columns: Mapping[int, LoggedColumn]
@@ -106,10 +102,13 @@ class Numbered:
 class LoggedFiles:
     """Files of a table as its log lists them.
 
-    Per file: `opened`, True if its footer is read; `row_count`, used if the file is not opened; `deleted`, True if some
-    of its rows are deleted. `columns`: columns stored in files. `partitions`: columns whose values are in the log.
-    `by_id`: field ids in files must match the table. `numbered`: set if field ids alone identify columns, None if names
-    do.
+    `opened`: for each file, True if its footer is read.
+    `row_count`: for each file, the row count to use if the file is not opened.
+    `deleted`: for each file, True if some of its rows are deleted.
+    `columns`: columns stored in files.
+    `partitions`: columns whose values are in the log.
+    `by_id`: True if field ids in files must match the table.
+    `numbered`: columns by field id if field ids alone identify columns. None if names do.
     """
 
     files: FileList
@@ -130,9 +129,9 @@ class LoggedFiles:
 
 
 def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
-    """Return a footer's provenance with the table's column names.
+    """Return the provenance of a footer with the table's column names.
 
-    Leaves that belong to no column get a path that no column has.
+    A leaf that belongs to no column gets a path that no column has.
     """
     if logged.numbered is not None:
         return _named_by_number(kind, logged.numbered)
@@ -154,10 +153,7 @@ def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) 
 
 
 def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
-    """Return True if an unmatched leaf may be a column.
-
-    Such a leaf has no field id, or the field id of a column.
-    """
+    """Return True if a leaf without a match may be a column: it has no field id, or the field id of a column."""
     numbers = {column.field_id for column in logged.columns}
     groups = [(element.name, element.field_id) for element in kind.elements if element.children]
     for leaf, stored in zip(named, kind.columns, strict=True):
@@ -193,10 +189,7 @@ def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
 
 
 def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
-    """Return the table's name of a top-level column of a file.
-
-    "" if the table lacks the column.
-    """
+    """Return the table's name of a top-level column of a file; "" if the table lacks the column."""
     number = kind.top_numbers.get(top)
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
@@ -226,8 +219,9 @@ def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) ->
 def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
     """Return the columns as files store them, in table order.
 
-    `kinds`: provenances with the table's column names. A column that no file stores in the table's type is returned as
-    the log defines it.
+    `kinds`: provenances with the table's column names.
+
+    A column that no file stores in the table's type is returned as the log defines it.
     """
     by_path: dict[Path, LeafColumn] = {}
     below: dict[Path, dict[Path, LeafColumn]] = {}
@@ -264,7 +258,7 @@ def _columns(
 
 
 def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:
-    """Return True if a file's leaf compares like the table's column."""
+    """Return True if values of a file's leaf compare like those of the table's column."""
     if leaf.type is None or column.type is None:
         return False
     if pa.types.is_timestamp(column.type):

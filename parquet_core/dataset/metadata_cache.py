@@ -5,7 +5,7 @@ values are immutable: a caller that may change one copies it.
 
 On disk, each dataset has a directory, with one file for its row groups and one per column. A file is a magic number, a
 checksum and an Arrow IPC stream. Complete files are renamed into place; a damaged or foreign file counts as missing.
-The schema metadata of a file holds its entry name and its `generation`: a hash of the state of the data files.
+The schema metadata of a file contains its entry name and its `generation`: a hash of the state of the data files.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ class DecodedCache:
 
 
 def bytes_of(value: Any) -> int:
-    """Estimate the memory of a value in bytes.
-
-    Counts its arrays, and a flat amount per object.
+    """Estimate the memory of a value in bytes, from its arrays and a flat amount per object.
 
     >>> bytes_of({"numbers": np.zeros(100, np.int64)})
     928
@@ -101,20 +99,16 @@ _LAST_LOOK, _LOOK_SECONDS = ".last-look", 3600.0
 
 
 def generation_of(files: Iterable[DataFile]) -> str:
-    """Return the hash of the state of data files.
-
-    The state is path, size, modification times and etag.
-    """
+    """Return the hash of the state of data files: path, size, modification times and ETag."""
     state = [f"{f.path}\x00{f.size}\x00{f.modified_ns}\x00{f.changed_ns}\x00{f.etag}" for f in files]
     return blake2b("\n".join(state).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
 def is_settled(file: DataFile, now_ns: int) -> bool:
-    """Return True if a later change would alter the file's state.
+    """Return True if any change of a file after `now_ns` would alter its modification times or ETag.
 
-    The state is modification times and ETag; a change counts as later if it is after `now_ns`. A second write shortly
-    after the first one can have the same modification time, so fresh files are not settled. A web server may return
-    neither a time nor an ETag.
+    A second write shortly after the first one can have the same modification time, so fresh files are not settled. A
+    web server may return neither a time nor an ETag.
     """
     is_dated = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
     return is_dated and file.modified_ns < now_ns - _FRESH_NS
@@ -124,8 +118,8 @@ def is_settled(file: DataFile, now_ns: int) -> bool:
 class MetadataCache:
     """Directory of cached metadata, one subdirectory per dataset.
 
-    Once an hour, the least recently used entries beyond `most_bytes` are removed. `decoded`: cache of decoded entries
-    in the memory of this process; None to keep nothing in memory.
+    `most_bytes`: limit of all entries; once an hour, the least recently used entries beyond it are removed.
+    `decoded`: cache of decoded entries in the memory of this process. None to keep nothing in memory.
     """
 
     directory: Path
@@ -135,7 +129,7 @@ class MetadataCache:
     def of_table(self, table: str) -> TableCache:
         """Return the cache of one table.
 
-        `table`: any string that identifies the table.
+        `table`: a string that identifies the table.
         """
         name = blake2b(table.encode(errors="surrogateescape"), digest_size=12).hexdigest()
         return TableCache(self.directory / name, self)
@@ -149,10 +143,9 @@ class MetadataCache:
                 self.evict()
 
     def evict(self) -> None:
-        """Remove entries beyond `most_bytes` and files of crashed writers.
+        """Remove the least recently used entries beyond `most_bytes`, and files of crashed writers.
 
-        The least recently used entries are removed first. If entries exceed `most_bytes`, eviction leaves an eighth of
-        `most_bytes` free.
+        If entries exceed `most_bytes`, an eighth of `most_bytes` is free afterwards.
         """
         entries = sorted(self._entries())
         total = sum(size for _, size, _ in entries)
@@ -193,10 +186,7 @@ class TableCache:
     cache: MetadataCache
 
     def read(self, name: str) -> tuple[str, pa.RecordBatch] | None:
-        """Return the generation and arrays of an entry.
-
-        None if missing or damaged.
-        """
+        """Return the generation and arrays of an entry; None if missing or damaged."""
         path = self._path(name)
         try:
             # The file is not memory-mapped: truncating a mapped file would crash the process.
@@ -256,10 +246,7 @@ class TableCache:
 
 
 def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
-    """Return the generation and arrays of a stream.
-
-    None if the stream stores another name.
-    """
+    """Return the generation and arrays of a stream; None if it contains an entry of another name."""
     with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
         metadata = stream.schema.metadata
         if metadata[b"name"] != name.encode():
@@ -271,7 +258,7 @@ def _batch(name: str, body: memoryview) -> tuple[str, pa.RecordBatch] | None:
 
 
 def _seal(part: Path) -> None:
-    """Write magic number and checksum to the reserved header."""
+    """Write the magic number and the checksum to the reserved header of a file."""
     with part.open("r+b") as file:
         file.seek(_HEADER_BYTES)
         digest = xxhash.xxh3_64()
@@ -282,9 +269,6 @@ def _seal(part: Path) -> None:
 
 
 def _touch(path: str) -> None:
-    """Update the modification time of a file, at most once a minute.
-
-    Frequent reads should not cause writes.
-    """
+    """Update the modification time of a file, but at most once a minute, so that frequent reads do not cause writes."""
     if os.stat(path).st_mtime < time.time() - _TOUCH_SECONDS:
         os.utime(path)

@@ -1,7 +1,7 @@
-"""Metadata of a whole dataset.
+"""Metadata of a whole dataset: its row groups, and readers of column metadata on demand.
 
-The index contains the row groups, and reads column metadata on demand. Metadata that was read is cached in memory and,
-with a `MetadataCache`, on disk; dictionaries only in memory. Later indexes of the same files reuse both caches.
+Metadata that was read is cached in memory and, with a `MetadataCache`, on disk; dictionaries only in memory. Later
+indexes of the same files use both caches.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ class MetadataIndex:
         return len(self.groups)
 
     def save(self) -> None:
-        """Cache the metadata read since the last `save`.
-
-        Does nothing without a cache.
-        """
+        """Cache the metadata that was read since the last `save`; does nothing without a cache."""
         self.bloom_filters.save()
         self.dictionaries.save()
         self.store.save()
@@ -48,7 +45,7 @@ class MetadataIndex:
 def metadata_index(groups: RowGroupTable, source: FooterSource, stored: StoredIndex | None = None) -> MetadataIndex:
     """Create an index for row groups.
 
-    `stored`: their cached metadata; None without a cache.
+    `stored`: cached metadata of the row groups. None without a cache.
     """
     store = ColumnStore(groups, stored)
     footers = FooterColumns(groups, source, store)

@@ -1,7 +1,4 @@
-"""Open a dataset.
-
-Opening lists the files, reads footers that are not cached, and numbers the row groups of all files.
-"""
+"""Open a dataset: list the files, read footers that are not cached, and number the row groups of all files."""
 
 from __future__ import annotations
 
@@ -46,8 +43,8 @@ def read_dataset(
 ) -> MetadataIndex:
     """Read the footers of all data files of a table.
 
-    `cache`: files whose metadata it holds unchanged are not read. `infer_partition_types`: False if Spark reads
-    partition values in directory names as strings.
+    `cache`: metadata of unchanged files is taken from it instead of being read.
+    `infer_partition_types`: False if Spark reads partition values in directory names as strings.
 
     Raises TableNotFound, MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -63,9 +60,9 @@ def list_dataset(
 ) -> ListedDataset:
     """List the data files of a table without reading footers.
 
-    `cache`, `infer_partition_types` and errors: see `read_dataset`. `any_case`: match column names of files without
-    case, as Spark does unless `spark.sql.caseSensitive` is set. If False, a column that a file spells in another case
-    is unknown there.
+    `cache`, `infer_partition_types`: as in `read_dataset`, which also documents the errors.
+    `any_case`: True to match column names of files without case, as Spark does unless `spark.sql.caseSensitive` is set.
+    If False, a column that a file spells in another case is unknown in that file.
     """
     table = table if isinstance(table, str | os.PathLike) else list(table)
     listing = list_table(table)
@@ -88,8 +85,10 @@ def list_dataset(
 class ListedDataset:
     """A listed table whose footers are not read yet.
 
-    `summary`: the file that decides on the schema, if it holds no data. `known`: cached row groups, and the index there
-    of each file (-1 if missing); None without cached row groups. `is_unfinished`: True if a write is in progress.
+    `summary`: the file whose footer defines the schema, if that file contains no data.
+    `known`: cached row groups, and the index in them of each file (-1 if missing). None without cached row groups.
+    `is_unfinished`: True if a write is in progress.
+
     Footers read by `read_for_schema` are not read again by `read`.
     """
 
@@ -106,31 +105,28 @@ class ListedDataset:
     _of_summary: tuple[LeafColumn, ...] | None = None
 
     def read_for_schema(self, *, whole_below: int | None = None) -> MetadataIndex:
-        """Read the footer that decides on the schema.
+        """Read the footer that defines the schema; all footers if no directory name can exclude files.
 
-        Reads all footers if no directory name can rule out files. `whole_below`: with at least this many files that are
-        not cached, only the schema footer is read; None for no limit.
+        `whole_below`: with at least this many files that are not cached, only the schema's footer is read. None for no
+        limit.
         """
         few = whole_below is None or int(np.count_nonzero(self.unread())) < whole_below
         final = few and not self.partitions.values
         return self._read(np.full(len(self.files), final), final=final)
 
     def unread(self) -> Flags:
-        """Flag the files that are not cached."""
+        """Return flags of the files that are not cached."""
         return np.ones(len(self.files), np.bool_) if self.known is None else self.known[1] < 0
 
     def part(self, chosen: Numbers) -> ListedDataset:
         """Return a table of the chosen files for another process.
 
-        Without a `summary`, the first file is added in front because it decides on the schema.
+        Without a `summary`, the table's first file is added in front, because its footer defines the schema.
         """
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
     def of_files(self, files: Numbers) -> ListedDataset:
-        """Return a table of some files.
-
-        It has no cache, and counts traffic from zero.
-        """
+        """Return a table of some files, without a cache and with its own count of traffic."""
         values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,
@@ -149,10 +145,9 @@ class ListedDataset:
         return self.read(np.ones(len(self.files), np.bool_))
 
     def read(self, wanted: Flags) -> MetadataIndex:
-        """Read the footers of the `wanted` files.
+        """Read the footers of the `wanted` files, and the footer that defines the schema.
 
-        The file that decides on the schema is always read too. Cached files count as opened too, since that costs no
-        read.
+        Cached files count as opened too, since they need no read.
         """
         return self._read(wanted, final=True)
 
@@ -164,7 +159,7 @@ class ListedDataset:
         whole = len(chosen) == len(opened)
         files = self.files if whole else tuple(self.files[i] for i in chosen.tolist())
         stored = self._stored_of(chosen) if whole or final else None
-        # The file that decides on the schema is the first of any list.
+        # Without a summary the first file defines the schema, so every list begins with it.
         self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
         known = None if self.known is None else (self.known[0], self.known[1][chosen])
         read = _row_groups(files, self._source, known)
@@ -205,7 +200,8 @@ def read_logged(
 ) -> MetadataIndex:
     """Read the footers of the files that `logged` marks as opened.
 
-    `cache`: files whose metadata it holds unchanged are not read. `any_case`: match column names of files without case.
+    `cache`: metadata of unchanged files is taken from it instead of being read.
+    `any_case`: True to match column names of files without case.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -237,10 +233,10 @@ def read_logged(
 
 
 class _PlacedGroups(NamedTuple):
-    """Arrays of a `RowGroupTable`: `kind` per file, the others per row group.
+    """Arrays of a `RowGroupTable`.
 
-    `kind`: index of the file's footer kind. `ordinal`: number of the row group in its file, -1 if the file is not
-    opened.
+    `kind`: for each file, the index of its footer kind.
+    `ordinal`: for each row group, its number in its file; -1 if the file is not opened.
     """
 
     kind: Numbers
@@ -251,10 +247,10 @@ class _PlacedGroups(NamedTuple):
 
 
 def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
-    """Number the row groups of all files.
+    """Number the row groups of all files. An unopened file counts as one row group with ordinal -1.
 
-    An unopened file counts as one row group with ordinal -1. `rows_of_files`: row counts per file, used for unopened
-    files. `unopened`: index of their footer kind.
+    `rows_of_files`: row count of each file, used for unopened files.
+    `unopened`: index of the footer kind of unopened files.
     """
     counts = np.ones(len(opened), np.int64)
     counts[opened] = np.diff(groups.first)
@@ -292,7 +288,9 @@ def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
 class _Layout(NamedTuple):
     """Row groups under construction.
 
-    `kinds`: number of each distinct footer kind. Per file: `kind`, and `counts`, its number of row groups.
+    `kinds`: number of each distinct footer kind.
+    `kind`: for each file, the number of its footer kind.
+    `counts`: for each file, its number of row groups.
     """
 
     kinds: dict[EncodedKind, int]
@@ -300,17 +298,14 @@ class _Layout(NamedTuple):
     counts: Numbers
 
     def number(self, kinds: Iterable[EncodedKind]) -> Numbers:
-        """Return the number of each footer kind.
-
-        A new kind gets the next number.
-        """
+        """Return the number of each footer kind; a new kind gets the next number."""
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 
 def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[RowGroups, Numbers] | None) -> RowGroups:
     """Return the row groups of files, from the cache or from footers.
 
-    `known`: cached row groups, and the index there of each file (-1 if new); None without cached row groups.
+    `known`: cached row groups, and the index in them of each file (-1 if new). None without cached row groups.
     """
     like = np.full(len(files), -1, np.int64) if known is None else known[1]
     new = np.flatnonzero(like < 0)

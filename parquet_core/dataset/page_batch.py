@@ -33,12 +33,15 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PageBatch(Columnar):
-    """Pages of one column over successive row groups.
+    """Pages of one column over successive row groups. A row group without an offset index counts as one page.
 
-    A row group without offset index counts as one page. The pages of row group i are the elements `first[i]` to
-    `first[i + 1]`. Per page: `bounds`, and `first_row`, counted inside the row group. Per row group: `reason` why its
-    column index is unusable, "" if it is usable; `boundary_order` as claimed (-1 if unknown); `bound_bytes`, the stored
-    size of its bounds; `listed`, the number of pages in its column index (-1 unless both indexes are readable).
+    `first`: the pages of row group i are the elements `first[i]` to `first[i + 1]`.
+    `bounds`: bounds of each page.
+    `first_row`: first row of each page, counted within its row group.
+    `reason`: for each row group, why its column index is unusable; "" if it is usable.
+    `boundary_order`: for each row group, the claimed order; -1 if unknown.
+    `bound_bytes`: for each row group, the stored size of its page bounds.
+    `listed`: for each row group, the number of pages in its column index; -1 unless both indexes are readable.
     """
 
     elements = ("bounds", "first_row")
@@ -53,19 +56,19 @@ class PageBatch(Columnar):
 
     @property
     def row_group(self) -> Numbers:
-        """The position of each page's row group in the batch."""
+        """For each page, the position of its row group in the batch."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property
     def counts_differ(self) -> NDArray[np.bool_]:
-        """Flags of row groups whose indexes have different numbers of pages."""
+        """Flags of row groups whose column index and offset index have different numbers of pages."""
         differ: NDArray[np.bool_] = (self.listed >= 0) & (self.listed != np.diff(self.first))
         return differ
 
     def without(self, groups: NDArray[np.bool_], reason: str) -> PageBatch:
         """Return a copy without the page bounds of flagged row groups.
 
-        `reason`: why their column indexes are unusable.
+        `reason`: why the column indexes of these row groups are unusable.
         """
         if not groups.any():
             return self
@@ -77,7 +80,8 @@ class PageBatch(Columnar):
 class Source:
     """The column of pages, with facts about its row groups.
 
-    Per row group: `num_rows`, and `kind`, the index of its trust in `trusts`.
+    `num_rows`: number of rows of each row group.
+    `kind`: for each row group, the index of its trust in `trusts`.
     """
 
     column: LeafColumn
@@ -87,7 +91,7 @@ class Source:
 
 
 def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes) -> PageBatch:
-    """Join the two indexes of every row group and decode trusted bounds."""
+    """Join the column index and the offset index of every row group, and decode trusted bounds."""
     indexes = _without_wrong_nulls(source, indexes)
     located = offsets.reason == ""
     counts = np.where(located, np.diff(offsets.first), 1)
@@ -115,10 +119,7 @@ def join_indexes(source: Source, indexes: ColumnIndexes, offsets: OffsetIndexes)
 
 
 def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexes:
-    """Drop distrusted null counts.
-
-    They would make the rest of the column index look contradictory.
-    """
+    """Drop distrusted null counts, which would make the rest of the column index look contradictory."""
     of_pages = np.repeat(source.kind, np.diff(indexes.first))
     wrong = wrong_null_counts(Fact.PAGE_NULLS, indexes.null_count, source.trusts, of_pages)
     return replace(indexes, null_count=np.where(wrong, MISSING, indexes.null_count)) if wrong.any() else indexes
@@ -127,7 +128,7 @@ def _without_wrong_nulls(source: Source, indexes: ColumnIndexes) -> ColumnIndexe
 def _rows(
     offsets: OffsetIndexes, located: NDArray[np.bool_], counts: Numbers, num_rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return row count and first row of each page."""
+    """Return the row count and the first row of each page."""
     if located.all():
         return offsets.row_counts(num_rows), offsets.first_row
     rows, first_row = np.empty(int(counts.sum()), np.int64), np.zeros(int(counts.sum()), np.int64)
@@ -139,10 +140,7 @@ def _rows(
 
 
 def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
-    """Decode trusted bounds of pages.
-
-    Works in blocks of pages, because decoding takes a multiple of the memory of the result.
-    """
+    """Decode trusted bounds of pages, in blocks of pages: decoding takes a multiple of the memory of the result."""
     if len(written) <= _BLOCK:
         return bounds_as_read(source.column, written, source.trusts, np.repeat(source.kind, counts))
     ends = np.cumsum(counts)
@@ -158,10 +156,10 @@ def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Boun
 
 
 def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """Return why the column index of each row group is unusable.
+    """Return, for each row group, why its column index is unusable; "" if it is usable.
 
-    "" if it is usable. Causes are a fault of the column index, an unreadable offset index, or different numbers of
-    pages.
+    A column index is unusable if it has a fault, if the offset index is unreadable, or if their numbers of pages
+    differ.
     """
     reason = indexes.reason.copy()
     usable = reason == ""
@@ -173,10 +171,7 @@ def _fitting(indexes: ColumnIndexes, offsets: OffsetIndexes, located: NDArray[np
 
 
 def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbers) -> WrittenStatistics:
-    """Assign entries of usable column indexes to pages.
-
-    Other pages have no statistics.
-    """
+    """Assign entries of usable column indexes to pages; other pages have no statistics."""
     whole = len(usable) == len(indexes) and np.array_equal(first, indexes.first)
     at, taken = (_NONE, _NONE) if whole else (elements_of(first, usable), elements_of(indexes.first, usable))
 
@@ -207,10 +202,7 @@ def _spread(indexes: ColumnIndexes, usable: Numbers, first: Numbers, rows: Numbe
 
 
 def _contradicts(written: WrittenStatistics) -> NDArray[np.bool_]:
-    """Flag pages with an impossible null count.
-
-    The count is negative, exceeds the rows, or contradicts the null page flag.
-    """
+    """Return flags of pages whose null count is negative, exceeds the rows, or contradicts the null page flag."""
     counts, rows = written.null_count, written.row_count
     wrong: NDArray[np.bool_] = (counts != MISSING) & (
         (counts < 0) | (counts > rows) | ((counts == rows) != written.all_null)

@@ -46,10 +46,7 @@ class PageIndexes:
         return self._pages_of(column).take(positions)
 
     def fetch(self, columns: Sequence[LeafColumn], positions: Positions) -> None:
-        """Read the page indexes of columns in chosen row groups.
-
-        Neighbouring ranges share one request.
-        """
+        """Read the page indexes of columns in chosen row groups. Neighbouring ranges share one request."""
         columns = [
             column
             for column in columns
@@ -73,17 +70,14 @@ class PageIndexes:
     def missing(
         self, columns: Sequence[LeafColumn], located: Sequence[LeafColumn], positions: Positions
     ) -> list[Wanted]:
-        """Return the reads of `fetch(columns)` and `locations(located)` that are not cached."""
+        """Return what `fetch(columns)` and `locations(located)` would have to read, because it is not cached."""
         chunks = self.footers.chunks
         paged = [(it, self._pages_of(it).missing(positions), chunks(it).column_index) for it in columns]
         paged += [(it, self._offsets_of(it).missing(positions), chunks(it).offset_index) for it in (*columns, *located)]
         return [self._wanted(column, at, ranges) for column, at, ranges in paged]
 
     def locations(self, columns: Sequence[LeafColumn], positions: Positions) -> list[OffsetIndexes]:
-        """Return the offset indexes of columns in chosen row groups.
-
-        Column indexes are not read.
-        """
+        """Return the offset indexes of columns in chosen row groups, without reading column indexes."""
         located = [(column, self._offsets_of(column).missing(positions)) for column in columns]
         wanted = [self._wanted(column, at, self.footers.chunks(column).offset_index) for column, at in located]
         for (column, at), encoded in zip(located, read_structures(self.groups, wanted, purpose="index"), strict=True):
@@ -91,10 +85,10 @@ class PageIndexes:
         return [self._offsets_of(column).take(positions) for column in columns]
 
     def filled_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds of every row group, filled from page bounds.
+        """Return the bounds of every row group, derived from page bounds where the statistics lack them.
 
-        Page bounds and counts are used if the statistics lack them: parquet-java drops the chunk statistics of long
-        strings, but keeps their column index. Reads the page indexes of row groups without bounds.
+        parquet-java drops the chunk statistics of long strings, but keeps their column index. Reads the page indexes of
+        row groups without bounds.
         """
         own, row_count = self.footers.bounds(column), self.groups.row_count
         silent = ~(valid_flags(own.lower) & valid_flags(own.upper)) & (row_count > 0)
@@ -107,10 +101,7 @@ class PageIndexes:
         return replace(own, **{name: pc.coalesce(getattr(own, name), getattr(folded, name)) for name in names})
 
     def why_silent(self, column: LeafColumn, position: int) -> str:
-        """Return why a fetched column index is unusable.
-
-        "" if it is usable or not fetched.
-        """
+        """Return why a fetched column index is unusable; "" if it is usable or not fetched."""
         name, at = self.store.name("pages", column), np.array([position])
         if name not in self.store.columns or not (pages := self._pages_of(column)).has(at):
             return ""

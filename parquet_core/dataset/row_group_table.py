@@ -34,18 +34,23 @@ if TYPE_CHECKING:
 class RowGroupTable:
     """Row groups of all files of a dataset.
 
-    Per row group: `file`, the index of its file; `ordinal`, its number in the file; `row_count`; `doubts`, distrusted
-    claims about the whole row group; `uncounted`, True if its row count is unknown (it is then assumed to be 1, because
-    the row group may not be empty). `uncounted` is None if exactly the row groups of unopened files are uncounted.
+    For each row group:
+    `file`: the index of its file.
+    `ordinal`: its number in the file; -1 for the one row group of an unopened file.
+    `row_count`: its number of rows; 1 if unknown, because the row group may not be empty.
+    `doubts`: distrusted claims about the whole row group.
+    `uncounted`: True if its row count is unknown. `uncounted` is None if exactly the row groups of unopened files are.
 
-    Per file: `kind`, the index in `kinds` of its schema, writer and column orders; `opened`, False if a log or
-    directory names rule the file out, so that its footer was not read; `deleted`, True if some of its rows are deleted.
-    An unopened file has one row group, with ordinal -1. `opened` is None if all files were opened, `deleted` is None if
-    no row is deleted.
+    For each file:
+    `kind`: the index in `kinds` of its schema, writer and column orders.
+    `opened`: False if a log or directory names exclude the file, so that its footer was not read. `opened` is None if
+    all files were opened.
+    `deleted`: True if some of its rows are deleted. `deleted` is None if no row is deleted.
 
-    `columns`: leaves of the file from which Spark takes the schema (`summary`, if that file holds no data); a column
-    that a directory name overrides is marked as unsupported for pruning. `partition_values`: the value per file, by
-    path, of the `partitions` whose values are certain. `names`: the names of the columns in files.
+    `columns`: leaves of the file from which Spark takes the schema (`summary`, if that file contains no data). A column
+    that a directory name overrides is marked as unsupported for pruning.
+    `partition_values`: values of the `partitions` whose values are certain, by path, one per file.
+    `names`: the names of the columns in files.
     """
 
     files: Sequence[DataFile]
@@ -69,10 +74,7 @@ class RowGroupTable:
         return len(self.row_count)
 
     def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
-        """Replace the row counts.
-
-        A log may have the row counts of unopened files.
-        """
+        """Replace the row counts, for example by those that a log has of unopened files."""
         self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
@@ -99,7 +101,7 @@ class RowGroupTable:
         return np.array([file.size for file in self.files], np.int64)
 
     def has_rows(self, row_count: Positions, positions: Positions) -> bool:
-        """Return True if re-read row counts match the row groups.
+        """Return True if row counts that were read again equal those of the row groups.
 
         Row groups with a distrusted row count match any count.
         """
@@ -117,24 +119,21 @@ class RowGroupTable:
         return np.arange(len(self)) if self.opened is None else np.flatnonzero(self.opened[self.file])
 
     def opened_files(self, positions: Positions) -> Positions:
-        """Return the index of each row group's file among opened files."""
+        """Return, for each row group, the index of its file among opened files."""
         file = self.file[positions]
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return the trust in a column, per kind of file.
-
-        This is the least trust of any chunk in such files.
-        """
+        """Return the trust in a column for each kind of file: the least trust of any chunk in such files."""
         return [trust(column, kind) for kind in self.kinds]
 
     def judged(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
-        """Return the trusts in the chunks of a column.
+        """Return the distinct trusts in the chunks of a column, and for each chunk the index of its trust.
 
-        Returns the distinct trusts, and the index among them of each chunk. `chunks`: the chunks of the row groups at
-        `positions`. `believing`: trust writers despite their known faults.
+        `chunks`: the chunks of the row groups at `positions`.
+        `believing`: True to trust writers despite their known faults.
         """
         trusts = [trust(column, of_files, believing=believing) for of_files in self.kinds]
         kind = self.kind[self.file[positions]]
@@ -148,14 +147,14 @@ class RowGroupTable:
         return by_traits, chunks.traits() * len(self.kinds) + kind
 
     def has_several_types(self, column: LeafColumn) -> bool:
-        """Return True if Spark converts the column from another stored type."""
+        """Return True if some files store the column in another type, which Spark converts."""
         return any(trust.stored is not None for trust in self.trusts(column))
 
     def stored_as(self, column: LeafColumn, positions: Positions) -> list[tuple[LeafColumn, Positions]]:
-        """Return the leaves that store a column, one per type.
+        """Return the leaves in which files store a column, one per type, each with its row groups among `positions`.
 
-        Each leaf has its row groups among `positions`. Row groups whose file lacks the column, or stores it in a type
-        that is not readable as the column, are grouped with the column itself.
+        Row groups whose file lacks the column, or stores it in a type that is not readable as the column, are grouped
+        with the column itself.
         """
         stored = [leaf_as_read(column, kind) for kind in self.kinds]
         leaves = {stored_form(leaf): leaf for leaf in stored if leaf is not None} | {stored_form(column): column}

@@ -43,8 +43,9 @@ _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 class RowGroups(NamedTuple):
     """Row groups of a list of files.
 
-    The row groups of file i are the elements `first[i]` to `first[i + 1]` of `row_count` and `doubts` (distrusted
-    claims about a row group). `kind`: per file, index in `kinds`.
+    `kind`: for each file, the index in `kinds`.
+    `first`: the row groups of file i are the elements `first[i]` to `first[i + 1]` of `row_count` and `doubts`.
+    `doubts`: distrusted claims about each row group.
     """
 
     kinds: tuple[EncodedKind, ...]
@@ -58,8 +59,10 @@ class RowGroups(NamedTuple):
 class StoredIndex:
     """Cached metadata of one table, for its current files.
 
-    `listed_ns`: time of the listing. `is_settled`: True if a later change of a file would alter its times or ETag; only
-    then results are cached in memory. `changed`: True if entries were written since the last eviction.
+    `listed_ns`: time of the listing.
+    `is_settled`: True if a later change of a file would alter its times or ETag. Otherwise results are not cached in
+    memory.
+    `changed`: True if entries were written since the last eviction.
     """
 
     cache: TableCache
@@ -78,7 +81,10 @@ class StoredIndex:
             self.generation = generation_of(self.files)
 
     def narrowed(self, chosen: Numbers) -> StoredIndex:
-        """Return the index for a part of the files; `chosen`: their indices."""
+        """Return the index for a part of the files.
+
+        `chosen`: indices of these files.
+        """
         files = tuple(self.files[i] for i in chosen.tolist())
         within = {self.generation: chosen} | {name: index[chosen] for name, index in self._file_indices.items()}
         return StoredIndex(
@@ -86,9 +92,9 @@ class StoredIndex:
         )
 
     def row_groups(self) -> tuple[RowGroups, Numbers] | None:
-        """Return the cached row groups.
+        """Return the cached row groups, and the index in them of each current file; -1 for a new file.
 
-        Also returns the index there of each current file; -1 if new. None if nothing is cached.
+        None if nothing is cached.
         """
         generation = self.generation
         if (groups := self.recall(_ROW_GROUPS)) is not None and self.cache.mark(f"dataset {generation}"):
@@ -117,10 +123,7 @@ class StoredIndex:
         return self._datasets[generation]
 
     def _files_in(self, generation: str, batch: pa.RecordBatch) -> Numbers:
-        """Return the index of each current file in a generation.
-
-        -1 if the file is new.
-        """
+        """Return the index that each current file has in a generation; -1 if the file is new."""
         if generation == self.generation:
             return np.arange(len(self.files))
         if generation not in self._file_indices:
@@ -131,10 +134,7 @@ class StoredIndex:
         return self._file_indices[generation]
 
     def keep_row_groups(self, groups: RowGroups) -> None:
-        """Cache the row groups of the current files.
-
-        Does nothing if they are cached already.
-        """
+        """Cache the row groups of the current files; does nothing if they are cached already."""
         if self.is_settled:
             return
         if self._dataset(self.generation) is not None:
@@ -180,10 +180,11 @@ class StoredIndex:
             self.cache.drop(f"dataset {generation}")
 
     def read(self, name: str, file: Numbers, ordinal: Numbers) -> tuple[pa.RecordBatch, Numbers] | None:
-        """Return the disk entry of a name, and the position of each current row group in it, -1 if missing.
+        """Return the disk entry of a name, and the row of each current row group in the entry.
 
-        None if missing or of a dropped generation. `file`, `ordinal`: per current row group, the index of its file and
-        its number in the file.
+        The row is -1 for a row group that the entry lacks. None if there is no entry, or if its generation was dropped.
+        `file`: for each current row group, the index of its file.
+        `ordinal`: for each current row group, its number within its file.
         """
         stored = self.cache.read(name)
         if stored is None:
@@ -199,9 +200,9 @@ class StoredIndex:
         return batch, np.where(like >= 0, first[like] + ordinal, -1)
 
     def recall(self, name: str, among: bytes = b"") -> Any | None:
-        """Return the memory entry of a name for unchanged files.
+        """Return the memory entry of a name for unchanged files; None if missing.
 
-        None if missing. `among`: identifies the opened files among all files of the table.
+        `among`: key that identifies the opened files among all files of the table.
         """
         decoded = self.cache.cache.decoded
         return None if decoded is None else decoded.get(self._key(name, self.generation, among))
@@ -228,10 +229,7 @@ class StoredIndex:
 
 
 def _encoded(path: str) -> bytes:
-    """Return the cache key of a path.
-
-    A URL is hashed because it may contain keys or signatures.
-    """
+    """Return the cache key of a path; a URL is hashed because it may contain keys or signatures."""
     # A local path may contain bytes that are not valid UTF-8.
     encoded = path.encode(errors="surrogateescape")
     return blake2b(encoded, digest_size=16).digest() if "://" in path else encoded

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NoStructure(StrEnum):
-    """Reasons for a missing structure that code compares with."""
+    """Reasons for a missing structure, for code that distinguishes them."""
 
     ABSENT = "the file lacks it for this column"
 
@@ -30,8 +30,9 @@ class NoStructure(StrEnum):
 class Wanted(NamedTuple):
     """Structures of one column to read.
 
-    `positions`: row groups. `ranges`: file offset and length per row group, in bytes. `refused`: per row group, why its
-    structure must not be read; "" if it may.
+    `positions`: row groups.
+    `ranges`: for each row group, offset and length of the structure in the file, in bytes.
+    `refused`: for each row group, why the structure must not be read; "" if it may be read.
     """
 
     column: LeafColumn
@@ -41,7 +42,7 @@ class Wanted(NamedTuple):
 
 
 def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose: str) -> list[IndexBytes]:
-    """Read the ranges of several columns together, one `IndexBytes` per column.
+    """Read the structures of several columns together; return one `IndexBytes` per column.
 
     Entries that are absent or refused hold the reason. Raises MalformedFile for a range outside of its file, and the
     errors of `gather`.
@@ -79,9 +80,9 @@ def read_structures(groups: RowGroupTable, wanted: Sequence[Wanted], *, purpose:
 
 
 def _placed(buffer: bytes, lengths: Positions, absent: Reasons, place: Callable[[int], str]) -> IndexBytes:
-    """Return the positions of consecutive structures in a buffer.
+    """Return the positions of consecutive structures in a buffer. A negative length means missing.
 
-    A negative length means missing.
+    `absent`: reasons for missing structures.
     """
     ends = np.cumsum(np.maximum(lengths, 0))
     start = ends - np.maximum(lengths, 0)

@@ -1,7 +1,4 @@
-"""Columns of files that Spark does not read.
-
-The table's schema lacks the column, or its stored type is unreadable.
-"""
+"""Columns of files that Spark does not read: the table's schema lacks the column, or its stored type is unreadable."""
 
 from __future__ import annotations
 
@@ -26,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExtraColumn:
-    """A column or struct field missing in the table's schema.
+    """A column or struct field of some files that the table's schema lacks.
 
-    `files`: numbers of the files that contain it, ascending.
+    `files`: numbers of these files, ascending.
     """
 
     name: str
@@ -36,10 +33,7 @@ class ExtraColumn:
 
 
 def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
-    """Return the columns of files with rows that the table's schema lacks.
-
-    Spark takes the schema from one file.
-    """
+    """Return the columns of files with rows that the table's schema, which Spark takes from one file, lacks."""
     groups = index.groups.read_from()
     files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
     known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
@@ -55,10 +49,7 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
 
 
 def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the outermost parts of columns that are not `known`.
-
-    The parts are dotted names.
-    """
+    """Return the outermost parts of columns that are not `known`, as dotted names."""
     extra: dict[str, None] = {}
     for column in columns:
         unknown = next((name for name in _names(column) if name not in known), None)
@@ -80,11 +71,13 @@ def _names(column: LeafColumn) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnreadColumn:
-    """A column whose stored type is unreadable in some files.
+    """A column whose stored type Spark cannot read in some files.
 
-    `wanted`: type in the table. `stored`: type in `files` (ascending file numbers). `others`: if either type is the
-    null type, the files that store the table's type, otherwise empty. `is_untyped`: True if the table has the null
-    type, so that the stored type is the one to keep.
+    `wanted`: type in the table.
+    `stored`: type in `files`.
+    `files`: numbers of these files, ascending.
+    `others`: if `wanted` or `stored` is the null type, the files that store the table's type; otherwise empty.
+    `is_untyped`: True if the table has the null type, so that the stored type is the one to keep.
     """
 
     path: Path
@@ -100,12 +93,12 @@ class UnreadColumn:
         return ".".join(self.path)
 
     def said(self, file: str) -> str:
-        """Return a message with the types in a file and the table."""
+        """Return a message with the type in a file and the type in the table."""
         return f"{file}: column {self.name} is {self.stored} there and {self.wanted} in the table"
 
     @property
     def remedy(self) -> str:
-        """The files to rewrite and the type to use."""
+        """The next step: which files to rewrite, and with which type."""
         if self.is_untyped:
             return f"write the {counted(len(self.others), 'other file')} again with the column as {self.stored}"
         those = "that file" if len(self.files) == 1 else f"these {counted(len(self.files), 'file')}"
@@ -113,9 +106,9 @@ class UnreadColumn:
 
 
 def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
-    """Return the unreadable columns of files with rows.
+    """Return the columns of files with rows whose stored type Spark cannot read, one entry per column and stored type.
 
-    Each entry is a column and one stored type. Each distinct schema is checked once.
+    Each distinct schema is checked once.
     """
     # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}

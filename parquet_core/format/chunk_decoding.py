@@ -86,9 +86,11 @@ _EMPTY_LIST_BYTES = 1
 class ChunkRanges:
     """Encoded chunks of one column, with the expected values.
 
-    `start`, `stop`: byte range of each chunk's metadata in `buffer`. `physical`: physical type by the schema.
-    `file_size`: in bytes. `path`: path of the column. `place`: returns the location of a chunk, given its number, for
-    messages.
+    `start`, `stop`: byte range of each chunk's metadata in `buffer`.
+    `physical`: physical type by the schema.
+    `file_size`: in bytes.
+    `path`: path of the column.
+    `place`: returns the location of a chunk, given its number, for messages.
     """
 
     buffer: bytes
@@ -121,8 +123,9 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
 class Totals(Columnar):
     """Totals of chosen columns per row group.
 
-    `bytes`: compressed bytes. `pages`: number of data pages, -1 if a footer does not count them. `located`: True if
-    every chunk has an offset index.
+    `bytes`: compressed bytes.
+    `pages`: number of data pages, -1 if a footer does not count them.
+    `located`: True if every chunk has an offset index.
     """
 
     bytes: Numbers

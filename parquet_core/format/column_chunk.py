@@ -53,10 +53,12 @@ class ByteRange(NamedTuple):
 class ColumnChunk(NamedTuple):
     """One column of one row group.
 
-    `num_values`: number of level entries, including nulls. `codec`: compression, numbered as in parquet.thrift.
-    `data_pages`: number of data pages by the encoding statistics, None if missing. `value_bytes`: unencoded size of
-    byte array values. `data_page_offset`, `dictionary_page_offset`: as written. `encoding_stats`: page type, encoding
-    and count, None if missing.
+    `num_values`: number of level entries, including nulls.
+    `codec`: compression, numbered as in parquet.thrift.
+    `data_pages`: number of data pages by the encoding statistics, None if missing.
+    `value_bytes`: unencoded size of byte array values.
+    `data_page_offset`, `dictionary_page_offset`: as written.
+    `encoding_stats`: page type, encoding and count, None if missing.
     """
 
     num_values: int
@@ -81,9 +83,10 @@ class ColumnChunk(NamedTuple):
 class ColumnChunks(Columnar):
     """Chunks of one column in successive row groups.
 
-    Negative numbers are unknown or missing. `present`: the footer describes the chunk; False if the column is
-    encrypted. `encodings`: bit e is set for encoding e. `encoding_stats`: the encoded list, None if missing. Byte
-    ranges have shape (chunks, 2): offset and length.
+    Negative numbers are unknown or missing. Byte ranges have shape (chunks, 2): offset and length.
+    `present`: True if the footer describes the chunk; False if the column is encrypted.
+    `encodings`: bit e is set for encoding e.
+    `encoding_stats`: the encoded list. None if missing.
     """
 
     present: NDArray[np.bool_]

@@ -42,14 +42,17 @@ class Numbers(Protocol):
 class Kind:
     """The type and decoding of a field or list element.
 
-    `code`: the form of the value. `wires`: a bit per accepted wire type. `kinds`, `slots`: for a struct or union, the
-    kind (None for skipped fields) and the slot of each field id. `size`: the number of slots. `of`: for a list, the
-    kind of its elements.
+    `code`: the form of the value.
+    `wires`: a bit per accepted wire type.
+    `kinds`, `slots`: for a struct or union, the kind (None for skipped fields) and the slot of each field id.
+    `size`: the number of slots.
+    `of`: for a list, the kind of its elements.
     `width`: how many numbers the value takes in a table. A number or bool takes one. A struct takes its end position
     and then its fields, each at its entry of `offsets`. A list with a `sink` appends its elements to that table, and
     takes two: the index of the first element and their count. Every other value takes its start and length.
-    `least`: minimum encoded bytes of a list element, which limits the memory that a list can request. `plain`: per
-    field id, the offset of a number field, -1 for other fields. `is_plain`: True for a struct with only number fields.
+    `least`: minimum encoded bytes of a list element, which limits the memory that a list can request.
+    `plain`: per field id, the offset of a number field, -1 for other fields.
+    `is_plain`: True for a struct with only number fields.
     """
 
     __slots__ = (

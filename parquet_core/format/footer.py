@@ -228,8 +228,9 @@ def read_kind(file: DataFile, *, traffic: Traffic) -> EncodedKind:
 class _Tables(NamedTuple):
     """Decoded FileMetaData.
 
-    `files`, `groups`: one row of numbers per file and per row group. `chunk_start`, `chunk_stop`: byte range of each
-    column chunk. `conflicts`: bits of Conflict per column chunk.
+    `files`, `groups`: one row of numbers per file and per row group.
+    `chunk_start`, `chunk_stop`: byte range of each column chunk.
+    `conflicts`: bits of Conflict per column chunk.
     """
 
     files: Numbers

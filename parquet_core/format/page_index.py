@@ -66,7 +66,8 @@ class BoundaryOrder(IntEnum):
 class IndexBytes:
     """Encoded indexes of successive column chunks.
 
-    `start`, `stop`: byte range in `buffer`; a negative stop means a missing index. `absent`: why an index is missing.
+    `start`, `stop`: byte range in `buffer`; a negative stop means a missing index.
+    `absent`: why an index is missing.
     `place`: returns the location of a chunk, given its number, for messages.
     """
 

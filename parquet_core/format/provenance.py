@@ -60,10 +60,12 @@ EncodedKind: TypeAlias = tuple[bytes | None, bytes | None, bytes | None, bytes |
 class Provenance:
     """Footer contents except row groups.
 
-    Files with the same contents share an instance. `column_orders`: number of the ColumnOrder member per leaf, () if
-    the writer gave none. `elements`: the schema as written, root first. `is_unnamed`: True if it is unknown which
-    columns of the table the file has. `held`: top-level columns of the table that the file has in any form. `hidden`:
-    top-level columns of the table whose nested fields have other names in the file.
+    Files with the same contents share an instance.
+    `column_orders`: number of the ColumnOrder member per leaf, () if the writer gave none.
+    `elements`: the schema as written, root first.
+    `is_unnamed`: True if it is unknown which columns of the table the file has.
+    `held`: top-level columns of the table that the file has in any form.
+    `hidden`: top-level columns of the table whose nested fields have other names in the file.
     """
 
     columns: tuple[LeafColumn, ...]

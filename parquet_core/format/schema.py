@@ -72,11 +72,14 @@ class SchemaElement:
 class LeafColumn:
     """A leaf of the schema tree.
 
-    `index`: position among the leaves, and among the column chunks of every row group. `type`: the Arrow type of the
-    values, None if unknown. `order`: sort order of its bounds. `unsupported`: why predicates on this column do not
-    prune, "" if they do; its bounds may be known nevertheless. `type_length`: in bytes, as written; some writers give
-    one for other types than FIXED_LEN_BYTE_ARRAY, and Spark pushes down no filter on such columns. `may_be_filled`: if
-    a file lacks the column, Spark may read other values than null. `field_id`: as written, None if missing.
+    `index`: position among the leaves, and among the column chunks of every row group.
+    `type`: the Arrow type of the values, None if unknown.
+    `order`: sort order of its bounds.
+    `unsupported`: why predicates on this column do not prune, "" if they do; its bounds may be known nevertheless.
+    `type_length`: in bytes, as written; some writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark
+    pushes down no filter on such columns.
+    `may_be_filled`: if a file lacks the column, Spark may read other values than null.
+    `field_id`: as written, None if missing.
     `always_null`: the writer declared the null type, whose physical type is meaningless.
     """
 

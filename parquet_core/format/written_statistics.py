@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 class WrittenStatistics:
     """Statistics of successive column chunks or pages of one leaf, as written.
 
-    `deprecated_min`, `deprecated_max`: None for pages. `all_null`: null_pages of the column index, None for column
-    chunks. `null_count`, `nan_count`: `compact.MISSING` if not written. `min_exact`, `max_exact`: 1 for true, 0 for
-    false, -1 if unknown. `num_values`: level entries of a chunk, or rows of a page.
+    `deprecated_min`, `deprecated_max`: None for pages.
+    `all_null`: null_pages of the column index, None for column chunks.
+    `null_count`, `nan_count`: `compact.MISSING` if not written.
+    `min_exact`, `max_exact`: 1 for true, 0 for false, -1 if unknown.
+    `num_values`: level entries of a chunk, or rows of a page.
     """
 
     min_value: PlainValues

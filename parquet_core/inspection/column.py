@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers | None = None) -> ColumnFacts:
-    """Describe a leaf and sum up its chunks over all row groups.
+    """Describe a leaf, with totals of its chunks over all row groups.
 
-    `footers`: footers of the only file, whose pages are then counted by the offset indexes; None for a table.
+    `footers`: footers of a single file, whose pages are counted too. None for a table.
     """
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)

@@ -89,7 +89,8 @@ class PageSummary:
 class WriterFault:
     """A known fault of a writer that may affect a column.
 
-    `code`: the report in the writer's tracker, at `source`. `untrusted`: the statistics that are not trusted.
+    `code`: the report in the writer's tracker, at `source`.
+    `untrusted`: the statistics that are not trusted.
     `row_groups`: the number of row groups that the fault may affect.
     """
 
@@ -105,17 +106,17 @@ class WriterFault:
 class ColumnFacts:
     """A leaf of the schema, with facts from all row groups.
 
-    `type`: the Arrow type, None if the type is unsupported. `repetition`: of the whole path. `untrusted`: reasons why
-    bounds are not trusted, one for each kind of file that has a reason; empty if bounds are trusted. `writer_faults`:
-    known faults of the files' writers, which make single statistics untrusted. `unsupported`: why predicates on the
-    column do not prune; empty if they do. `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row
-    group. `with_...` and `encrypted`: numbers of row groups. `without_bounds`: number of row groups that may hold a
-    value and lack bounds.
-
-    `overlap_depth`: number of row groups that may hold the most widely shared value of a row group, on average over row
-    groups. 1.0 means no overlap; None if no row group has bounds. A row group without bounds counts as holding every
-    value.
-
+    `type`: Arrow type. None if the type is unsupported.
+    `repetition`: repetition of the whole path, not only of the leaf.
+    `untrusted`: reasons why bounds are not trusted, one for each kind of file. Empty if bounds are trusted.
+    `writer_faults`: known faults of the files' writers, which make single statistics untrusted.
+    `unsupported`: why predicates on the column do not prune. Empty if they do.
+    `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row group.
+    `encrypted`, `with_bounds`, `with_column_index`, `with_offset_index`, `with_bloom_filter`: numbers of row groups.
+    `without_bounds`: number of row groups that may hold a value and lack bounds.
+    `overlap_depth`: for each row group, how many row groups may hold the same value, at the value that most of them
+    share; averaged over row groups. 1.0 means no overlap. A row group without bounds counts as holding every value.
+    None if no row group has bounds.
     `pages`, `uncompressed_bytes`: None for a table.
     """
 
@@ -173,7 +174,9 @@ class PageIndexFacts:
     """The page index of a column chunk.
 
     `reason`: why the column index is not used, empty if it is used. `count` and the sizes of pages come from the offset
-    index. `boundary_order`: the declared order; `recomputed_order`: the order of the bounds, None if some are unknown.
+    index.
+    `boundary_order`: the declared order.
+    `recomputed_order`: the order of the bounds, None if some are unknown.
     `pages`: None unless single pages were requested.
     """
 
@@ -191,8 +194,10 @@ class PageIndexFacts:
 class BloomFacts:
     """The bloom filter of a column chunk.
 
-    `reason`: why the filter is missing or not trusted, empty if it is trusted. `bytes`: size of the bitset. `fill`:
-    share of set bits. `estimated_fpp`: probability that the filter reports a value that is absent.
+    `reason`: why the filter is missing or not trusted, empty if it is trusted.
+    `bytes`: size of the bitset.
+    `fill`: share of set bits.
+    `estimated_fpp`: probability that the filter reports a value that is absent.
     `estimated_distinct`: number of distinct values, None if every bit is set.
     """
 
@@ -208,9 +213,12 @@ class BloomFacts:
 class ChunkFacts:
     """One column in one row group.
 
-    `values`: number of level entries, nulls included. `value_bytes`: unencoded bytes of byte array values.
-    `data_pages`: number of pages by the encoding statistics. `dictionary`: "complete" if every data page uses the
-    dictionary. `lower`, `upper`: trusted bounds; `min_exact`, `max_exact`: True if the bound is a value of the chunk.
+    `values`: number of level entries, nulls included.
+    `value_bytes`: unencoded bytes of byte array values.
+    `data_pages`: number of pages by the encoding statistics.
+    `dictionary`: "complete" if every data page uses the dictionary.
+    `lower`, `upper`: trusted bounds.
+    `min_exact`, `max_exact`: True if the bound is a value of the chunk.
     """
 
     column: str
@@ -293,7 +301,9 @@ class FileInspection:
     >>> file.row_group_count, file.all_columns, [column.name for column in file.columns]
     (10, 2, ['id'])
 
-    `rows`: sum over the row groups; `footer_rows`: the footer's total. `all_columns`: number of leaves in the schema;
+    `rows`: sum over the row groups.
+    `footer_rows`: the footer's total.
+    `all_columns`: number of leaves in the schema.
     `columns`: the chosen leaves.
     """
 
@@ -350,7 +360,8 @@ class TableInspection:
     >>> len(found.files), found.row_groups, found.differences
     (2, 2, ())
 
-    `differences`: how the schemas of files differ from the table's. `partitions`: columns in directory names.
+    `differences`: how the schemas of files differ from the table's.
+    `partitions`: columns in directory names.
     `schema_file`: the file without data that gives the schema, None if the first data file does.
     """
 

@@ -41,9 +41,12 @@ class OrderedColumn(NamedTuple):
 class BoundLayout:
     """A layout with its columns in a table whose footers were read.
 
-    `partition`: a partition number per file. `read_values`: True allows reading values if metadata prove nothing.
-    `sort_key`: columns of the sort key, without partition columns. `partition_columns`: partition columns of the sort
-    key. `curve`: columns of the Z-order or Hilbert curve. `bloom`: columns with bloom filters.
+    `partition`: a partition number per file.
+    `read_values`: True allows reading values if metadata prove nothing.
+    `sort_key`: columns of the sort key, without partition columns.
+    `partition_columns`: partition columns of the sort key.
+    `curve`: columns of the Z-order or Hilbert curve.
+    `bloom`: columns with bloom filters.
     """
 
     index: MetadataIndex

@@ -125,10 +125,10 @@ def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
 
 
 def _largest_partition(bound: BoundLayout) -> tuple[NDArray[np.int64], bool]:
-    """Return the row groups of the largest partition.
+    """Return the row groups of the largest partition, and True if all row groups are in it.
 
-    Also returns whether the table has no other row groups. Only one partition is judged, because a curve runs within
-    each partition: an equality keeps some row groups of every partition, even with perfect clustering.
+    Clustering is judged in one partition, because a curve runs within each partition: even with perfect clustering, an
+    equality keeps some row groups of every partition.
     """
     filled = np.flatnonzero(bound.index.groups.row_count > 0)
     partition = bound.partition[bound.index.groups.file[filled]]

@@ -87,8 +87,9 @@ def _margin(column: LeafColumn, means: NDArray[np.float64], row_groups: int) -> 
 class _Cause(NamedTuple):
     """Cause of a missing index and its fix.
 
-    `message`: also says whether the cause is confirmed or inferred. `severity`: applies to columns that the layout does
-    not name. `of_pages`: the offset index is missing too.
+    `message`: also says whether the cause is confirmed or inferred.
+    `severity`: applies to columns that the layout does not name.
+    `of_pages`: the offset index is missing too.
     """
 
     message: str

@@ -31,8 +31,9 @@ class Check(Generic[Run]):
 
     Tools and the page of codes list the texts of registered checks.
 
-    `codes`: codes of its findings; each code belongs to one check. `run`: returns the findings; all checks of a
-    registry take the same arguments. `reads`: the most expensive source that the check reads.
+    `codes`: codes of its findings; each code belongs to one check.
+    `run`: returns the findings; all checks of a registry take the same arguments.
+    `reads`: the most expensive source that the check reads.
     """
 
     name: str

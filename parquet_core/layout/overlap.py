@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 class Intervals(NamedTuple):
     """Bounds of containers as ranks, both ends included.
 
-    Partitions have disjoint ranks. `at`: numbers of the containers that may hold values and have bounds. `low`, `high`,
-    `partition`: ranks and partition of each. `unknown`: per partition, the number of containers that may hold values
-    but have no bounds.
+    Partitions have disjoint ranks.
+    `at`: numbers of the containers that may hold values and have bounds.
+    `low`, `high`, `partition`: ranks and partition of each of these containers.
+    `unknown`: for each partition, the number of containers that may hold values but have no bounds.
     """
 
     at: Positions

@@ -59,7 +59,8 @@ class Finding:
 
     `code`: stable identifier, for filters.
     `location`: file, row group and column, if they apply.
-    `remedy`: the next step; empty only for severity `info`. `columns`: the affected columns, () if it is not about any.
+    `remedy`: the next step; empty only for severity `info`.
+    `columns`: the affected columns, () if it is not about any.
     `fix`: the remedy as a value, for tools that word it themselves; None if the remedy is only text.
     """
 

@@ -79,8 +79,9 @@ def prune(
 ) -> Evaluation:
     """Evaluate a predicate by every level and plan the access.
 
-    `files`: outcomes per file before it is opened, by default from directory names. `pages`: False leaves out page
-    indexes. `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
+    `files`: outcomes per file before it is opened, by default from directory names.
+    `pages`: False leaves out page indexes.
+    `located`: columns whose pages will be read; their offset indexes are fetched in the same requests.
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):

@@ -56,12 +56,16 @@ class ByList:
 class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
-    `partitions`: outcomes by partition values only. `outcomes`: by partition values and file statistics. `by_leaf`: as
-    `outcomes`, for each leaf. `by_partition`: outcomes of each leaf by partition values only, None if equal to
-    `by_leaf`, which is so unless partition columns have statistics too. `by_values`: partition columns that have
-    values. `files_with_statistics`: per column, how many of the `examined_files` have usable statistics; None if the
-    list of files has no statistics. `elsewhere`: None if no other process was involved. `by_list`: None if the table
-    has no manifest list.
+    `partitions`: outcomes by partition values only.
+    `outcomes`: by partition values and file statistics.
+    `by_leaf`: as `outcomes`, for each leaf.
+    `by_partition`: outcomes of each leaf by partition values only, None if equal to `by_leaf`, which is so unless
+    partition columns have statistics too.
+    `by_values`: partition columns that have values.
+    `files_with_statistics`: per column, how many of the `examined_files` have usable statistics; None if the list of
+    files has no statistics.
+    `elsewhere`: None if no other process was involved.
+    `by_list`: None if the table has no manifest list.
     """
 
     partitions: OutcomeArray

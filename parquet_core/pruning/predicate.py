@@ -155,12 +155,15 @@ class SkippingRemedy(str):
 class Unsupported:
     """A condition that metadata cannot decide; it never prunes.
 
-    `rewrite`: alternative SQL that metadata can decide, "" if unknown. `exact`: the rewrite is NULL, TRUE and FALSE for
-    the same rows. `null_with`: columns; the condition is NULL if one of them is null. `is_whole`: `sql` states exactly
-    this condition, no more and no less. `may_raise`: the condition may raise on a row while Spark reads.
-    `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows. `no_value`: the
-    condition compares with a text that is not a value of the type, so it selects no row or fails. `cause`: None if no
-    code depends on the reason. `source`: syntax tree, for the code that created the condition; None if unknown.
+    `rewrite`: alternative SQL that metadata can decide, "" if unknown.
+    `exact`: the rewrite is NULL, TRUE and FALSE for the same rows.
+    `null_with`: columns; the condition is NULL if one of them is null.
+    `is_whole`: `sql` states exactly this condition, no more and no less.
+    `may_raise`: the condition may raise on a row while Spark reads.
+    `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows.
+    `no_value`: the condition compares with a text that is not a value of the type, so it selects no row or fails.
+    `cause`: None if no code depends on the reason.
+    `source`: syntax tree, for the code that created the condition; None if unknown.
     """
 
     sql: str

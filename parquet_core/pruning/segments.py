@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 class Segments:
     """Segments in global row order.
 
-    `start`: first row. `row_group`: position of the row group. `page`: one array per column, in the order of
-    `merge_borders`, with the page that contains each segment. Columns with the same borders share an array.
+    `start`: first row.
+    `row_group`: position of the row group.
+    `page`: one array per column, in the order of `merge_borders`, with the page that contains each segment. Columns
+    with the same borders share an array.
     """
 
     start: Numbers

@@ -26,9 +26,11 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
-    `kinds`: footers by kind, with the names in the files. `paths`: paths of a column in files, beginning with the path
-    that the table expects; missing if the only path is the column's own. `numbers`: field id by column if ids identify
-    the columns, so that a path may be another column in another file; None if names identify them.
+    `kinds`: footers by kind, with the names in the files.
+    `paths`: paths of a column in files, beginning with the path that the table expects; missing if the only path is the
+    column's own.
+    `numbers`: field id by column if ids identify the columns, so that a path may be another column in another file;
+    None if names identify them.
     """
 
     kinds: tuple[Provenance, ...]

@@ -94,10 +94,9 @@ def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:
 
 
 def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
-    """Return the values of a table's column that a leaf can hold.
+    """Convert values of a table's column to the type of a file's leaf, without values that the leaf cannot hold.
 
-    The result has the type of the leaf. None if a value exceeds the declared type of the leaf, since the file might
-    contain it all the same.
+    None if a value exceeds only the declared type of the leaf: the file may contain it all the same.
     """
     stored = leaf.type
     if stored is None or values.type == stored:

@@ -21,9 +21,10 @@ SUMMARIES = ("_common_metadata", "_metadata")
 class DataFile(NamedTuple):
     """A file of a listing; reads fail if it has changed since.
 
-    `path`: a local path, or the full URI of a remote file. `modified_ns`: modification time, 0 if unknown. `etag`: the
-    store's identifier of exactly this content, None if the store has none. `changed_ns`: time of the last change of the
-    file or its inode (ctime), which users cannot set; 0 for remote files.
+    `path`: a local path, or the full URI of a remote file.
+    `modified_ns`: modification time, 0 if unknown.
+    `etag`: the store's identifier of exactly this content, None if the store has none.
+    `changed_ns`: time of the last change of the file or its inode (ctime), which users cannot set; 0 for remote files.
     """
 
     path: str

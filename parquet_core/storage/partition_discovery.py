@@ -50,9 +50,9 @@ def unescape(name: str) -> str:
 class Partitioning(NamedTuple):
     """Partition columns and value strings of the directories of a table.
 
-    `names`: the partition columns, once for each spelling in directory names. `value_strings`: the value strings of
-    each directory, including directories with only empty files. `index_of`: index into `value_strings` by directory
-    path.
+    `names`: the partition columns, once for each spelling in directory names.
+    `value_strings`: the value strings of each directory, including directories with only empty files.
+    `index_of`: index into `value_strings` by directory path.
     """
 
     names: tuple[tuple[str, ...], ...] = ()
@@ -64,8 +64,9 @@ class PartitionListing(NamedTuple):
     """Data files of a table, sorted by path.
 
     `schema_file`: the file that Spark takes the schema from if it is not the first data file: a summary, or a data file
-    that Spark does not read. `passed_over`: a directory with data that Spark does not read. `is_unfinished`: a write is
-    running or was interrupted, so `files` differs from the contents of the directories.
+    that Spark does not read.
+    `passed_over`: a directory with data that Spark does not read.
+    `is_unfinished`: a write is running or was interrupted, so `files` differs from the contents of the directories.
     """
 
     files: list[DataFile]
@@ -87,9 +88,12 @@ def choose(
 ) -> PartitionListing:
     """Choose the files that Spark reads among the listed files.
 
-    `named`: files that the user named. `roots`: directories that the user named. `directories`: the files in each
-    directory at or below the roots; a key plus a slash is the beginning of the paths of its files. Raises WrongUse for
-    directories that Spark refuses to read as one table.
+    `named`: files that the user named.
+    `roots`: directories that the user named.
+    `directories`: the files in each directory at or below the roots; a key plus a slash is the beginning of the paths
+    of its files.
+
+    Raises WrongUse for directories that Spark refuses to read as one table.
     """
     named = [file for file in named if not is_unlisted(listed_name(file))]
     # If the user named only files, Spark takes no partition columns from their directories.

@@ -35,14 +35,17 @@ AWS_DOMAIN = "amazonaws.com"
 class Store(NamedTuple):
     """An object store that obstore supports.
 
-    `scheme`: scheme of canonical addresses; `aliases`: other schemes of the same store. `variables`: prefixes of the
-    environment variables that configure the store. `credentials`: next step if access is denied. `spark_scheme`,
-    `driver`: the scheme in Spark, and the Hadoop module that implements it.
+    `scheme`: scheme of canonical addresses.
+    `aliases`: other schemes of the same store.
+    `variables`: prefixes of the environment variables that configure the store.
+    `credentials`: next step if access is denied.
+    `spark_scheme`, `driver`: the scheme in Spark, and the Hadoop module that implements it.
 
-    The other fields are environment variables that are checked before the library reads them. `endpoints`: in order of
-    precedence; `header_variables`: sent in a header; `pair`: two variables that have no effect alone. Unless one of
-    `keys` is set, the library requests credentials from the servers in `identity_urls`, and sends or reads the files in
-    `identity_files`.
+    The other fields are environment variables that are checked before the library reads them.
+    `endpoints`: in order of precedence.
+    `header_variables`: sent in a header.
+    `pair`: two variables that have no effect alone. Unless one of `keys` is set, the library requests credentials from
+    the servers in `identity_urls`, and sends or reads the files in `identity_files`.
     """
 
     scheme: str

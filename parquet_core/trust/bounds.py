@@ -24,9 +24,11 @@ class Bounds(Columnar):
     """Bounds and counts of the values in each container; null means unknown.
 
     `lower`, `upper`: enclose every value that is neither null nor NaN. They need not occur in the data, unless
-    `min_exact` or `max_exact` (bool) is true. `null_count`, `nan_count`: int64. `row_count`: known for every container.
-    Strings are stored as binary, because a truncated bound need not be UTF-8; half floats are stored as float. The null
-    count of a repeated column is always unknown, because files count levels, not rows.
+    `min_exact` or `max_exact` (bool) is true. Strings are stored as binary, because a truncated bound need not be
+    UTF-8; half floats are stored as float.
+    `null_count`, `nan_count`: int64. The null count of a repeated column is always unknown, because files count levels,
+    not rows.
+    `row_count`: known for every container.
     """
 
     lower: pa.Array
@@ -50,10 +52,7 @@ def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
-    """Place bounds at the containers `at`; other containers are unknown.
-
-    Only the row counts of other containers are known.
-    """
+    """Place bounds at the containers `at`; of other containers only the row counts are known."""
     if len(at) == len(row_count):
         return bounds
     source = np.full(len(row_count), -1, np.int64)
@@ -72,7 +71,7 @@ def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
 
 
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:
-    """Mark the flagged containers, whose bounds are unknown, as all null."""
+    """Mark the flagged containers, whose bounds are unknown, as containing only nulls."""
     if not absent.any():
         return bounds
     flags = from_numpy(absent)
@@ -94,10 +93,7 @@ class BoundsBuilder:
         self._parts = {name: _part(kind, len(row_count)) for name, kind in kinds.items()}
 
     def put(self, first: int, bounds: Bounds) -> None:
-        """Set the bounds of containers from `first` on.
-
-        Calls must be in the order of containers.
-        """
+        """Set the bounds of the containers from `first` on. Calls must be in the order of containers."""
         for name, part in self._parts.items():
             part.put(first, getattr(bounds, name))
 

@@ -1,7 +1,6 @@
-"""Find contradictions in the metadata of files.
+"""Find contradictions in the metadata of files. Contradicting metadata are not trusted.
 
-Contradicting metadata are not trusted. Contradictions are flags per row group, and further flags per column that is
-read.
+Contradictions are flags for each row group, and further flags for each column that is read.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
 
 
 class Doubt(IntFlag):
-    """Contradictions in metadata.
-
-    The members up to SHARED_INDEX concern whole row groups, the others columns.
-    """
+    """Contradictions in metadata. The members up to SHARED_INDEX concern whole row groups, the others columns."""
 
     ROWS = 1
     PLACES = 2
@@ -64,7 +60,7 @@ AGAINST_DICTIONARIES = _OF_ALL
 
 
 def reason_of(doubt: int) -> str:
-    """Return why metadata are not trusted, "" if `doubt` has no flag.
+    """Return why metadata are not trusted; "" if `doubt` has no flag.
 
     >>> reason_of(Doubt.ROWS | Doubt.PAGES), reason_of(0)
     ('the footer contradicts itself about the number of rows', '')
@@ -73,7 +69,7 @@ def reason_of(doubt: int) -> str:
 
 
 def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
-    """Return why each entry is not trusted, "" if it is.
+    """Return why each entry is not trusted; "" if it is trusted.
 
     `against`: the flags that matter.
     """
@@ -85,7 +81,7 @@ def reasons_of(doubts: Doubts, against: Doubt) -> NDArray[np.object_]:
 
 
 def doubts_about(footers: Footers) -> Doubts:
-    """Return contradictions within footers, as Doubt bits per row group."""
+    """Return contradictions within footers, as Doubt bits of each row group."""
     added = np.bincount(footers.file, footers.row_count, minlength=len(footers.files))
     doubts = np.zeros(len(footers), np.uint8)
     doubts[(added != footers.num_rows)[footers.file]] |= np.uint8(Doubt.ROWS)
@@ -109,7 +105,7 @@ _BLOCK = 1 << 16
 
 
 def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks whose statistics contradict their pages.
+    """Return flags of column chunks whose statistics contradict their pages.
 
     `first`: the pages of chunk i are `first[i]` to `first[i + 1]`; every chunk has a page.
     """
@@ -127,9 +123,9 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 
 
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
-    """Flag chunks whose pages are not in the claimed boundary order.
+    """Return flags of column chunks whose pages are not in the claimed boundary order.
 
-    `order`: the claimed BoundaryOrder per chunk, as a number.
+    `order`: for each chunk, the claimed BoundaryOrder as a number.
     """
     wrong = np.zeros(len(order), np.bool_)
     claimed = [
@@ -153,7 +149,10 @@ def _comparable(values: pa.Array) -> pa.Array:
 
 
 def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
-    """Sum the page counts of each chunk; `unknown` replaces unknown counts."""
+    """Return the sum of the page counts of each chunk.
+
+    `unknown`: replaces unknown counts.
+    """
     counted = numbers_from(counts)
     if counts.null_count:
         counted = np.where(valid_flags(counts), counted, unknown)
@@ -168,10 +167,10 @@ def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
 
 
 def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks whose possibly truncated bounds contradict their pages.
+    """Return flags of chunks whose bounds contradict their pages, for strings.
 
-    A contradiction is a page outside the chunk's bounds, or an exact bound that no page reaches. This test is for
-    strings, whose bounds may be truncated, and shorter in pages than in chunks.
+    Bounds of strings may be truncated, and shorter in pages than in chunks. So a contradiction is a page outside the
+    chunk's bounds, or an exact bound that no page reaches.
     """
     apart, low_met, high_met = (np.zeros(len(pages), np.bool_) for _ in range(3))
     for start in range(0, len(pages), _BLOCK):
@@ -192,10 +191,10 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
 
 
 def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks whose numeric bounds contradict their pages.
+    """Return flags of chunks whose bounds contradict their pages, for numbers.
 
-    A contradiction is a page outside the chunk's bounds, or a bound that differs from the bound of all pages. This test
-    is for numbers, whose bounds are never truncated.
+    Bounds of numbers are never truncated. So a contradiction is a page outside the chunk's bounds, or a bound that
+    differs from the bound of all pages.
     """
     low, high = _numbers(chunks.lower), _numbers(chunks.upper)
     least_low, most_low = _extremes(pages.lower, first)
@@ -217,10 +216,7 @@ def _numbers(values: pa.Array) -> NDArray[Any]:
 
 
 def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the smallest and the largest number of each chunk's pages.
-
-    Chunks without known numbers get neutral extremes.
-    """
+    """Return the smallest and the largest number of each chunk's pages; neutral extremes without known numbers."""
     bound_numbers, bounded = _numbers(values), valid_flags(values)
     floating = bound_numbers.dtype.kind == "f"
     top, bottom = (
@@ -232,10 +228,7 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
 
 def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
-    """Flag chunks in which every page with values has a bound.
-
-    At least one page must have a bound.
-    """
+    """Return flags of chunks in which every page with values, and at least one page, has a bound."""
     bounded = valid_flags(values)
     if bounded.all():
         return np.ones(len(first) - 1, np.bool_)
@@ -249,10 +242,12 @@ def _may_be_exact(exact: pa.Array) -> Flags:
 
 
 def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blocks | str]) -> Flags:
-    """Flag chunks whose bloom filter excludes their smallest or largest value.
+    """Return flags of column chunks whose bloom filter excludes their smallest or largest value.
 
-    A bound of strings counts as a value only if the file marks it as exact. `filters`: per chunk, the filter or the
-    reason why it is missing. `column`: as all files store it.
+    `column`: the column as all files store it.
+    `filters`: the filter of each chunk, or the reason why it is missing.
+
+    A bound of strings counts as a value only if the file marks it as exact.
     """
     wrong = np.zeros(len(chunks), np.bool_)
     if not _tells_values(column, chunks):
@@ -270,7 +265,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
 
 
 def _is_zero(values: pa.Array) -> Flags:
-    """Flag zero bounds, which may represent -0.0 or 0.0."""
+    """Return flags of zero bounds, which may represent -0.0 or 0.0."""
     floats = ordered_numbers(values) if pa.types.is_floating(values.type) else None
     return np.zeros(len(values), np.bool_) if floats is None else floats == 0
 

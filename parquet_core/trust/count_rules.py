@@ -1,8 +1,8 @@
-"""Rules for contradicting counts and bounds of a column.
+"""Rules for contradicting counts and bounds of a column in Parquet, Delta logs and Iceberg manifests.
 
-They apply to Parquet, Delta logs and Iceberg manifests. A count outside of its range is unknown. Bounds next to counts
-that leave no value for them are unknown, and so are these counts. A lower bound above the upper bound leaves both
-unknown. An entry with a contradiction keeps its rows.
+A count outside of its range is unknown. Bounds whose counts leave no value for them are unknown, and so are these
+counts. If the lower bound is above the upper bound, both are unknown. An entry with a contradiction keeps its row
+count.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 
 class ClaimedBounds(NamedTuple):
-    """Claims of a log or manifest about a column, by file.
+    """Claims of a log or manifest about a column, by file, before the rules are applied. A negative count is unknown.
 
-    The rules are not yet applied. `lower`, `upper`: decoded bounds that enclose the values; null if unknown. `bounded`:
-    a bound is written, decoded or not. `nan_bound`: a written bound is NaN. `rows`: rows of each file, at least 1.
-    `values`: values that the counts cover, nulls included. A negative count is unknown.
+    `lower`, `upper`: decoded bounds that enclose the values; null if unknown.
+    `bounded`: True if a bound is written, whether it can be decoded or not.
+    `nan_bound`: True if a written bound is NaN.
+    `rows`: number of rows of each file, at least 1.
+    `values`: number of values that the counts cover, nulls included.
     """
 
     lower: pa.Array
@@ -83,16 +85,13 @@ def counts_within(counts: Counts, most: Counts) -> Counts:
 
 
 def counts_nulls_alone(values: Counts, nulls: Counts) -> Flags:
-    """Return flags of entries whose null count leaves no value."""
+    """Return flags of entries whose null count leaves no other value."""
     flags: Flags = (nulls == values) & (values > 0)
     return flags
 
 
 def counts_no_number(values: Counts, nulls: Counts, nans: Counts) -> Flags:
-    """Flag entries whose counts leave only nulls and NaN.
-
-    At least one value is NaN.
-    """
+    """Return flags of entries whose counts leave only nulls and NaN, with at least one NaN."""
     flags: Flags = (nans > 0) & (np.maximum(nulls, 0) + nans == values)
     return flags
 

@@ -449,7 +449,7 @@ def faults_of(created_by: str) -> tuple[KnownFault, ...]:
 
 
 def faults_in(leaf: LeafColumn, provenance: Provenance) -> Iterator[KnownFault]:
-    """Yield the known faults that may affect a leaf of such files."""
+    """Yield the known faults that may affect a leaf in files of a kind (schema and writer)."""
     return (
         fault
         for fault in faults_of(provenance.created_by)
@@ -458,8 +458,5 @@ def faults_in(leaf: LeafColumn, provenance: Provenance) -> Iterator[KnownFault]:
 
 
 def reason_of_faults(faults: Iterable[KnownFault]) -> str:
-    """Return why facts affected by known faults are not trusted.
-
-    Returns "" if there are no faults.
-    """
+    """Return why facts that known faults affect are not trusted; "" if there are no faults."""
     return "; ".join(f"{fault.application}: {fault.what} ({fault.code})" for fault in faults)

@@ -32,10 +32,7 @@ OTHER_TYPE = "the file lacks the column or stores it as another type"
 
 
 class Deprecated(Enum):
-    """When deprecated min and max are trusted.
-
-    They are used only if min_value and max_value are missing.
-    """
+    """When deprecated min and max are trusted, for files without min_value and max_value."""
 
     NEVER = 0
     WHEN_EQUAL = 1
@@ -46,17 +43,23 @@ class Deprecated(Enum):
 class Trust:
     """Which statistics of one column are trusted in files of one kind.
 
-    `counts`: null and NaN counts. `bounds`: min_value and max_value of column chunks. `page_bounds`: min_values and
-    max_values of column indexes. `deprecated`: min and max. `required`: the column has no nulls, whatever the file
-    claims. `rebased`: bounds before the start of the common calendar may be read as other values. `column_order`: its
-    number in the footer, None if missing. `reason`: why bounds are not trusted, "" if they are. `step`: units of bounds
-    per unit of stored timestamps (`timestamp_step`). `nan_in_bounds`: non-NaN min_value and max_value prove that no
-    value is NaN. `stored`: the leaf in the file if Spark reads its type as the type of the column, None if both have
-    the same type.
-    `nulls_alone`: the file stores another type, so only the claim that all values are null is trusted, which holds in
-    any type. `faults`: known faults of the writer that may affect the column. `wrong`: the facts that these faults make
-    wrong. `prefix_from`: an upper bound of at least this many bytes may be a prefix of the maximum, None if no bound
-    is. `zeros_are_right`: a null count of 0 is right, even if other null counts are not.
+    `counts`: null and NaN counts.
+    `bounds`: min_value and max_value of column chunks.
+    `page_bounds`: min_values and max_values of column indexes.
+    `deprecated`: min and max.
+    `required`: True if the column has no nulls, whatever the file claims.
+    `rebased`: True if bounds before the start of the common calendar may be read as other values.
+    `column_order`: number of the column order in the footer. None if missing.
+    `reason`: why bounds are not trusted; "" if they are.
+    `step`: units of bounds per unit of stored timestamps (`timestamp_step`).
+    `nan_in_bounds`: True if non-NaN min_value and max_value prove that no value is NaN.
+    `stored`: the leaf in the file if Spark reads its type as the type of the column. None if both have the same type.
+    `nulls_alone`: True if the file stores another type, so that only the claim that all values are null is trusted,
+    which is valid in any type.
+    `faults`: known faults of the writer that may affect the column.
+    `wrong`: the facts that these faults make wrong.
+    `prefix_from`: length in bytes from which an upper bound may be a prefix of the maximum. None if no bound is one.
+    `zeros_are_right`: True if a null count of 0 is trusted, even if other null counts are not.
     """
 
     counts: bool
@@ -78,7 +81,7 @@ class Trust:
 
     @property
     def distrust(self) -> str:
-        """Reason why some statistics are not trusted, "" if all are."""
+        """Why some statistics are not trusted; "" if all are."""
         return self.reason or reason_of_faults(self.faults)
 
 
@@ -87,9 +90,10 @@ def trust(
 ) -> Trust:
     """Decide which statistics of a column are trusted.
 
-    `column`: column of the table. `provenance`: footer contents of one kind of files. `traits`: traits of the chunks,
-    by default all, which are trusted least. `believing`: ignore known faults of the writer that Spark's reader ignores
-    too.
+    `column`: column of the table.
+    `provenance`: footer contents of one kind of files.
+    `traits`: traits of the chunks; by default all traits, with which the least is trusted.
+    `believing`: True to ignore known faults of the writer that Spark's reader ignores too.
     """
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
@@ -141,9 +145,9 @@ def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenan
 
 
 def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """True if the file may have nulls of an unrepeated column.
+    """True if the column is an optional, unrepeated leaf of the file, of any type.
 
-    The column is an optional leaf of any type. False if the writer is known to miscount its nulls.
+    False if the writer is known to miscount its nulls.
     """
     alike = provenance.by_any_case.get(in_any_case(column.path[0]), [])
     named = [leaf for leaf in alike if leaf.path == column.path]
@@ -167,10 +171,7 @@ def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
 
 
 def _wrong_bounds(leaf: LeafColumn, provenance: Provenance) -> str:
-    """Return why bounds are never trusted, "" if they may be.
-
-    The reasons do not depend on the column order.
-    """
+    """Return why bounds of a leaf are never trusted, whatever its column order is; "" if they may be."""
     if leaf.type is None:
         return "the type of this column is unknown"
     if leaf.physical is Physical.INT96:

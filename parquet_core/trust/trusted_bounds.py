@@ -59,7 +59,9 @@ def trusted_bounds(
 ) -> Bounds:
     """Decode the trusted statistics of a table's column.
 
-    `trusts`, `trust_index`: `trusts[trust_index[i]]` applies to entry i. NaN counts of a type without NaN are 0.
+    `trusts`, `trust_index`: `trusts[trust_index[i]]` is the trust in entry i.
+
+    NaN counts of a type without NaN are 0.
     """
 
     def where(test: Callable[[Trust], bool]) -> Flags:
@@ -123,9 +125,9 @@ def trusted_bounds(
 def wrong_null_counts(
     fact: Fact, counts: NDArray[np.int64], trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> Flags:
-    """Flag null counts that their writer is known to get wrong.
+    """Return flags of null counts that their writer is known to get wrong.
 
-    `trusts`, `trust_index`: `trusts[trust_index[i]]` applies to entry i.
+    `trusts`, `trust_index`: `trusts[trust_index[i]]` is the trust in entry i.
     """
     wrong = np.array([fact in trust.wrong for trust in trusts], np.bool_)
     if not wrong.any():
@@ -136,10 +138,7 @@ def wrong_null_counts(
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    """Flag containers of an unrepeated column that hold only nulls.
-
-    Contradicting entries are not flagged.
-    """
+    """Return flags of containers of an unrepeated column that hold only nulls, without contradicting entries."""
     nulls = _null_counts(column, written, _has_its_rows(column, written))
     nulls_alone: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
     return nulls_alone
@@ -161,7 +160,7 @@ def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
 
 
 def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
-    """Return the number of level entries without a value, MISSING if unknown."""
+    """Return the number of level entries without a value; MISSING if unknown."""
     counts = np.where(credible, counts_within(written.null_count, written.num_values), MISSING)
     if written.all_null is None:
         return counts
@@ -179,7 +178,7 @@ def _nan_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags,
 
 
 def _contradicts_nulls(column: LeafColumn, written: WrittenStatistics, nulls: Counts) -> Flags:
-    """Flag entries with contradicting null count, null page flag and bounds."""
+    """Return flags of entries whose null count, null page flag and bounds contradict each other."""
     all_counted = counts_nulls_alone(written.num_values, nulls)
     values = [written.min_value, written.max_value]
     if written.all_null is None:
@@ -200,9 +199,10 @@ def _any_longer_than(values: Sequence[PlainValues], length: int) -> Flags:
 def _contradicts_nans(
     column: LeafColumn, written: WrittenStatistics, nulls: Counts, nans: Counts, pair: _Pair
 ) -> Flags:
-    """Flag entries whose NaN count contradicts their bounds.
+    """Return flags of entries whose NaN count contradicts their bounds.
 
-    Either a bound is a number but the counts leave only nulls and NaN, or a bound is NaN but the NaN count is 0.
+    Either a bound is a number although the counts leave only nulls and NaN, or a bound is NaN although the NaN count is
+    0.
     """
     liars = counts_no_number(written.num_values, nulls, nans)
     if liars.any():
@@ -215,7 +215,8 @@ def _contradicts_nans(
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
     """Decode both bounds and flag unusable ones.
 
-    Unusable are bounds that the type cannot hold and, for floating-point columns, NaN and single bounds.
+    A bound is unusable if the type cannot hold it. For floating-point columns, NaN is unusable, and so is a single
+    bound.
     """
     low, high = comparable_values(column, lower, step=step), comparable_values(column, upper, step=step)
     bad = (lower.valid & ~valid_flags(low)) | (upper.valid & ~valid_flags(high))
@@ -228,7 +229,11 @@ def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step
 def _with_deprecated(
     column: LeafColumn, written: WrittenStatistics, pair: _Pair, step: Step, *, always: Flags, when_equal: Flags
 ) -> _Pair:
-    """Return the pair with deprecated bounds in the flagged entries."""
+    """Return the bounds, replaced by deprecated ones in the flagged entries.
+
+    `always`: flags of entries whose deprecated bounds are trusted.
+    `when_equal`: flags of entries whose deprecated bounds are trusted if they are equal.
+    """
     usable = always | when_equal
     if written.deprecated_min is None or written.deprecated_max is None or not usable.any():
         return pair
@@ -243,9 +248,9 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> pa.Array:
-    """Raise maxima that may be prefixes above all values with the prefix.
+    """Raise each maximum that may be a prefix above all values with the prefix; null if there is no such bound.
 
-    The result is null if there is no such bound. Entries whose `trust_index` is -1 keep their maximum.
+    Entries whose `trust_index` is -1 keep their maximum.
     """
     if not pa.types.is_binary(high.type):
         return high
@@ -262,10 +267,7 @@ def _with_prefixes_raised(
 def _side(
     column: LeafColumn, values: pa.Array, good: Flags, rebased: Flags, *, is_upper: bool
 ) -> tuple[pa.Array, Flags]:
-    """Return one bound without untrusted entries, and its exactness validity.
-
-    Untrusted entries become null. The flags are True where the claim of exactness still holds.
-    """
+    """Return one bound with untrusted entries as null, and flags where the claim that it is exact still holds."""
     early = np.zeros(len(values), np.bool_)
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         start = common_calendar_start(values.type)
@@ -295,7 +297,7 @@ def _rows_that_are_null(column: LeafColumn, nulls: Counts, liars: Flags, require
 def bounds_as_read(
     column: LeafColumn, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> Bounds:
-    """Decode trusted statistics by the stored type of each file."""
+    """Decode trusted statistics by the stored type of each file, as bounds of the table's column."""
     decoded = _decoded(column, written, trusts, trust_index)
     otherwise = np.fromiter((trust.nulls_alone for trust in trusts), np.bool_, len(trusts))
     if not otherwise.any():

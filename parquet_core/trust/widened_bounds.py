@@ -1,6 +1,6 @@
 """Widen bounds to enclose values that writers truncated or rounded.
 
-Writers lose fractions of a millisecond, digits, and the ends of strings. Each rule names the loss. No rule makes a
+Writers lose fractions of a millisecond, digits, and the ends of strings. Each rule names what is lost. No rule makes a
 bound tighter.
 """
 
@@ -35,10 +35,10 @@ class Pair(NamedTuple):
 
 
 def enclosing_floats(wide: pa.Array) -> Pair:
-    """Return the floats that enclose each double.
+    """Return the floats that enclose each double, equal if the double is a float.
 
-    A double that is no exact float, because the text of a float was parsed as a double, gets the floats one step below
-    and above its rounded value.
+    The text of a float may have been parsed as a double. Such a double is no exact float; it gets the floats one step
+    below and above its rounded value.
     """
     doubles, valid = numbers_from(wide), flags_from(wide.is_valid())
     with np.errstate(over="ignore", invalid="ignore"):
@@ -52,7 +52,7 @@ def enclosing_floats(wide: pa.Array) -> Pair:
 def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for each kind
     """Widen bounds of a column of any type.
 
-    `from_float`: the column was a float before it was a double.
+    `from_float`: True if the column was a float before it was a double.
     """
     arrow_type = pair.lower.type
     if pa.types.is_timestamp(arrow_type):
@@ -71,7 +71,7 @@ def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for
 
 
 def _later(upper: pa.Array) -> pa.Array:
-    """Return upper bounds of timestamps plus possibly truncated microseconds."""
+    """Return upper bounds of timestamps, increased by the microseconds that may have been truncated."""
     micros = numbers_from(upper)
     top = np.iinfo(np.int64).max - LOST_MICROS
     return from_numpy(np.minimum(micros, top) + LOST_MICROS, upper.type, valid=flags_from(upper.is_valid()))
@@ -80,7 +80,8 @@ def _later(upper: pa.Array) -> pa.Array:
 def _modern(pair: Pair) -> Pair:
     """Replace bounds before the start of the common calendar: lower ones with null, upper ones with the start.
 
-    Calendars, or time zones with offsets in seconds, may read such values differently, but move none across the start.
+    Readers may take such values for other dates, because of their calendar or of time zones with offsets in seconds,
+    but never for one after the start.
     """
     start = common_calendar_start(pair.lower.type)
     lower, upper = (pc.less(side, start) for side in pair)
@@ -89,7 +90,7 @@ def _modern(pair: Pair) -> Pair:
 
 
 def _of_floats(pair: Pair) -> Pair:
-    """Widen bounds to enclose the double and float of one text."""
+    """Widen bounds of doubles that may be parsed texts of floats, so that they include these floats."""
     low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
     return Pair(
         pc.min_element_wise(pair.lower, low.cast(pa.float64()), skip_nulls=False),
@@ -98,7 +99,7 @@ def _of_floats(pair: Pair) -> Pair:
 
 
 def _numbers(pair: Pair) -> Pair:
-    """Replace NaN bounds with null; widen zeros to -0.0 and 0.0."""
+    """Replace NaN bounds with null, and widen zero bounds to include -0.0 and 0.0."""
     arrow_type = pair.lower.type
     none, zero = pa.scalar(None, arrow_type), pa.scalar(0.0, arrow_type)
     low = pc.if_else(pc.is_nan(pair.lower), none, pair.lower)
@@ -110,7 +111,7 @@ def _numbers(pair: Pair) -> Pair:
 
 
 def _through_float(pair: Pair) -> Pair:
-    """Widen integers that a 64-bit float may have rounded."""
+    """Widen bounds of integers that a 64-bit float may have rounded."""
     return Pair(_stepped(pair.lower, -1), _stepped(pair.upper, 1))
 
 
@@ -133,7 +134,7 @@ def _stepped(values: pa.Array, way: int) -> pa.Array:
 
 
 def _decimals(pair: Pair) -> Pair:
-    """Widen decimals with more digits than a 64-bit float keeps."""
+    """Widen bounds of decimals with more digits than a 64-bit float holds."""
     arrow_type = pair.lower.type
     if arrow_type.precision <= _EXACT_DIGITS:
         return pair

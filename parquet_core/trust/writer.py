@@ -17,8 +17,8 @@ Version: TypeAlias = tuple[int, ...]
 class WriterVersion(NamedTuple):
     """An application and its version.
 
-    `version`: at least three numbers; None if `created_by` names none. `suffix`: the text that follows the numbers,
-    such as "-SNAPSHOT".
+    `version`: at least three numbers. None if `created_by` has no version.
+    `suffix`: text that follows the numbers, such as "-SNAPSHOT".
     """
 
     application: str

@@ -67,20 +67,19 @@ _LABELS = {
 
 
 class Mark(Enum):
-    """A mark of later releases, for files without a version."""
+    """A property of files by which a release with the fix is recognized, for files without a version."""
 
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 
     def is_on(self, provenance: Provenance) -> bool:
-        """True if files of this kind have the mark."""
+        """True if files of a kind (schema and writer) have the mark."""
         return _shares_vtables(provenance.key_values.get(_ARROW_SCHEMA, ""))
 
 
 @lru_cache(maxsize=64)
 def _shares_vtables(encoded: str) -> bool:
-    """True if two fields of an encoded Arrow schema share a vtable.
+    """True if two fields of an encoded Arrow schema share a vtable; False also if the schema is missing.
 
-    False if no fields do, or if the schema is missing.
     Source: Message.fbs and Schema.fbs of Arrow: the header is member 2 of a message, the fields member 1 of a schema.
     """
     try:
@@ -108,7 +107,7 @@ def _member(buffer: bytes, table: int, index: int) -> int:
 
 
 class Columns(Enum):
-    """The columns that a fault affects; each value names such columns."""
+    """The columns that a fault affects. The value of a member names them in messages."""
 
     ALL = "columns"
     BYTE_ARRAYS = "columns of byte arrays"
@@ -125,7 +124,7 @@ class Columns(Enum):
     STRUCT_FIELDS = "fields of structs"
 
     def contains(self, leaf: LeafColumn, provenance: Provenance) -> bool:
-        """True if the fault may affect a leaf of such files."""
+        """True if the fault may affect a leaf in files of a kind (schema and writer)."""
         return _TESTS[self](leaf, provenance)
 
 
@@ -138,7 +137,7 @@ def _is_unsigned(leaf: LeafColumn) -> bool:
 
 
 def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
-    """True unless the stored Arrow schema has another type for the leaf."""
+    """True if a leaf of byte arrays may have been written from an Arrow dictionary; False for other leaves."""
     # Arrow C++ writes dictionaries of all other types as plain values.
     if leaf.physical is not Physical.BYTE_ARRAY:
         return False
@@ -150,10 +149,7 @@ def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
 
 @lru_cache(maxsize=64)
 def _arrow_dictionaries(encoded: str) -> tuple[bool, ...]:
-    """Return dictionary flags per leaf of an encoded Arrow schema.
-
-    Returns () if there is no schema.
-    """
+    """Return, for each leaf of an encoded Arrow schema, True if it is a dictionary; () if there is no schema."""
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded, validate=True)))
     except (pa.ArrowException, OSError, ValueError, binascii.Error):
@@ -193,14 +189,25 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
 class KnownFault:
     """A known fault of a writer.
 
-    `code`: the report in the writer's tracker. `application`: as `created_by` names it. `first`: the first release with
-    the fault, None if every early release has it; `fixed`: the first release without it, None if unknown. A file
-    without a version may come from any release. `unversioned_only`: only files without a version are affected.
-    `or_unknown`: files of an unknown writer or version are affected too. `backports`: versions below `fixed` that have
-    the fix. `unless`: files with this mark come from later releases. `prefix_from`: an upper bound of at least this
-    many bytes may be a prefix of the maximum, None if no bound is. `only_in`: only chunks with these traits are
-    affected. `is_avoided_by_spark`: Spark's reader knows the fault too. `zeros_are_right`: a null count of 0 is right.
+    A file whose `created_by` has no version counts as written by an affected release.
+
+    `code`: id of the report in the writer's tracker.
+    `application`: name of the writer in `created_by`.
+    `columns`: columns that are affected.
+    `wrong`: metadata that is wrong.
+    `what`: the fault in words.
+    `source`: address of the report.
     `proof`: how the fault was reproduced.
+    `first`: first release with the fault. None if every early release has it.
+    `fixed`: first release without the fault. None if unknown.
+    `unversioned_only`: if True, only files without a version are affected.
+    `or_unknown`: if True, files of an unknown writer or version are affected too.
+    `backports`: pattern of versions below `fixed` that have the fix.
+    `unless`: mark of unaffected files. None if the fault leaves no such mark.
+    `prefix_from`: length in bytes from which an upper bound may be a prefix of the maximum. None if no bound is one.
+    `only_in`: traits of the affected column chunks. By default all chunks are affected.
+    `is_avoided_by_spark`: True if Spark's reader also ignores the wrong metadata.
+    `zeros_are_right`: True if a null count of 0 can be trusted despite the fault.
     """
 
     code: str
@@ -222,7 +229,7 @@ class KnownFault:
     zeros_are_right: bool = False
 
     def is_of(self, writer: WriterVersion) -> bool:
-        """True if a release of this writer has the fault."""
+        """True if the release that wrote a file has the fault."""
         if self.or_unknown and not writer.is_known:
             return True
         if writer.application.casefold() != self.application.casefold():

@@ -62,7 +62,9 @@ def _said(error: Exception) -> str:
 class FooterLeaf(NamedTuple):
     """A leaf column of the schema.
 
-    `path`: dotted path. `physical`: number of the physical type, see `Physical`. `repeated`: True inside a list.
+    `path`: dotted path.
+    `physical`: number of the physical type, see `Physical`.
+    `repeated`: True inside a list.
     `levels`: number of level types (definition, repetition) of its values, 0 to 2.
     """
 

@@ -38,10 +38,13 @@ _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 class ChunkPages(NamedTuple):
     """Pages of one column chunk, with their headers.
 
-    The dictionary page, if any, comes before the data pages. `leaf`: number of the column among the leaves of the file.
-    `data`: the pages in their first `length` bytes; more bytes may follow. `dictionary_bytes`: size of the dictionary
-    page, where the data pages begin. `num_values`: number of values with nulls; None if only the page headers have it.
-    `page_values`: number of values of each data page; empty if unknown. `location`: for messages.
+    The dictionary page, if any, comes before the data pages.
+    `leaf`: number of the column among the leaves of the file.
+    `data`: the pages in their first `length` bytes; more bytes may follow.
+    `dictionary_bytes`: size of the dictionary page, where the data pages begin.
+    `num_values`: number of values with nulls; None if only the page headers have it.
+    `page_values`: number of values of each data page; empty if unknown.
+    `location`: for messages.
     """
 
     leaf: int

@@ -28,8 +28,9 @@ _MOST_SLICES = 64
 class PagedChunk(NamedTuple):
     """A column chunk and its data pages.
 
-    `leaf`: number of the column among the leaves of the file. `start`, `length`: byte range of the chunk. Per data
-    page: `offset` in the file, `size` in bytes, `first_row` in the row group; empty if the pages are not located.
+    `leaf`: number of the column among the leaves of the file.
+    `start`, `length`: byte range of the chunk. Per data page: `offset` in the file, `size` in bytes, `first_row` in the
+    row group; empty if the pages are not located.
     `location`: for messages.
     """
 

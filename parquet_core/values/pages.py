@@ -55,10 +55,13 @@ _MOST_IN_BLOCK = 1 << 20
 class ChunkClaims(NamedTuple):
     """Claims of the footer about a column chunk.
 
-    `num_values`: number of values with nulls; None if only the page headers have it. `codec`: a key of `CODECS`.
-    `location`: for messages. `is_text`: True for BYTE_ARRAY columns. `levels`: number of level streams before the
-    values of a page. `page_values`: number of values of each data page according to the offset index; empty without
-    one. `always_compressed`: True if data pages of version 2 are compressed even if their header denies it.
+    `num_values`: number of values with nulls; None if only the page headers have it.
+    `codec`: a key of `CODECS`.
+    `location`: for messages.
+    `is_text`: True for BYTE_ARRAY columns.
+    `levels`: number of level streams before the values of a page.
+    `page_values`: number of values of each data page according to the offset index; empty without one.
+    `always_compressed`: True if data pages of version 2 are compressed even if their header denies it.
     """
 
     num_values: int | None
@@ -272,7 +275,10 @@ def _malformed(chunk: ChunkClaims, message: str) -> MalformedFile:
 class _Stream(NamedTuple):
     """Header of a DELTA_BINARY_PACKED stream.
 
-    `block`: values per block. `pieces`: miniblocks per block. `values`: number of values. `stop`: end of the header.
+    `block`: values per block.
+    `pieces`: miniblocks per block.
+    `values`: number of values.
+    `stop`: end of the header.
     """
 
     block: int

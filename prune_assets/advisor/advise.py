@@ -1,7 +1,4 @@
-"""Advise the layout that reads the fewest bytes for a workload, from metadata and a sample.
-
-Spark is not needed.
-"""
+"""Advise the layout that reads the fewest bytes for a workload, from metadata and a sample, without Spark."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.table import Table
     from prune_assets.writing.layout_file import LayoutSource
 
-# Rows that all candidates are simulated on, and rows on which the best are tuned; the winner is simulated on all.
+# Number of rows for the simulation of all candidates, and for tuning the best. The winner is simulated on all rows.
 _FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
 # Number of sample parts that are simulated separately; the margin of error follows from their differences.
@@ -105,12 +102,15 @@ def advise(
     >>> advice.advised.layout.sort_by, advice.advised.bytes < advice.today / 2
     (('shop',), True)
 
-    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once. `session`, `semantics`: the
-    Spark session that will read the table, or its settings, for predicates that depend on its time zone.
-    `sample_rows`: maximum number of rows to read; the simulation is exact for a table with fewer rows. `in_place`:
-    advise the best layout that `optimize` can give the existing table; layouts that need a new table, such as
-    directories for a table without them, are only ranked. `layout`: your own layout, or the path of a `layout.yaml`;
-    the result's `own` has the bytes that queries would read with it.
+    `workload`: a Workload, or WHERE conditions in Spark SQL, each of which counts once.
+    `session`, `semantics`: the Spark session that will read the table, or its settings, for predicates that depend on
+    its time zone.
+    `sample_rows`: maximum number of rows to read; the simulation is exact for a table with fewer rows.
+    `in_place`: advise the best layout that `optimize` can give the existing table; layouts that need a new table, such
+    as directories for a table without them, are only ranked.
+    `layout`: your own layout, or the path of a `layout.yaml`; the result's `own` has the bytes that queries would read
+    with it.
+
     Raises LayoutError if `layout` has a column that the table lacks or that cannot be its key; WrongUse if no predicate
     of the workload fits the table, or the table has no rows; the errors of `plan`; and with `in_place` the errors of
     `optimize` for a table that it cannot rewrite at all.
@@ -164,9 +164,9 @@ def _advise(
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:
     """Return the query shapes of a workload on a table.
 
-    Shapes match by path, by name, or by the last part of either.
-    The last part lets a copy of a table use the queries on the original. Raises WrongUse if the workload has no query
-    on the table, or has queries on several tables with the same last part.
+    A shape belongs to the table if it has the table's path or name. If there are no such shapes, the last part of the
+    path or name decides, so that a copy of a table can use the queries on the original. Raises WrongUse if the workload
+    has no query on the table, or has queries on several tables with the same last part.
     """
     if isinstance(workload, Workload):
         shapes = shapes_on(*_names(table), workload=workload)
@@ -196,9 +196,9 @@ def _columns(table: Table, workspace: Workspace, queries: Sequence[Query]) -> li
 def _ranked(
     workspace: Workspace, base: LayoutSpec, columns: Sequence[str], table: Table, *, in_place: bool
 ) -> list[Tried]:
-    """Return the best layouts, best first, including one of each kind of order.
+    """Return the best layouts, best first, with at least one of each kind of order.
 
-    The first is simulated on the whole sample, the others on a part of it.
+    The first layout is simulated on the whole sample, the others on a part of it.
     """
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
@@ -219,10 +219,7 @@ def _ranked(
 
 
 def _is_usual(layout: LayoutSpec, keys: set[tuple[str, ...]]) -> bool:
-    """Return True for a sort by the usual keys, or a Hilbert curve through them.
-
-    The keys of a curve may have any order.
-    """
+    """Return True for a sort by the usual keys, or a Hilbert curve through these keys in any order."""
     return layout.sort_columns in keys or frozenset(layout.hilbert_by) in map(frozenset, keys)
 
 
@@ -242,7 +239,7 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
 def _promising(tried: Sequence[Tried]) -> list[Tried]:
     """Return the orders to tune: the best few, and the current order of the table.
 
-    Another order may be the best with finer pages, because coarse pages hide how narrow the ranges of a curve are.
+    Each gets other page sizes, because an order that is not the best with coarse pages may be the best with fine ones.
     """
     near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
     return [*near, *(it for it in tried if _enough(it) > _ALMOST and it not in near)]
@@ -255,9 +252,9 @@ def _simplest(tried: Sequence[Tried]) -> Tried:
 
 
 def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
-    """Add the key that orders rows with equal keys, if the layout needs it.
+    """Add a key that orders the rows with equal keys, if the savings of the layout depend on the order of these rows.
 
-    A layout does not state the order of rows with equal keys, and writers need not keep it.
+    A layout does not state the order of rows with equal keys, and writers need not keep the present one.
     """
     if not best.candidate.layout.sort_by:
         return best
@@ -276,7 +273,7 @@ def _same_order(candidate: Candidate, other: Candidate) -> bool:
 
 
 def _enough(it: Tried) -> float:
-    """Return the factor of the fewest bytes up to which a simpler layout is preferred."""
+    """Return how many times the fewest bytes a simpler layout may read to be preferred."""
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE
@@ -369,7 +366,7 @@ def _bytes_of_queries(
 ) -> tuple[QueryBytes, ...]:
     """Return the bytes of each query today and in a layout.
 
-    `share`: minimum share of its bytes that it selects.
+    `share`: for each query, the minimum share of its bytes that it must read in any layout.
     """
     least = np.minimum(share * [query.whole for query in queries], then)
     return tuple(
@@ -399,7 +396,7 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
 
 
 def _as_it_is(table: Table, workspace: Workspace) -> float:
-    """Simulate the present layout; return the bytes that the workload reads."""
+    """Simulate the present layout; return the bytes that the workload reads in it."""
     index = table.read_all()
     groups = np.flatnonzero(index.groups.row_count > 0)
     layout = LayoutSpec(
@@ -445,7 +442,7 @@ def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) ->
 
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
-    """Return the minimum rows that queries read: their selected rows as adjacent whole pages."""
+    """Return the fewest rows that each query can read in any layout: its selected rows in adjacent whole pages."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = FINEST_PAGES
     rows: np.ndarray = np.ceil(few.matching_rows() / page) * page
@@ -467,7 +464,7 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample to compare with each other.
+    """Return parts of the sample, whose results show the sampling error.
 
     Empty if the sample is the whole table or too small.
     """

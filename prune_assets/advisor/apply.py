@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class AppliedAdvice:
     """Bytes that one run of the workload reads: before, promised, and planned now.
 
-    `optimized`: result of the rewrite. Printed, it is one line:
+    `optimized`: result of the rewrite.
 
     >>> print(AppliedAdvice("lake/orders", optimized=None, before=1000, promised=100, now=120))
     lake/orders: one run of the workload read 1.0 KiB; promised 100 B (90.0 % less), now 120 B (88.0 % less)
@@ -69,7 +69,7 @@ def apply(
 def is_full(layout: LayoutSpec, budget: int | None) -> bool:
     """Return True if a layout must be applied to all files at once.
 
-    Only a sort key shows which files do not have the layout yet.
+    Part of the files is possible only with a sort key, which shows the files that do not have the layout yet.
     """
     return budget is None or not layout.sort_by
 

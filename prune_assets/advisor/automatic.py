@@ -34,7 +34,8 @@ _MOST_RUNS = 12
 class Followed(NamedTuple):
     """Result of following advice.
 
-    `applied`: None if the layout stays, `why`: the reason or the result.
+    `applied`: the new layout; None if the layout stays.
+    `why`: why the layout stays, or what was done.
     """
 
     applied: AppliedAdvice | None
@@ -51,8 +52,9 @@ def follow_advice(
 ) -> Followed:
     """Advise a layout, and change the table to it if that is safe.
 
-    The change is recorded before the rewrite: after an interrupted rewrite, optimize continues with the recorded
-    layout, and no run changes it again. `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
+    The change is recorded before the rewrite. After an interrupted rewrite, optimize continues with the recorded
+    layout, and later runs do not change it again.
+    `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
     """
     location, now = location_of(table, spark), dt.datetime.now(dt.UTC)
     count, last = last_change(location)
@@ -71,10 +73,7 @@ def follow_advice(
 
 
 def why_not(advice: LayoutAdvice) -> str:
-    """Return why advice is not followed automatically.
-
-    Returns "" if it is certain and saves much.
-    """
+    """Return why advice is not followed automatically; "" if it is certain and saves much."""
     best = advice.advised
     if best is None:
         return advice.verdict
@@ -91,7 +90,7 @@ def why_not(advice: LayoutAdvice) -> str:
 
 
 def _why_not_now(spark: SparkSession, table: str | os.PathLike[str], advice: LayoutAdvice, budget: int) -> str:
-    """Return why optimize cannot make the layout now; "" if it can."""
+    """Return why `optimize` cannot give the table the advised layout now; "" if it can."""
     if advice.advised is None:
         return advice.verdict
     try:

@@ -1,7 +1,4 @@
-"""Candidate layouts, with the reasons for trying them.
-
-Keys are columns that the workload filters on.
-"""
+"""Candidate layouts, with the reasons for trying them. Their keys are columns that the workload filters on."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ MOST_COLUMNS = 8
 _BEAM = 3
 _MOST_KEYS = 3
 _CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
-# Maximum values of a column for directories, and minimum values for a useful bloom filter.
+# Maximum number of distinct values of a column for directories, and minimum number for a useful bloom filter.
 _MOST_PARTITIONS = 100
 _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01
@@ -55,7 +52,7 @@ _TASKS, _LEAST_SPLIT = 8, 4 << 20
 
 
 def row_group_bytes_for(table_bytes: float) -> int:
-    """Return a row group size that lets Spark tasks share a table.
+    """Return a row group size at which a table has enough row groups for several Spark tasks.
 
     Large tables get the default size.
 
@@ -110,9 +107,9 @@ def try_out(workspace: Workspace, candidate: Candidate) -> Tried:
 
 
 def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: Callable[[str], str]) -> list[Tried]:
-    """Simulate orders of rows, fewest bytes first.
+    """Simulate orders of rows; return them, fewest bytes first.
 
-    `say`: describes how much of the workload filters on a column.
+    `say`: returns how much of the workload filters on a column, in words.
     """
     usual = usual_keys(workspace.queries, columns)
     as_it_lies = Candidate(base, "rows stay in their order; files of the target size, with page indexes")
@@ -157,9 +154,8 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
 def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
     """Return True if a change of sizes is worth trying on a layout.
 
-    The finest pages are tried after finer pages; row groups only shrink or get the default size.
-    Compared with coarse pages, the finest pages would save enough even where finer pages save nearly as much at less
-    cost for Spark.
+    The finest pages are tried only after finer pages: compared with coarse pages they would save enough even where
+    finer pages save nearly as much at less cost for Spark. Row groups only shrink or get the default size.
     """
     if change.get("page_rows") == FINEST_PAGES:
         return layout.page_rows == FINER_PAGES
@@ -168,7 +164,7 @@ def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
 
 
 def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
-    """Append each other column to the keys, to order rows with equal keys."""
+    """Return one candidate for each other column, appended to the keys to order rows with equal keys."""
     why = "states the order that rows of equal keys have today"
     return _longer(shorter, columns, lambda name: f"{name} {why}")
 
@@ -186,7 +182,7 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 
 
 def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
-    """Put another column before a sort key.
+    """Yield candidates with another column before the sort key.
 
     The column alone may save nothing if the table is already in its order.
     """
@@ -205,10 +201,7 @@ def _curve_columns(orders: Sequence[Tried]) -> list[str]:
 
 
 def usual_keys(queries: Sequence[Query], columns: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return the keys that people usually choose.
-
-    These are the two and the three columns that most runs filter on.
-    """
+    """Return the keys that people usually choose: the two and the three columns that most runs filter on."""
     runs = {name: sum(query.runs for query in queries if (name,) in query.paths()) for name in columns}
     most = tuple(sorted(columns, key=lambda name: -runs[name]))
     return {most[:2], most[:3]}
@@ -226,9 +219,9 @@ def _curves(base: LayoutSpec, columns: Sequence[str], usual: set[tuple[str, ...]
 def _partitioned(
     workspace: Workspace, base: LayoutSpec, simulations: Sequence[Tried], columns: Sequence[str]
 ) -> Iterator[Tried]:
-    """Simulate directories for columns of few values, with the best orders of other columns.
+    """Simulate one directory per value for columns of few values, with the best orders of other columns.
 
-    Columns with a value whose directory would be too small are skipped.
+    Columns with a value whose directory would be too small are left out.
     """
     for name in columns if not base.partition_by else ():
         column = workspace.sample.columns[name,]

@@ -32,10 +32,10 @@ _NAME = re.compile(r"[0-9]{4}\.json")
 
 
 class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A layout that a table was changed to, and the declared layout at that time.
+    """A layout that a table was changed to, and the layout that was declared at that time.
 
-    `title`: the layout in a few words.
-    `before`, `promised`: bytes that one run of the workload read before, and is promised to read.
+    `title`: the new layout in a few words.
+    `before`, `promised`: bytes that one run of the workload read before the change, and should read after it.
     """
 
     schema: Literal["layout-change/1"] = "layout-change/1"
@@ -50,7 +50,7 @@ class LayoutChange(msgspec.Struct, frozen=True, kw_only=True):
 def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> str:
     """Return the directory of a table.
 
-    Raises UnsupportedFeature if only its catalog knows which files belong to it.
+    Raises UnsupportedFeature if only a catalog knows the files of the table.
     """
     target = find_target(table, spark)
     if target.format.by_catalog_alone:
@@ -62,9 +62,9 @@ def location_of(table: str | os.PathLike[str], spark: SparkSession | None) -> st
 
 
 def last_change(location: str) -> tuple[int, LayoutChange | None]:
-    """Return the number of changes of a table and the last change.
+    """Return the number of changes of a table, and the last change.
 
-    Raises MalformedFile if its record is unreadable.
+    Raises MalformedFile if the record of the last change is unreadable.
     """
     files = list_directory(f"{location.rstrip('/')}/{_DIRECTORY}", _NAME)
     if not files:
@@ -80,20 +80,14 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 
 
 def note_change(location: str, count: int, change: LayoutChange) -> bool:
-    """Record a change after the first `count` ones.
-
-    Returns False if another run has recorded a change in the meantime.
-    """
+    """Record a change after the first `count` ones; False if another run recorded a change in the meantime."""
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
     return put_unique(f"{directory}/{count + 1:04d}.json", msgspec.json.encode(change))
 
 
 def layout_now(location: str, declared: LayoutSpec) -> LayoutSpec:
-    """Return the layout that a table should have.
-
-    It is the recorded change, unless another layout was declared since.
-    """
+    """Return the layout that a table should have: the recorded change, unless another layout was declared after it."""
     change = last_change(location)[1]
     if change is None or load_layout(change.declared) != declared:
         return declared

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# Values with more sampled rows keep their sampled count; at least this many values make a zero count reliable.
+# Above `_FEW` sampled rows, a value's count is not corrected. An estimate of 0 is reliable from `_ENOUGH` values on.
 _FEW = 3
 _ENOUGH = 30
 # From this share of equal pairs in different row groups on, equal values count as randomly distributed.
@@ -41,11 +41,11 @@ _MOST_ROWS = 20_000
 
 
 class Asked(NamedTuple):
-    """The sampled values that satisfy a condition on a column.
+    """The sampled values for which a condition on a column can be true or false.
 
-    `true`, `false`: for null, each value and NaN, whether the condition can be true or false. `unsampled`: number of
-    values of an equality that no sampled row has. `is_lookup`: True for an equality or an IN list, which a bloom filter
-    can exclude too.
+    `true`, `false`: flags for null, each value and NaN.
+    `unsampled`: for an equality or IN list, number of its values that no sampled row has.
+    `is_lookup`: True for an equality or an IN list, which a bloom filter can exclude too.
     """
 
     true: Flags
@@ -55,10 +55,7 @@ class Asked(NamedTuple):
 
 
 def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
-    """Evaluate conditions on the values of a column.
-
-    The result is None for a condition that depends on more than values.
-    """
+    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
@@ -80,10 +77,11 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
 
 
 class LookedUp(NamedTuple):
-    """The sampled rows that satisfy conditions on a column, independent of the order of rows.
+    """The sampled rows for which conditions on a column can be true or false, independent of the order of rows.
 
-    `true`, `false`: by condition, the rows for which it can be true or false. `pairs`: pairs of rows with equal values.
-    `often`: the number of values with 0, 1, 2 and more sampled rows.
+    `true`, `false`: for each condition, the sampled rows for which it can be true or false.
+    `pairs`: pairs of rows with equal values.
+    `often`: number of values that have 0, 1, 2 and more sampled rows.
     """
 
     conditions: list[Asked | None]
@@ -94,7 +92,7 @@ class LookedUp(NamedTuple):
 
 
 def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
-    """Return the sampled rows that satisfy conditions."""
+    """Return the sampled rows for which conditions can be true or false."""
     count = np.bincount(column.codes + 1, minlength=len(column.values) + 2)
     rows, ends = in_order([column.codes], len(column.codes)), np.cumsum(count)
     return LookedUp(
@@ -110,9 +108,11 @@ _NO_ROWS = np.zeros(0, np.int64)
 
 
 def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
-    """Return the `rows` of chosen values, at most about `_MOST_ROWS`.
+    """Return the rows that have one of the chosen values, at most about `_MOST_ROWS`.
 
+    `rows`: all sampled rows, sorted by value.
     `ends`: end of each value's rows in `rows`.
+    `chosen`: flags of the values.
     """
     values = np.flatnonzero(chosen)
     of_value = np.diff(ends, prepend=0)[values]
@@ -125,9 +125,10 @@ def _rows(rows: Numbers, ends: Numbers, chosen: Flags) -> Numbers:
 
 
 def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
-    """Draw two random rows of each value, for at most `_MOST_PAIRS` values.
+    """Draw pairs of rows with equal values, at most `_MOST_PAIRS` pairs.
 
-    `first`: start of each value in `rows`.
+    `rows`: all sampled rows, sorted by value.
+    `first`, `count`: start and number of each value's rows in `rows`.
     """
     random, several = np.random.default_rng(len(count)), np.flatnonzero(count >= 2)
     if not len(several):
@@ -143,8 +144,9 @@ def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
 def denied(cut: Cut, lookup: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
     """Return the outcomes that the dictionaries or bloom filters of row groups allow.
 
-    `possible`: by condition, flags of the row groups whose bounds allow it. `false_positives`: probability of a bloom
-    filter, which only excludes single values; None for a dictionary.
+    `possible`: for each condition, flags of the row groups whose bounds allow it.
+    `false_positives`: false-positive probability of bloom filters, which only exclude single values; None for
+    dictionaries.
     """
     random = np.random.default_rng(len(cut.group))
     outcomes = np.full((len(lookup.conditions), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
@@ -167,9 +169,10 @@ def denied(cut: Cut, lookup: LookedUp, possible: Flags, false_positives: float |
 
 
 class _Spread(NamedTuple):
-    """The distribution of a column over row groups.
+    """How the values of a column are spread over row groups.
 
-    `apart`: the share of equal pairs in different row groups.
+    `often`: number of values that have 0, 1, 2 and more sampled rows.
+    `apart`: share of pairs of equal values whose rows are in different row groups; 1 if values are spread randomly.
     """
 
     cut: Cut
@@ -177,7 +180,7 @@ class _Spread(NamedTuple):
     apart: float
 
     def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
-        """Return the row groups that have `rows`, and how many others unsampled rows reach.
+        """Return flags of the row groups of the sampled `rows`, and how many more their unsampled equals are in.
 
         `lookup`: the condition that these rows satisfy.
         """
@@ -189,7 +192,7 @@ class _Spread(NamedTuple):
         if self.apart > _ANYWHERE and len(rows):
             more = max(more, _more_anywhere(int(held.sum()), len(met), len(rows) * (1 / rate - 1)))
         if lookup is not None and lookup.is_lookup and len(rows) <= _FEW:
-            # The first row of a value that was not sampled is in some row group.
+            # If the sample lacks a listed value, the value's first row is in one more row group.
             expected = max(_rows_expected(self.often, len(rows)) / rate - max(len(rows), 1), 0.0)
             more = _more_anywhere(int(held.sum()), len(met), expected * self.apart)
             more += lookup.unsampled > 0 and not len(rows)
@@ -197,7 +200,9 @@ class _Spread(NamedTuple):
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Estimate how many more row groups `rows` further rows reach (Chao and Jost 2012).
+    """Estimate in how many more row groups `rows` further rows are (Chao and Jost 2012).
+
+    `met`: number of sampled rows in each row group.
 
     >>> _more_groups(np.array([5, 5, 0, 0]), 10), _more_groups(np.array([1, 1, 1, 0, 0, 0]), 3) > 1
     (0.0, True)
@@ -210,25 +215,25 @@ def _more_groups(met: Numbers, rows: float) -> float:
 
 
 def _more_anywhere(held: int, groups: int, rows: float) -> float:
-    """Return how many more row groups random rows reach."""
+    """Return in how many more row groups `rows` further rows are if they are spread randomly.
+
+    `held`: number of the row groups that have rows already, of `groups`.
+    """
     return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
 
 
 def _apart(cut: Cut, pairs: Numbers) -> float:
-    """Return the share of equal pairs in different row groups, at most 1.
-
-    The share is relative to a random distribution of rows.
-    """
+    """Return the share of pairs that are in different row groups, relative to a random distribution, at most 1."""
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 
 def _rows_expected(often: Numbers, sampled: int) -> float:
-    """Estimate the rows of a value in another sample (Good and Turing).
+    """Estimate how many rows a value would have in another sample of the same size (Good and Turing).
 
     `sampled`: number of its rows in this sample.
-    `often`: the number of values with 0, 1, 2 and more sampled rows.
+    `often`: number of values that have 0, 1, 2 and more sampled rows.
     """
     if sampled > _FEW:
         return float(sampled)
@@ -251,9 +256,9 @@ def dictionary_pays(rows: float, values: float, entry: float) -> bool:
 
 
 def distinct_in(rows: float, distinct: float, of: float) -> float:
-    """Estimate the distinct values of `rows` rows.
+    """Estimate the number of distinct values among `rows` rows.
 
-    `distinct`: distinct values of `of` rows, all equally frequent.
+    `distinct`: number of distinct values among `of` rows. All values are taken as equally frequent.
 
     >>> round(distinct_in(1_000_000, 1_000, 50_000)), round(distinct_in(100, 50_000, 50_000))
     (999, 100)
@@ -262,12 +267,14 @@ def distinct_in(rows: float, distinct: float, of: float) -> float:
 
 
 def distinct_in_each(rows: Floats, distinct: Floats, of: Floats, of_half: Floats) -> Floats:
-    """Estimate the distinct values of `rows` rows, by element.
+    """Estimate the number of distinct values among `rows` rows, for each element of the arrays.
 
-    `distinct`: distinct values of `of` rows; `of_half`: distinct values of a random half of these rows.
-    The frequencies of values follow the gamma distribution under which half of the rows have `of_half`, as in estimates
-    of the number of species. If half of the rows have fewer values than under the most uneven distribution, the number
-    of values is a power of the number of rows (Heaps). If `of_half` is NaN, all values are equally frequent.
+    `distinct`: number of distinct values among `of` rows.
+    `of_half`: number of distinct values in a random half of these rows; if NaN, all values are equally frequent.
+
+    The frequencies of values are taken from the gamma distribution that yields both numbers, as in estimates of the
+    number of species. If half of the rows have fewer values than under the most uneven distribution, the number of
+    values is a power of the number of rows (Heaps).
 
     >>> estimate = [distinct_in_each(*map(np.atleast_1d, (40_000, 1_000, 10_000, half))) for half in (600, 980)]
     >>> np.round(estimate).ravel().tolist()
@@ -284,7 +291,7 @@ def distinct_in_each(rows: Floats, distinct: Floats, of: Floats, of_half: Floats
 
 
 def _distinct_share(rows_per_value: Floats, evenness: Floats) -> Floats:
-    """Return the distinct values per row for gamma-distributed frequencies.
+    """Return the number of distinct values per row if the frequencies of values have a gamma distribution.
 
     `evenness`: shape of the distribution; large values mean equal frequencies.
     """

@@ -1,4 +1,4 @@
-"""Compare the measured bytes of a workload with promised bytes."""
+"""Compare the measured bytes of a workload with the bytes that advice promised."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdviceOutcome:
-    """Savings of a later workload, compared with the workload that advice was made for.
+    """Savings of a later workload, compared with the workload for which the layout was advised. None: unknown.
 
     >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
     lake/orders: promised 82% fewer bytes, measured 79% fewer by the rows scanned over 412 queries
 
-    `runs`: queries whose shapes the advice knew; `others`: queries of other shapes. `promised`: share of the bytes that
-    the advice promised to save, for these runs. `rows`: share of the bytes saved, estimated from the rows that scans
-    returned, which reflects skipped pages; queries that read more bytes per row have more weight. `bytes`: share saved
-    by the size of opened files. None: the workload does not contain it. `notes`: for example that the queries ran on
-    another table of this name.
+    `runs`: number of queries whose shapes the advice knew.
+    `others`: number of queries of other shapes.
+    `promised`: share of the bytes that the advice promised to save for these runs.
+    `rows`: share of the bytes saved, estimated from the rows that scans returned, which reflects skipped pages. Queries
+    that read more bytes per row have more weight.
+    `bytes`: share of the bytes saved, by the size of opened files.
+    `notes`: for example that the queries ran on another table of this name.
     """
 
     table: str
@@ -83,7 +85,7 @@ def outcome_of(advice: LayoutAdvice, workload: Workload) -> AdviceOutcome:
 def promised_shapes(
     queries: Sequence[Query], advised: Sequence[float], shapes: Sequence[QueryShape]
 ) -> tuple[PromisedShape, ...]:
-    """Return the bytes of query shapes today, measured if known, and promised."""
+    """Return, for each query shape, the planned bytes today and in the advised layout, and what was measured."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
         together.setdefault(_form(query.where), []).append((query, bytes_))
@@ -107,7 +109,7 @@ def promised_shapes(
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
-    """Group shapes by the normal form of their predicates, whatever columns they read."""
+    """Group shapes by the normal form of their predicates. Shapes that read different columns are in one group."""
     groups: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:
@@ -120,10 +122,7 @@ def _form(where: str) -> str:
 
 
 def _promises_by_form(promised: Sequence[PromisedShape]) -> dict[str, PromisedShape]:
-    """Return the promises by the normal form of their shapes.
-
-    Advice of older versions may have several per form.
-    """
+    """Return the promises by the normal form of their shapes. Advice of older versions may have several per form."""
     together: dict[str, list[PromisedShape]] = {}
     for promise in promised:
         together.setdefault(same_shape(promise.shape), []).append(promise)
@@ -149,16 +148,13 @@ def _a_run(shapes: Sequence[QueryShape], what: str) -> float | None:
 
 
 def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> tuple[float, float] | None:
-    """Return the totals of the runs before and now; None if unknown."""
+    """Return the total that the runs read before, and the total that they read now; None if unknown."""
     now = _a_run(shapes, what)
     return None if now is None or before is None else (_runs(shapes) * before, _runs(shapes) * now)
 
 
 def _by_rows(shapes: Sequence[QueryShape], promise: PromisedShape) -> tuple[float, float] | None:
-    """Return the bytes of the runs before, and scaled by the scanned rows.
-
-    None if unknown.
-    """
+    """Return the bytes that the runs read before, and these bytes scaled by the rows scanned now; None if unknown."""
     measured = _measured(shapes, "rows_read", promise.rows_read)
     if measured is None or not measured[0]:
         return None

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 
 def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
-    """Return the columns that order the rows of a layout or name its directories.
+    """Return the columns that order the rows of a layout or name its directories; empty without a layout.
 
-    Empty without a layout.
     Raises LayoutError for a column that the table lacks or that cannot be a key.
     """
     if layout is None:
@@ -36,9 +35,9 @@ def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
 
 
 def refuse_unread(layout: LayoutSpec, readable: Container[str]) -> None:
-    """Raise LayoutError for a key that can only be read with Spark.
+    """Raise LayoutError for a key column that only Spark can read.
 
-    `readable`: names in lower case.
+    `readable`: names of the other columns in lower case.
     """
     for option, names in _keys(layout).items():
         for name in names:

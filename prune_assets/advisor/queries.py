@@ -44,14 +44,15 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
     from prune_assets.tables.table import Table
 
-# Maximum number of simulated predicates; of more, an even sample, each weighted for several.
+# Maximum number of simulated predicates. Of more predicates, an even sample is simulated, with higher weights.
 MOST_QUERIES = 300
 # Bytes of a dictionary entry; the size for strings is a guess.
 _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}
 _TEXT = 16
 _MOSTLY = 0.9
 _FIRST_PAGE = 20_000
-# Entries are counted if there may be more than one per this many rows; writers end a dictionary at this many bytes.
+# A dictionary is read to count its entries if it may have more than one per this many rows. Writers end a dictionary
+# at `_FULL` bytes.
 _SURELY_FEW = 20
 _FULL = 1 << 20
 
@@ -60,9 +61,11 @@ _FULL = 1 << 20
 class Query:
     """A predicate that ran `runs` times.
 
-    `today`, `whole`: planned bytes today, and all bytes of its columns.
-    `rows`: rows planned today. `parts`: leaves of the predicate, followed by auxiliary leaves. `unsupported`: the
-    leaves that do not prune in any layout.
+    `today`: bytes that its plan reads today.
+    `whole`: bytes of all columns that it reads, without pruning.
+    `rows`: number of rows that its plan reads today.
+    `parts`: leaves of the predicate, followed by auxiliary leaves.
+    `unsupported`: leaves that do not prune in any layout.
     """
 
     where: str
@@ -78,11 +81,11 @@ class Query:
     unsupported: tuple[Unsupported, ...]
 
     def paths(self) -> tuple[Path, ...]:
-        """Return the columns in the leaves."""
+        """Return the columns in the leaves, without duplicates."""
         return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
-        """Return the containers that may have a selected row, as flags.
+        """Return flags of the containers that may have a selected row.
 
         `outcomes`: outcomes of `parts`.
         """
@@ -91,10 +94,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class ColumnCost:
-    """Present size of a column, and of its dictionary per row group.
+    """Present size of a column.
 
-    `data`: bytes per row. `dictionary`: bytes of the dictionary in row groups of `rows` rows.
-    `entry`: bytes of a dictionary entry. `is_coded`: True if all values are dictionary-encoded.
+    `data`: bytes per row, without the dictionary.
+    `dictionary`: bytes of the dictionary of a row group that has `rows` rows.
+    `entry`: bytes of a dictionary entry.
+    `is_coded`: True if all values are dictionary-encoded.
     """
 
     data: float
@@ -104,7 +109,7 @@ class ColumnCost:
     is_coded: bool
 
     def of_group(self, rows: float) -> float:
-        """Return the bytes of the dictionary in row groups of `rows` rows."""
+        """Estimate the bytes of the dictionary of a row group that has `rows` rows."""
         entries = self.dictionary / self.entry
         return self.entry * distinct_in(rows, min(entries, self.rows), self.rows)
 
@@ -127,7 +132,7 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
         of_group, group_rows = float(pages.mean()) if len(pages) else 0.0, rows / max(len(index), 1)
         is_coded = bool(has.any() and np.mean(chunks.dictionary_only == 1) > _MOSTLY)
         entries = of_group / entry
-        # Plain values next to a dictionary mean that they did not fit into it.
+        # If a chunk has a dictionary and plain values, its values did not fit into the dictionary.
         was_full = bool(has.any() and np.mean(chunks.dictionary_only == 0) > _MOSTLY)
         if was_full or entries > group_rows / _SURELY_FEW:
             entries = _entries(index, column, int(np.argmax(has))) if is_coded else max(entries, _FULL / entry)
@@ -143,18 +148,15 @@ def costs_of(index: MetadataIndex) -> dict[Path, ColumnCost]:
 
 
 def _entries(index: MetadataIndex, column: LeafColumn, position: int) -> float:
-    """Read a dictionary and return its number of entries.
-
-    Returns 0 if it cannot be read.
-    """
+    """Read a dictionary and return its number of entries; 0 if it cannot be read."""
     (values,) = index.dictionaries.read(column, np.array([position]))
     return 0.0 if isinstance(values, str) else float(len(values))
 
 
 def _pays(entries: float, rows: float, entry: float) -> bool:
-    """Return True if parquet-java would make a dictionary, based on the first page.
+    """Return True if parquet-java would use a dictionary, which it decides by the first page.
 
-    Other writers always make one.
+    Other writers always use one.
 
     >>> _pays(1_000, 1_000_000, 8.0), _pays(131_072, 400_000, 8.0)
     (True, False)
@@ -166,7 +168,7 @@ def _pays(entries: float, rows: float, entry: float) -> bool:
 def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, int]) -> list[Query]:
     """Plan the predicates of query shapes on the table.
 
-    `skipped`: counts the predicates that no longer fit the table, by reason.
+    `skipped`: dictionary that counts the predicates that no longer fit the table, by reason.
     """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
@@ -207,20 +209,14 @@ def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | Non
 
 
 def _unsupported(leaf: Leaf) -> Unsupported | None:
-    """Return the condition that a leaf cannot prune by.
-
-    None if it prunes in some layout.
-    """
+    """Return the condition in a leaf that does not prune in any layout; None if the leaf prunes in some layout."""
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part if leaf.test.limits else None
     return leaf if isinstance(leaf, Unsupported) and leaf.cause is not Cause.FAR_YEARS else None
 
 
 def filtered_columns(queries: Sequence[Query]) -> dict[Path, float]:
-    """Return the columns that queries filter on, most bytes read first.
-
-    The values are the bytes that these queries read today.
-    """
+    """Return the columns that queries filter on, with the bytes that these queries read today; most bytes first."""
     weight: dict[Path, float] = {}
     for query in queries:
         for path in columns_of(query.predicate):

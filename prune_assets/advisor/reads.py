@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WorkloadReads(NamedTuple):
-    """Planned bytes of one run of a workload, and all bytes of its columns.
+    """Bytes that one run of a workload reads: as planned, and without pruning (`whole`).
 
     `needless`: measured bytes that selected no row; None if unknown.
     """

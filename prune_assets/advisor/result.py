@@ -48,8 +48,10 @@ _DEARER, _DEARER_BYTES = 2, 32 << 10
 class QueryBytes:
     """A predicate, its runs, and the bytes of one run.
 
-    `today`: bytes of the present files. `lower_bound`: bytes if the selected rows were adjacent. `whole`: bytes without
-    pruning.
+    `today`: bytes with the present files.
+    `advised`: bytes with the advised layout.
+    `lower_bound`: bytes if the selected rows were adjacent.
+    `whole`: bytes without pruning.
     """
 
     where: str
@@ -61,7 +63,7 @@ class QueryBytes:
 
     @property
     def is_dearer(self) -> bool:
-        """Whether the advised layout more than doubles its bytes."""
+        """True if a run reads more than twice today's bytes in the advised layout."""
         return self.advised > max(_DEARER * self.today, _DEARER_BYTES)
 
     def __str__(self) -> str:
@@ -74,8 +76,8 @@ class PromisedShape:
     """Queries that differ only in constants, with the bytes of one run.
 
     `today`, `advised`: planned bytes today and in the advised layout.
-    `rows_read`: rows that its scans returned, as measured or else as planned. `bytes_read`: bytes of opened files, None
-    if not measured.
+    `rows_read`: rows that the queries' scans returned; planned rows if not measured.
+    `bytes_read`: bytes of opened files; None if not measured.
     """
 
     shape: str
@@ -88,10 +90,11 @@ class PromisedShape:
 
 @dataclass(frozen=True, slots=True)
 class RankedLayout:
-    """A layout and the bytes that one run of the workload reads.
+    """A layout and the bytes that one run of the workload reads in it.
 
-    `low`, `high`: limits of the sampling error.
-    `why`: why it was tried. `twice_as_dear`: share of the runs that would read at least twice their bytes of today.
+    `low`, `high`: limits of the bytes by the sampling error.
+    `why`: why the layout was tried.
+    `twice_as_dear`: share of the runs that would read at least twice their bytes of today.
     `refused`: why `optimize` cannot make this layout, so that it needs a new table; "" if it can.
     """
 
@@ -109,7 +112,7 @@ class RankedLayout:
 class LayoutAdvice:
     """The layout that reads the fewest bytes for a workload.
 
-    `print` shows it, `layout_yaml()` returns its YAML.
+    `print` shows the advice, `layout_yaml()` returns the layout as YAML.
 
     >>> import random, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -121,17 +124,22 @@ class LayoutAdvice:
     >>> advice.advised.layout.sort_by, advice.layout_yaml().splitlines()[1][:17]
     (('shop',), 'sort_by: ["shop"]')
 
-    `advised`: None to keep the present layout, for the reason in `verdict`. `today`, `lower_bound`, `whole`: bytes that
-    one run of the workload reads today, would read if its selected rows were adjacent, and reads without pruning.
-    `rewrite_bytes`: bytes that a rewrite reads and writes. `runs_to_pay`: number of workload runs after which the
-    rewrite has paid; None if it never pays. `dearer`: queries that would read more than twice their bytes in the
-    advised layout, most added bytes first; `own_dearer`: such queries of the user's layout.
+    `advised`: None to keep the present layout, for the reason in `verdict`.
+    `today`: bytes that one run of the workload reads today.
+    `lower_bound`: bytes that it would read if its selected rows were adjacent.
+    `whole`: bytes that it would read without pruning.
+    `rewrite_bytes`: bytes that a rewrite reads and writes.
+    `runs_to_pay`: number of workload runs after which the rewrite has paid. None if it never pays.
+    `dearer`: queries that would read more than twice their bytes in the advised layout, most added bytes first.
+    `own_dearer`: such queries of the user's layout.
     `unsupported`: conditions of the workload that do not prune in any layout, with the reason, most bytes first.
-    `reasons`: reason for each key of the advised layout. `skipped`: number of predicates that do not fit the table, by
-    reason.
-    `verified`: results of `verify` for the first layouts. `promised`: bytes of query shapes today and promised, which
-    `outcome` compares with later reads. `notes`: for example that the queries ran on another table of this name. `own`:
-    the layout that was passed to `advise`; None without one. `named`: the table as it was passed to `advise`.
+    `reasons`: reason for each key of the advised layout.
+    `skipped`: number of predicates that do not fit the table, by reason.
+    `verified`: results of `verify` for the first layouts.
+    `promised`: bytes of query shapes today and promised, which `outcome` compares with later reads.
+    `notes`: for example that the queries ran on another table of this name.
+    `own`: the layout that was passed to `advise`. None without one.
+    `named`: the table as it was passed to `advise`.
     `semantics`: the settings with which the queries were planned.
     """
 
@@ -178,9 +186,11 @@ class LayoutAdvice:
         >>> verified.title.startswith("sort by shop"), round(abs(verified.predicted - verified.planned), 2)
         (True, 0.0)
 
-        `workload`: as in `advise`. `session`: writes the layouts as `optimize` does, and counts the rows that its scans
-        return; without it Arrow writes them. `on_sample`: write evenly spread blocks, at most two million rows, and
-        predict for these rows. A sample of a table in a store is written on this machine.
+        `workload`: as in `advise`.
+        `session`: writes the layouts as `optimize` does, and counts the rows that its scans return; without it Arrow
+        writes them.
+        `on_sample`: write evenly spread blocks, at most two million rows, and predict for these rows. A sample of a
+        table in a store is written on this machine.
 
         Raises WrongUse for a table that is too large to be written completely without Spark, or is in a store;
         UnsupportedFeature for a column or a layout that only Spark can write.
@@ -270,10 +280,7 @@ class LayoutAdvice:
             raise WrongUse(f"{source}: not advice ({error}); save advice with `prune advise .. --keep FILE`") from None
 
     def layout_yaml(self) -> str:
-        """Return the advised layout as a `layout.yaml`, with a reason for each key.
-
-        Returns "" if no layout is advised.
-        """
+        """Return the advised layout as a `layout.yaml`, with a reason for each key; "" if no layout is advised."""
         if self.advised is None:
             return ""
         lines = [f"# {_one_line(self.verdict)}"]
@@ -328,7 +335,7 @@ class LayoutAdvice:
         yield from (f"note: {note}" for note in self.notes)
 
     def bars(self) -> list[tuple[str, int, str]]:
-        """Return the compared layouts: title, bytes, and a note on each."""
+        """Return the rows of a bar chart of the compared layouts: title, bytes, and a note on each."""
         rows = [("no pruning", self.whole, ""), ("today, and if nothing is done", self.today, "")]
         rows += [(it.title, it.bytes, _note(it)) for it in self.ranking[:_SHOWN]]
         rows += [(own_title(it), it.bytes, _note(it)) for it in ([] if self.own is None else [self.own])]

@@ -1,7 +1,4 @@
-"""Match queries of a workload to a table.
-
-Queries match by the table's path or name, or else by the last part of either.
-"""
+"""Match queries of a workload to a table, by the table's path or name, or else by the last part of either."""
 
 from __future__ import annotations
 
@@ -20,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
-    """Return the query shapes on a table with one of these names.
+    """Return the query shapes on a table that has one of these names.
 
-    Without such shapes, returns the shapes on a table with the same last part of the name.
-    Raises WrongUse if several tables have that last part.
+    If there are none, return the shapes on a table whose name has the same last part. Raises WrongUse if several tables
+    have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)
 
 
 def notes_on(*names: str, workload: Workload) -> tuple[str, ...]:
-    """Return a note if `shapes_on` uses another path or omits queries."""
+    """Return a note if `shapes_on` takes queries on another path, or leaves queries out."""
     own, last = _on_itself(names, workload), _last_part(names[0])
     if own:
         left = {
@@ -65,14 +62,14 @@ def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
 
 
 def _places(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return the paths that queries ran on, without the names that SQL and catalogs use."""
+    """Return the paths that queries ran on, without names of SQL and of catalogs."""
     return sorted({shape.table.rstrip("/") for shape in shapes if "/" in shape.table})
 
 
 def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return the names that denote different tables, without names of tables whose path is known.
+    """Return names that denote different tables, without names of tables whose path is known.
 
-    `orders` may be `sales.orders`; `web.orders` is another table.
+    A shorter name of one of the tables is left out: `orders` may be `sales.orders`; `web.orders` is another table.
     """
     placed = {name for shape in shapes if "/" in shape.table for name in shape.names}
     called = {shape.table for shape in shapes if "/" not in shape.table}
@@ -86,7 +83,7 @@ def _shown(table: str) -> str:
 
 
 def _spelled(location: str) -> str:
-    """Return a path in the spelling of scans."""
+    """Return a path in the form in which event logs have it."""
     return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
 
 

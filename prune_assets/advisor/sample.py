@@ -43,7 +43,7 @@ _MOST_ENCODED = 100
 
 
 def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> Sample:
-    """Read a sample of columns; columns that only Spark can read are omitted."""
+    """Read a sample of columns, without columns that only Spark can read."""
     names = list(dict.fromkeys(path[0] for path in paths))
     plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
     names = [name for name in names if _is_read(plan, name)]
@@ -54,7 +54,10 @@ def take_sample(table: Table, paths: Sequence[Path], most: int = MOST_ROWS) -> S
 
 
 def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -> Sample:
-    """Return a sample with columns of `rows`; `total`: rows of the table."""
+    """Return a sample that consists of columns of `rows`.
+
+    `total`: number of rows of the table.
+    """
     leaves = {column.path: column for column in (*table.columns, *table.partitions)}
     values = {path[0]: rows.column(path[0]) for path in paths}
     columns = {path: coded(leaves[path], compared_values(path, values, leaves[path])) for path in paths}
@@ -64,10 +67,9 @@ def sample_of(table: Table, paths: Sequence[Path], rows: pa.Table, total: int) -
 def encoded_rows(
     table: Table, queries: Sequence[Query], keys: Sequence[Path], costs: Mapping[Path, ColumnCost]
 ) -> EncodedRows | None:
-    """Read blocks of whole rows, to measure their bytes in the order of each layout.
+    """Read blocks of whole rows, to measure their bytes in the order of each layout; None if no column can be read.
 
-    None if no column can be read.
-    For wide tables only the largest columns are read, since each is encoded for each layout.
+    For a wide table only the largest columns are read, since each column is encoded for each layout.
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     size = {column.path[0]: 0.0 for query in queries for column in query.columns}
@@ -87,9 +89,9 @@ def encoded_rows(
 
 
 def sampled_rows(table: Table, most: int) -> pa.Table:
-    """Return blocks of whole rows, evenly spread, about `most` rows.
+    """Return about `most` whole rows, in evenly spread blocks.
 
-    Raises UnsupportedFeature, which names a column that cannot be read.
+    Raises UnsupportedFeature for a column that cannot be read, with its name.
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
@@ -115,10 +117,10 @@ def _thinned(tables: Iterable[pa.Table], total: int, most: int) -> Iterator[pa.T
 
 
 def _random_rows(total: int, most: int) -> NDArray[np.int64]:
-    """Return row numbers in order: `_TOGETHER` random rows of each run of adjacent rows.
+    """Return ascending numbers of random rows: `_TOGETHER` rows of each run of adjacent rows.
 
-    One row of each of many short runs would repeat fewer values than random rows if equal values are adjacent; random
-    rows of the whole table would not cut at pages.
+    If equal values are adjacent, one row of each of many short runs would repeat fewer values than random rows do.
+    Random rows of the whole table could not be cut into pages.
     """
     length = -(-_TOGETHER * total // most)
     runs, random = -(-total // length), np.random.default_rng(most)
@@ -137,9 +139,9 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
 
 
 def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
-    """Return blocks of rows, evenly spread over all row groups.
+    """Return blocks of rows, evenly spread over all row groups, that have about `most` rows.
 
-    The blocks cover all rows if there are at most `most`.
+    The blocks cover all rows if the table has at most `most`.
     """
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())

@@ -1,7 +1,4 @@
-"""Simulate the bytes that queries would read in a layout.
-
-Predicates are evaluated on the bounds that the layout's pages would have.
-"""
+"""Simulate the bytes that queries would read in a layout, by the bounds that the layout's pages would have."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ _ORDERS = 12
 class Workspace:
     """The inputs of every simulation: a sample, the queries and the sizes of columns.
 
-    `leaves`: by column, the distinct leaves of all queries on it; the column's bounds answer them in one pass.
+    `leaves`: for each column, the distinct leaves of all queries on it, which are evaluated together.
     """
 
     sample: Sample
@@ -60,14 +57,14 @@ class Workspace:
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
         """Return a workspace for a part of the sample.
 
-        A rough one uses the present sizes of columns.
+        `is_rough`: if True, columns keep their present sizes in every layout.
         """
         if sample is self.sample and not is_rough:
             return self
         return Workspace(sample, self.queries, self.costs, None if is_rough else self.encoded)
 
     def sizes(self, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
-        """Return the sizes of columns in a layout."""
+        """Return the sizes of columns in a layout, per row and row group."""
         if self.encoded is None:
             return sizes_without_encoding(self.costs, self.sample, cut, layout)
         return self.encoded.sizes(self.costs, self.sample, cut, layout)
@@ -82,10 +79,7 @@ class Workspace:
                     of_column.append(part)
 
     def ordered(self, layout: LayoutSpec) -> OrderedSample:
-        """Return the sample in the order of a layout.
-
-        The orders of the last few layouts are cached.
-        """
+        """Return the sample in the order of a layout. The orders of the last few layouts are cached."""
         key = (tuple(layout.partition_by), tuple(layout.sort_by), tuple(layout.zorder_by), tuple(layout.hilbert_by))
         if key not in self._ordered:
             while len(self._ordered) >= _ORDERS:
@@ -94,10 +88,7 @@ class Workspace:
         return self._ordered[key]
 
     def bounds(self, layout: LayoutSpec) -> tuple[Cut, dict[Path, FutureBounds]]:
-        """Return the cut rows of a layout and the bounds of its pages.
-
-        The last result is cached.
-        """
+        """Return the row groups and pages of a layout, and the bounds of its pages. The last result is cached."""
         # Bloom filters limit the rows of a row group.
         key = repr((replace(layout, bloom={}, dictionary={}), layout.rows_of_row_group(self.sample.total)))
         if key not in self._bounds:
@@ -110,7 +101,7 @@ class Workspace:
         return self._bounds[key]
 
     def looked_up(self, path: Path) -> LookedUp:
-        """Return the sampled rows of the values that a column's leaves look up."""
+        """Return the sampled rows for which a column's leaves can be true or false."""
         if path not in self._looked_up:
             column = self.sample.columns[path]
             self._looked_up[path] = looked_up(column, asked(column, self.leaves[path]))
@@ -127,15 +118,15 @@ class Workspace:
         return self.bytes_per_row * self.sample.total
 
     def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
-        """Return by column the outcomes of its leaves that the bounds of containers allow."""
+        """Return, for each column, the outcomes of its leaves that the bounds of containers allow."""
         return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
 
     def may_match(
         self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Return for each query flags of the `count` containers that may have a selected row.
+        """Return, for each query, flags of the `count` containers that may have a selected row.
 
-        `answers`: outcomes of the leaves by column.
+        `answers`: for each column, the outcomes of its leaves.
         """
         return [query.may_match(self._outcomes(q, answers, bounds, count)) for q, query in enumerate(self.queries)]
 
@@ -162,9 +153,10 @@ class Workspace:
 
 
 class Simulated(NamedTuple):
-    """Bytes by query: `read` with the layout, and `whole`, all of its columns.
+    """Bytes by query.
 
-    `read` includes dictionaries.
+    `read`: bytes that the query reads in the layout, with dictionaries.
+    `whole`: bytes of all columns of the query.
     """
 
     read: NDArray[np.float64]
@@ -209,7 +201,7 @@ def _of_groups(
     answers: Mapping[Path, OutcomeArray],
     sizes: Mapping[Path, Size],
 ) -> dict[Path, OutcomeArray]:
-    """Return the leaf outcomes that row-group metadata allow, by column and page.
+    """Return, for each column and page, the leaf outcomes that metadata of the page's row group allow.
 
     The metadata are dictionaries, bloom filters and statistics.
     """

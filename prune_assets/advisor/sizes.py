@@ -1,6 +1,6 @@
 """Bytes of columns in a simulated layout.
 
-Dictionary sizes follow from the values of row groups, data sizes from encoding rows.
+Dictionary sizes follow from the distinct values of row groups, data sizes from encoding sampled rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Number of row groups whose values are counted.
 _COUNTED = 6
-# A dictionary of more bytes ends, and plain values follow it.
+# Bytes at which a writer ends a dictionary; it writes the following values plain.
 DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
@@ -47,8 +47,9 @@ _NO_CHANGE = 0.985
 class Size(NamedTuple):
     """Size of a column in a layout.
 
-    `data`: bytes per row. `dictionary`: bytes per row group, 0 without a dictionary.
-    `is_looked_up`: True if a plan reads its dictionaries, and they hold all values of their row groups.
+    `data`: bytes per row.
+    `dictionary`: bytes per row group; 0 without a dictionary.
+    `is_looked_up`: True if a plan reads the column's dictionaries, and these hold all values of their row groups.
     """
 
     data: float
@@ -57,8 +58,9 @@ class Size(NamedTuple):
 
 
 class Coded(NamedTuple):
-    """Distinct values of a column per row group, and its encoding.
+    """Encoding of a column.
 
+    `values`: number of distinct values per row group.
     `is_coded`: True if all values are dictionary-encoded.
     """
 
@@ -86,10 +88,7 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
-    """Return how parquet-java would encode a sampled column.
-
-    It decides by the values of a first page.
-    """
+    """Estimate how parquet-java would encode a sampled column; it decides by the values of the first page."""
     group, page = (
         _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
         for rows, most in _rows_of(cut, layout)
@@ -98,16 +97,16 @@ def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSp
 
 
 def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the mean and the maximum rows of a row group and of its first page."""
+    """Return the mean and the maximum number of rows, of a row group and of a page."""
     rows = cut.total / len(cut.group)
     page = min(rows, float(layout.page_rows))
     return (rows, float(cut.total)), (page, page)
 
 
 def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
-    """Return the sampled rows among the first `most` rows of several row groups.
+    """Return the sampled rows among the first `most` rows of each of several row groups.
 
-    Short row groups, such as the last of a file, are excluded: a whole one cannot be estimated from them.
+    Short row groups, such as the last one of a file, are left out, because the others differ from them.
     """
     starts, rows = cut.sampled(cut.group), cut.group_rows
     usual = np.flatnonzero(rows >= rows.mean() / 2)
@@ -116,9 +115,9 @@ def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
 
 
 def _windows(order: NDArray[np.int64], share: float) -> list[NDArray[np.int64]]:
-    """Return several runs of adjacent rows in an order.
+    """Return several evenly spread runs of adjacent rows in an order.
 
-    `share`: length of each as a share of the rows.
+    `share`: length of each run as a share of all rows.
     """
     rows = min(max(1, round(share * len(order))), len(order))
     return [order[start : start + rows] for start in _evenly(len(order) - rows)]
@@ -130,9 +129,10 @@ def _evenly(last: int) -> list[int]:
 
 
 class _SampleValues(NamedTuple):
-    """Number of rows with a value in a container, and of distinct values.
+    """Contents of a container, without nulls, which are not encoded.
 
-    Nulls are not encoded.
+    `rows`: number of rows with a value.
+    `values`: number of distinct values.
     """
 
     rows: float
@@ -140,7 +140,12 @@ class _SampleValues(NamedTuple):
 
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _SampleValues:
-    """Estimate the mean of row groups or pages of `rows` rows, from sampled codes below `most`."""
+    """Estimate the mean contents of containers from sampled codes.
+
+    `parts`: codes of the sampled rows of each container.
+    `most`: number of different codes.
+    `rows`: number of rows of each container.
+    """
     valid_codes = [part[part >= 0] for part in parts if len(part)]
     if not valid_codes:
         return _SampleValues(0.0, 0.0)
@@ -150,8 +155,9 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Sample
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate the distinct values of containers from some of their rows.
+    """Estimate the number of distinct values of containers from some of their rows.
 
+    `parts`: codes of the sampled rows of each container.
     `rows`: number of rows of each container.
     """
     sampled = np.array([len(part) for part in parts], np.float64)
@@ -162,9 +168,10 @@ def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np
 
 
 def _coded(layout: LayoutSpec, path: Path, group: _SampleValues, page: _SampleValues, entry: float) -> Coded:
-    """Return whether a writer keeps the dictionary of a column.
+    """Return whether a writer dictionary-encodes a column.
 
-    `entry`: bytes of an entry.
+    `group`, `page`: contents of a row group, and of its first page.
+    `entry`: bytes of a dictionary entry.
     """
     without = {*layout.bloom, *(name for name, has in layout.dictionary.items() if not has)}
     if ".".join(path).casefold() in {name.casefold() for name in without}:
@@ -186,14 +193,18 @@ def _size(data: float, dictionary: float, rows: float, *, is_coded: bool) -> Siz
 
 
 class _Encoded(NamedTuple):
-    """The bytes of an encoded column: data per row, and an entry of its dictionary."""
+    """Measured bytes of an encoded column.
+
+    `data`: bytes per row.
+    `entry`: bytes of a dictionary entry.
+    """
 
     data: float
     entry: float
 
 
 class _Codes(NamedTuple):
-    """Codes of a column's `distinct` values, -1 for null.
+    """The values of a column as codes: 0 to `distinct` - 1, and -1 for null.
 
     `entry`: bytes of a dictionary entry for strings, else 0.
     """
@@ -215,11 +226,13 @@ def _codes(values: pa.ChunkedArray) -> _Codes:
 class EncodedRows:
     """Blocks of whole rows to encode in the order of each layout.
 
-    `rows`: the rows, including the columns of directories. `keys`: sample of the same rows with the columns that
-    layouts order by. `blocks`: the first row of each block of adjacent rows. `total`: number of rows of the table.
+    `rows`: the rows, including the columns of directories.
+    `keys`: sample of the same rows with the columns that layouts order by.
+    `blocks`: number of the first row of each block of adjacent rows.
+    `total`: number of rows of the table.
 
     Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress worse.
-    The bytes per row of all blocks and of half of them are extrapolated to the whole table.
+    Therefore all blocks and half of them are encoded, and the bytes per row are extrapolated to the whole table.
     """
 
     rows: pa.Table
@@ -235,7 +248,7 @@ class EncodedRows:
     def sizes(self, costs: Mapping[Path, ColumnCost], sample: Sample, cut: Cut, layout: LayoutSpec) -> dict[Path, Size]:
         """Return the sizes of columns in a layout.
 
-        Columns outside of the sample keep their present sizes.
+        Columns that are not among the sampled rows keep their present sizes.
         """
         name, rows = _order_of(layout), cut.total / len(cut.group)
         if name not in self._orders:
@@ -272,9 +285,10 @@ class EncodedRows:
     def _coded(
         self, key: tuple[str, Path], cut: Cut, sampled: SampledColumn | None, cost: ColumnCost, layout: LayoutSpec
     ) -> Coded:
-        """Return how a column would be encoded in an order.
+        """Estimate whether a column is dictionary-encoded if the rows are in the order of `layout`.
 
-        `sampled`: None if no query filters on the column.
+        `key`: name of the order, and path of the column.
+        `sampled`: None if no query filters on the column; its values are then read from the blocks of rows.
         """
         name, path = key
         column = (
@@ -298,16 +312,16 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return the distinct values of some rows, at most as many as random rows have."""
+        """Return an estimate of the distinct values of some rows, at most as many as random rows of the table have."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values
         )
 
     def _distinct_in_table(self, path: Path) -> float:
-        """Estimate the distinct values of a column in the table from all blocks.
+        """Estimate the number of distinct values of a column in the whole table; infinity if the blocks are too small.
 
-        The blocks have more rows than a row group.
+        All blocks are used, because together they have more rows than a row group.
         """
         if path not in self._distinct:
             column = self._column(path)
@@ -354,7 +368,7 @@ class EncodedRows:
 
 
 def _order_of(layout: LayoutSpec) -> str:
-    """Return a key that layouts share if they give rows the same order."""
+    """Return a key that is equal for layouts that give rows the same order."""
     order = replace(layout, bloom={}, dictionary={}, row_group_rows=None, row_group_bytes=1, page_rows=1)
     return repr(replace(order, target_file_bytes=1, files=None))
 
@@ -371,10 +385,7 @@ def page_options(layout: LayoutSpec) -> dict[str, Any]:
 
 
 def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
-    """Return the values of a column, also inside structs.
-
-    None for a column in lists or maps.
-    """
+    """Return the values of a column, perhaps inside structs; None for a column in lists or maps."""
     values = rows.column(path[0])
     for name in path[1:]:
         if not pa.types.is_struct(values.type):
@@ -384,6 +395,6 @@ def _leaf(rows: pa.Table, path: Path) -> pa.ChunkedArray | None:
 
 
 def _fall(whole: float, half: float) -> float:
-    """Return the factor of the bytes per row when the number of rows doubles."""
+    """Return the factor by which the bytes per row change when the number of rows doubles."""
     fall = whole / max(half, 1e-9)
     return 1.0 if fall > _NO_CHANGE else max(fall, 0.5)

@@ -31,9 +31,8 @@ _SECONDS = 30.0
 
 @contextmanager
 def trial_folder(parent: Path, name: str) -> Iterator[Path]:
-    """Yield a new folder for layouts of table `name`, and remove it afterwards.
+    """Yield a new folder for layouts of table `name`, and remove it afterwards. Abandoned folders are removed first.
 
-    Abandoned folders are removed first.
     Raises OSError if the folder cannot be made.
     """
     remove_abandoned(parent, name)
@@ -53,7 +52,10 @@ def remove_abandoned(parent: Path, name: str) -> tuple[str, ...]:
 
 
 def _folders(parent: Path, name: str) -> Iterator[Path]:
-    """Yield folders that a verification made: by name and contents, as others may use such names."""
+    """Yield the folders that a verification made.
+
+    Their contents are checked too, because another program may use such a name.
+    """
     prefix = _prefix(name)
     with suppress(OSError):
         for path in parent.iterdir():

@@ -1,6 +1,5 @@
-"""Write rows in a layout without Spark, as Spark would write them.
+"""Write rows in a layout without Spark, with the order, files, row groups and pages that Spark would write.
 
-The order of rows, the files, the row groups and the pages match what Spark writes.
 Files are cut by rows, so that equal keys may be in two of them. A column chunk is dictionary-encoded if the dictionary
 of its first page pays, as parquet-java decides. Bounds of long strings are not truncated, because Arrow does not
 truncate them.
@@ -42,7 +41,8 @@ def write_without_spark(
 ) -> None:
     """Write rows of a table in a layout into a new directory.
 
-    `bytes_per_row` determines files and row groups.
+    `bytes_per_row`: size from which the numbers of files and row groups follow.
+
     Raises UnsupportedFeature if only Spark, or a newer pyarrow, can write the layout.
     """
     _check(rows, layout)
@@ -125,7 +125,7 @@ def _leaves(path: str, values: pa.Array) -> Iterator[tuple[str, pa.Array]]:
 
 
 def _pays(first: pa.Array) -> bool:
-    """Return True if a dictionary of the first page saves bytes."""
+    """Return True if a dictionary of the first page saves bytes compared with plain values."""
     if pa.types.is_boolean(first.type) or pa.types.is_nested(first.type) or not len(first):
         return False
     values = pc.unique(first)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # A curve, or finer pages alone, must leave less than this share of today's bytes (a query else reads at most 1/4 more).
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
-# If the simulated present layout reads less than this share of today's bytes, simulation errors alone do not explain
-# the difference; with another codec, errors and codec do not below the second share.
+# Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
+# simulation explain (first share), or more than errors and another codec explain (second share).
 _BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
 # A rewrite that pays later is not advised.
 MOST_RUNS_TO_PAY = 1_000
@@ -28,9 +28,9 @@ _NAMED = 10
 def verdict(today: float, ranking: Sequence[RankedLayout], *, keep_reason: str, dearer: Sequence[QueryBytes]) -> str:
     """Return the advice and its reason in one line.
 
-    The first of the ranking is the best that may be advised.
-    `keep_reason`: why today's layout is kept, "" if the best is advised. `dearer`: queries that read more than twice
-    their bytes in the best layout.
+    `ranking`: layouts; the first is the best that may be advised.
+    `keep_reason`: why today's layout is kept; "" if the best is advised.
+    `dearer`: queries that read more than twice their bytes in the best layout.
     """
     if not ranking:
         return "do nothing: no column that the workload filters on can be read without Spark"
@@ -45,10 +45,10 @@ def why_kept(
 ) -> str:
     """Return why the best layout is not advised; "" if it is advised.
 
-    `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. The best layout must beat
-    both: simulation errors cancel out against `as_it_is`, so that an applied layout is not advised again. If `as_it_is`
-    is much less than `today`, today's encodings cause the difference, and a rewrite saves it in any order. Without
-    `same_codec` the codec may cause most of the difference, which is no reason for another layout.
+    `today`, `as_it_is`: bytes that the workload reads today, as planned and as simulated. The best layout must be
+    better than both. Errors of the simulation affect `as_it_is` too, so an applied layout is not advised again. If
+    `as_it_is` is much less than `today`, today's encodings cause the difference, and a rewrite saves it in any order.
+    `same_codec`: if False, the codec may cause most of the difference, which is no reason for another layout.
     """
     needed, title = _needed(best.layout), best.title
     read, now = bytes_text(best.bytes), bytes_text(round(today))
@@ -70,10 +70,7 @@ def why_kept(
 
 
 def _needed(layout: LayoutSpec) -> float:
-    """Return the share of today's bytes below which a layout is advised.
-
-    Curves cost each write more than sorts.
-    """
+    """Return the share of today's bytes below which a layout is advised; curves cost each write more than sorts."""
     if layout.curve_by:
         return _WORTH_A_CURVE
     return WORTH_IT if layout.sort_by or layout.partition_by else _WORTH_FINER_PAGES
@@ -87,7 +84,7 @@ def _dearer(queries: Sequence[QueryBytes]) -> str:
 
 
 def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
-    """Compare today's bytes with the best layout's, as rounded, in words."""
+    """Describe that the best layout saves too little, with both rounded numbers of bytes."""
     now, then = bytes_text(round(today)), bytes_text(best.bytes)
     if now == then or best.bytes >= today:
         than = "as much" if now == then else f"{then} and so more"
@@ -97,10 +94,7 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
 
 
 def _better_anew(ranking: Sequence[RankedLayout]) -> str:
-    """Return a clause on a layout that reads much less but needs a new table.
-
-    Returns "" without such a layout.
-    """
+    """Return a clause on a layout that reads much less but needs a new table; "" without such a layout."""
     best = min((ranked for ranked in ranking if ranked.refused), key=lambda ranked: ranked.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:
         return ""

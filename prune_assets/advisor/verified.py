@@ -1,4 +1,4 @@
-"""Predicted and planned bytes of each query on layouts that were actually written."""
+"""Predicted and planned bytes of each query on layouts that were written to compare them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OFF = 2
 class VerifiedQuery:
     """A predicate on a written layout, with predicted and planned bytes of one run.
 
-    `predicted_whole`, `planned_whole`: all bytes of its columns.
-    `rows_planned`: rows that the plan reads. `rows_scanned`: rows that Spark's scan returned, None if Spark did not run
-    it.
+    `predicted_whole`, `planned_whole`: bytes of all columns of the query.
+    `rows_planned`: number of rows that the plan reads.
+    `rows_scanned`: number of rows that Spark's scan returned. None if Spark did not run the query.
     """
 
     where: str
@@ -43,36 +43,34 @@ class VerifiedQuery:
 
     @property
     def predicted_share(self) -> float:
-        """The predicted share of the bytes of its columns."""
+        """The predicted bytes as a share of all bytes of the query's columns."""
         return self.predicted / max(self.predicted_whole, 1)
 
     @property
     def planned_share(self) -> float:
-        """The planned share of the bytes of its columns."""
+        """The planned bytes as a share of all bytes of the query's columns."""
         return self.planned / max(self.planned_whole, 1)
 
     @property
     def ratio(self) -> float:
-        """The larger of predicted and planned bytes divided by the smaller.
-
-        It is 1 if both are less than a page.
-        """
+        """The larger of predicted and planned bytes divided by the smaller; 1 if both are less than a page."""
         few, many = sorted((self.predicted, self.planned))
         return many / max(few, 1) if many > _ONE_PAGE else 1.0
 
     @property
     def points(self) -> float:
-        """The error of the prediction in percentage points of the bytes of the columns."""
+        """The error of the predicted share in percentage points."""
         return 100 * (self.predicted_share - self.planned_share)
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLayout:
-    """A written layout, with predicted and planned shares of the bytes.
+    """A written layout, with the predicted and the planned share of the bytes that a run would read without pruning.
 
-    The shares are of the bytes that one run of the workload would read without pruning.
-    `writer`: Spark or pyarrow. `rows`: rows written. `median_error`: median of the queries' errors, in percentage
-    points. `within_five`: share of the queries whose error is at most five points.
+    `writer`: Spark or pyarrow.
+    `rows`: number of rows written.
+    `median_error`: median of the queries' errors, in percentage points.
+    `within_five`: share of the queries whose error is at most five points.
     """
 
     title: str

@@ -78,9 +78,11 @@ def verified_on(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A table, its queries, and how to write and compare layouts.
+    """A table, its queries, and the means to write layouts and compare predictions.
 
-    `rows`: all rows, None with Spark. `most`: rows to predict from. `keys`: columns that layouts sort or partition by.
+    `rows`: all rows of the table; None if Spark writes.
+    `most`: maximum number of rows to predict from.
+    `keys`: columns that layouts sort or partition by.
     """
 
     source: Table
@@ -142,7 +144,7 @@ def _key(query: Query, directories: set[str]) -> tuple[str, frozenset[Path_]]:
 
 
 def _scanned(spark: SparkSession, directory: Path, queries: Sequence[Query]) -> dict[str, int]:
-    """Return by predicate the rows that Spark's scans returned, for the queries that read most."""
+    """Run the queries that read most; return the number of rows that Spark's scans returned, by predicate."""
     from pyspark.sql import functions as fn
 
     from prune_assets.reading.reader import read

@@ -34,9 +34,11 @@ class ReadWorkloadOperator(BaseOperator):
     >>> ran.out
     'lake/workloads/{{ ds }}.json'
 
-    The operator does not start Spark. `event_logs`, `since`, `until`, `app`, `user`: as in
-    `prune_assets.Workload.read`. `out`: path of the JSON file on the worker. The XCom has the number of queries, and
-    the bytes that they read in total and without need.
+    `event_logs`, `since`, `until`, `app`, `user`: as in `prune_assets.Workload.read`.
+    `out`: path of the JSON file on the worker.
+
+    The operator does not start Spark. The XCom has the number of queries, the bytes that they read, and those of these
+    bytes that selected no row.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")
@@ -96,11 +98,13 @@ class AdviseLayoutOperator(TableOperator):
     >>> advice.template_fields
     ('table', 'workload', 'out', 'page')
 
-    The operator reads metadata and a sample of the rows, and does not start Spark. `workload`: a JSON file of
-    ReadWorkloadOperator or a folder of such files, event logs, or a list of predicates; `latest`: number of most recent
-    files to use from a folder with a file for each day. `out`: a file for the advised `layout.yaml`, written only if a
-    layout is advised; `page`: a file for the HTML page. `when_empty`: "pass", "skip" or "fail" if the table has no
-    rows.
+    The operator reads metadata and a sample of the rows, and does not start Spark.
+
+    `workload`: a JSON file of ReadWorkloadOperator or a folder of such files, event logs, or a list of predicates.
+    `latest`: number of most recent files to use from a folder with a file for each day.
+    `out`: a file for the advised `layout.yaml`, written only if a layout is advised.
+    `page`: a file for the HTML page.
+    `when_empty`: "pass", "skip" or "fail" if the table has no rows.
 
     The XCom has the verdict, the bytes that the queries read today, and the bytes that they would read.
     """

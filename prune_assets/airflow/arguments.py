@@ -49,7 +49,7 @@ def is_template(value: object) -> bool:
         return any(map(is_template, value.keys())) or any(map(is_template, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return any(map(is_template, value))
-    return hasattr(value, "iter_references")  # Airflow's marker of such a value
+    return hasattr(value, "iter_references")  # an XCom reference of Airflow
 
 
 def table(name: str, value: object) -> None:

@@ -31,10 +31,12 @@ class CheckLayoutOperator(TableOperator):
     'error'
 
     The operator reads the footers and the data that prove the order, does not start Spark, and writes nothing.
-    `layout`: as in WriteTableOperator; without it the health of the table is checked. `severity`: "error" fails the
-    task for a finding of that severity, "warn" only logs it; an unreadable table or layout always fails the task.
-    `where`: check only files that may have matching rows, for example the files of one day. `rows`, `allow`: as in
-    `prune_assets.check`. `when_empty`: "pass", "skip" or "fail" if no file has such rows, or the table has no files.
+    `layout`: as in WriteTableOperator; without it the health of the table is checked.
+    `severity`: "error" fails the task for a finding of that severity, "warn" only logs it; an unreadable table or
+    layout always fails the task.
+    `where`: check only files that may have matching rows, for example the files of one day.
+    `rows`, `allow`: as in `prune_assets.check`.
+    `when_empty`: "pass", "skip" or "fail" if no file has such rows, or the table has no files.
 
     The XCom `findings` lists the findings in the form of a data quality service: `rule`, `result` (fail, warn or pass)
     and `detail`, most severe first, at most 100.

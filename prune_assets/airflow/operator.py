@@ -29,9 +29,9 @@ class TableOperator(BaseOperator):
     trigger rules differ. "fail": the task fails without retries.
 
     The result of `run_on_table` is the task's XCom, and the extra of the event of each asset in its `outlets`, with the
-    partition if the DAG run has one. `retries`: 2 unless the task or `default_args` set it, since writes are atomic;
-    errors that the user must fix are not retried. Wrong arguments fail the parsing of the DAG; arguments with a
-    template are checked after rendering.
+    partition if the DAG run has one.
+    `retries`: 2 unless the task or `default_args` set it, since writes are atomic; errors that the user must fix are
+    not retried. Wrong arguments fail the parsing of the DAG; arguments with a template are checked after rendering.
     """
 
     template_fields: Sequence[str] = ("table",)

@@ -28,9 +28,10 @@ class OptimizeTableOperator(TableOperator):
     >>> upkeep.template_fields[:3]
     ('table', 'layout', 'where')
 
-    `layout`, `conn_id`: as in WriteTableOperator; `where`, `predicates`, `dry_run`, `rows`, `full`: as in
-    `prune_assets.optimize`. `budget`: maximum bytes of files to rewrite, a number or 200GiB; later runs rewrite the
-    rest. `when_empty`: "pass", "skip" or "fail" if no file is considered.
+    `layout`, `conn_id`: as in WriteTableOperator.
+    `where`, `predicates`, `dry_run`, `rows`, `full`: as in `prune_assets.optimize`.
+    `budget`: maximum bytes of files to rewrite, a number or 200GiB; later runs rewrite the rest.
+    `when_empty`: "pass", "skip" or "fail" if no file is considered.
 
     A dry run, and a run on a table with nothing to do, do not start Spark, unless only a session's catalogs know the
     table. The XCom has the number and bytes of rewritten files, and the bytes that each predicate keeps, before and

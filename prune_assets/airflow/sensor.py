@@ -27,10 +27,12 @@ class TableChangeSensor(BaseSensorOperator):
     >>> wait.deferrable
     True
 
-    `table`: a path or an address; a relative path denotes another location in each process. `since`: the version or
-    fingerprint to compare with, e.g. from the event of an earlier run; by default the state at the first poll.
-    `version`: wait until a Delta table has this version or a later one, instead of any change. `deferrable`: wait in
-    the triggerer, without a worker; False waits as `mode` says.
+    `table`: a path or an address; a relative path denotes another location in each process.
+    `since`: the version or fingerprint to compare with, e.g. from the event of an earlier run; by default the state at
+    the first poll.
+    `version`: wait until a Delta table has this version or a later one, instead of any change.
+    `deferrable`: wait in the triggerer, without a worker; False waits as `mode` says.
+
     A missing table fails the task at once; with `soft_fail` the task is skipped, and with `silent_fail` the sensor
     keeps waiting. If the storage does not respond, the sensor keeps waiting until `timeout`. The XCom is the event:
     `table`, `version`, `fingerprint`, `changes`, `partitions` and `where`, as in TableChangeTrigger.

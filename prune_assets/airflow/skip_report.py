@@ -56,15 +56,17 @@ class SkipReportOperator(TableOperator):
     >>> report.template_fields[:2]
     ('table', 'predicates')
 
-    `predicates`: Spark SQL by name, or a list. `min_skipped`: a share of the bytes, 0.9 or 90%. The task writes every
-    report, then fails and names the predicates for which Spark with the plan is predicted to skip less; without a
-    prediction the best possible skip is compared. `columns`: columns that the queries read in addition to those of the
-    predicate; all by default. `time_zone`: session time zone of the queries. `when_empty`: "pass", "skip" or "fail" if
-    the table has no files.
+    `predicates`: Spark SQL by name, or a list.
+    `min_skipped`: a share of the bytes, 0.9 or 90%. The task writes every report, then fails and names the predicates
+    for which Spark with the plan is predicted to skip less; without a prediction the best possible skip is compared.
+    `columns`: columns that the queries read in addition to those of the predicate; all by default.
+    `time_zone`: session time zone of the queries.
+    `when_empty`: "pass", "skip" or "fail" if the table has no files.
 
-    The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`. `report_dir`: a local
-    folder for pages, as `<DAG>/<run>/<task>/<name>.html`; `reports_url`: the address that serves this folder, for the
-    task's button "Skip report".
+    `report_dir`: a local folder for pages, as `<DAG>/<run>/<task>/<name>.html`.
+    `reports_url`: the address that serves this folder, for the task's button "Skip report".
+
+    The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`.
     """
 
     template_fields: Sequence[str] = (

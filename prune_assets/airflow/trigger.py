@@ -26,17 +26,21 @@ class TableChangeTrigger(BaseEventTrigger):
     >>> trigger.serialize()[1]["table"]
     '/lake/orders'
 
-    A poll costs a listing, in its own thread; the next poll follows after `poke_interval` seconds. The event is a
-    dictionary of `table`, `version` (Delta only), `fingerprint`, `changes`, `partitions`, the partition values whose
-    files were added, removed or changed, and `where`, the condition on the rows of these partitions. If the changed
-    partitions are unknown, `partitions` is None and `where` is "true": for tables without partition columns, partitions
-    by times or transforms, more than 2,000 partitions, and if the caller passes the earlier state.
+    Each poll lists the table in its own thread; the next poll follows after `poke_interval` seconds. The event is a
+    dictionary of `table`, `version` (Delta only), `fingerprint`, `changes`, `partitions` (values of the partitions
+    whose files were added, removed or changed) and `where` (a condition that selects the rows of these partitions).
+    If the changed partitions are unknown, `partitions` is None and `where` is "true". They are unknown for tables
+    without partition columns, for partitions by times or transforms, for more than 2,000 partitions, and with `since`.
 
     For a watched asset the trigger fires on every change. The state is stored with the asset (Airflow 3.3 and later),
     so that changes are noticed even if no triggerer runs at the time. Read errors are logged.
 
-    For a sensor, which passes the earlier state as `since`, the trigger fires once; with `version`, once the Delta
-    table reaches this version. A missing or damaged table is also an event, of `table` and `error`, unless `patient`.
+    For a sensor the trigger fires once.
+
+    `since`: earlier state of the table, which a sensor passes; None for a watched asset.
+    `version`: version of a Delta table at which the trigger of a sensor fires; None for the next change.
+    `patient`: if True, a sensor's trigger waits while the table is missing or damaged; otherwise it fires with `table`
+    and `error`.
     """
 
     def __init__(

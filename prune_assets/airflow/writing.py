@@ -36,12 +36,14 @@ class WriteTableOperator(TableOperator):
     2
 
     `source`: a SQL query (or a `.sql` file with one), a path or address of Parquet or Delta, or a function that takes
-    the Spark session and returns a DataFrame. `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
+    the Spark session and returns a DataFrame.
+    `layout`: its keys, a LayoutSpec, or the path of a `layout.yaml`.
     `format`, `mode`, `where`, `options`: as in `prune_assets.write`, but `mode` must be given: a second run gives the
-    same table with "overwrite" and "replace_partitions", and adds the rows again with "append". `conn_id`: a connection
-    whose host is a Spark Connect server (`sc://host:15002`) or a master (`local[4]`), with Spark options as its extra;
-    without it Spark runs in the task. `when_empty`: "pass", "skip" or "fail" if the source has no rows. Only with
-    "pass" such a run replaces rows: with the mode "overwrite" the table is empty afterwards.
+    same table with "overwrite" and "replace_partitions", and adds the rows again with "append".
+    `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a master (`local[4]`), with
+    Spark options as its extra; without it Spark runs in the task.
+    `when_empty`: "pass", "skip" or "fail" if the source has no rows. Only with "pass" such a run replaces rows: with
+    the mode "overwrite" the table is empty afterwards.
 
     If a worker is killed, the table contains either its old rows or all new rows.
     """

@@ -48,9 +48,11 @@ CODE_REMEDIES = {
 
 
 class CodeGroup(NamedTuple):
-    """Codes of checks or of advice with the same reporters.
+    """A section of the codes reference: codes of findings that the same commands and checks report.
 
-    No check reports codes of advice.
+    `said_by`: sentence that names these commands and checks.
+    `checks`: checks that define the codes.
+    `advice`: codes of advice, which no check defines.
     """
 
     title: str

@@ -82,10 +82,11 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """All findings about an installation.
 
-    `libraries`: versions, None if missing, which is a problem unless an extra installs the library; `compiled`: True if
-    metadata are read by compiled code, `compiled_storage`: True if many local files are; `runs_on`: the recognized
-    platform; `aws_profile`: the profile in AWS_PROFILE, unless keys in the environment override it; `spark`: None
-    unless a session was started.
+    `libraries`: versions, None if missing, which is a problem unless an extra installs the library.
+    `compiled`: True if metadata are read by compiled code, `compiled_storage`: True if many local files are.
+    `runs_on`: the recognized platform.
+    `aws_profile`: the profile in AWS_PROFILE, unless keys in the environment override it.
+    `spark`: None unless a session was started.
     """
 
     schema: str = SCHEMA

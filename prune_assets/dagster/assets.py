@@ -146,15 +146,15 @@ def asset_from(
     `source`: a SQL query, a Path or address of Parquet or Delta, or a function that takes the Spark session and returns
     a DataFrame. The asset needs a resource `spark` (SparkSessionResource, or your own); Spark starts when the asset
     runs. For a table with partitions use `asset`.
-    `mode`: as in `prune_assets.write`. `writer_options`: options for Spark's writer.
+    `mode`: as in `prune_assets.write`.
+    `writer_options`: options for Spark's writer.
     `written_as`: the layout that the writer applies, if it differs from the layout that the table claims.
     `check_layout`: True to run the checks of `checks` in the same run. Dagster then shows their results with the run,
     but cannot start these checks without writing the table again.
     `when_empty`: behavior if the source has no rows. "pass" writes as usual, so with the mode "overwrite" the table is
     empty afterwards. "skip" leaves the table unchanged and makes no materialization, so downstream assets in the same
-    run are skipped. "fail" leaves the table unchanged and fails without retries.
-    All other options (`deps`, `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) are passed to
-    Dagster's `asset`.
+    run are skipped. "fail" leaves the table unchanged and fails without retries. All other options (`deps`,
+    `group_name`, `owners`, `retry_policy`, `automation_condition`, `pool`, ..) are passed to Dagster's `asset`.
 
     Raises WrongUse if the table has partitions. The run raises WrongUse before Spark starts if the table cannot be
     written in its format.

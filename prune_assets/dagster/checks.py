@@ -134,8 +134,9 @@ def layout_results(
 ) -> Iterator[dg.AssetCheckResult]:
     """Check a layout and yield the results.
 
-    `where`: returns the condition on partitions, None for the whole table. `selected`: names of the checks to report,
-    all by default. `session`: Spark session that resolves catalog names of tables.
+    `where`: returns the condition on partitions, None for the whole table.
+    `selected`: names of the checks to report, all by default.
+    `session`: Spark session that resolves catalog names of tables.
     """
     from prune_assets.checks.layout_proof import prove
 
@@ -180,8 +181,9 @@ def results_of(
 ) -> Iterator[dg.AssetCheckResult]:
     """Yield the results of checks, keyed by their names in Dagster.
 
-    `among`: all checks of the pass; each finding goes to the check that owns its code. `unasked`: checks that do not
-    apply, with the reason. `when_empty`: result if `find` raises NoRows.
+    `among`: all checks of the pass; each finding goes to the check that owns its code.
+    `unasked`: checks that do not apply, with the reason.
+    `when_empty`: result if `find` raises NoRows.
     """
     try:
         findings = by_check(find(), among)

@@ -35,8 +35,9 @@ def log_health_check(
 
     The check reads only the log and does not start Spark. It fails if the table is not a Delta table or cannot be read.
 
-    `max_commits`: commits that a reader may have to replay on top of a checkpoint. `max_small_files`: allowed number of
-    files smaller than 32 MiB; by default more than 1,000 fail, and a merge that would save 10 files warns.
+    `max_commits`: commits that a reader may have to replay on top of a checkpoint.
+    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
+    would save 10 files warns.
     `blocking`, `severity`: as in `checks`.
     """
 
@@ -64,8 +65,9 @@ def file_health_check(
     The check does not depend on the layout. It reads the footers and a few bloom filters, and does not start Spark. It
     finds statistics that are missing or cannot be trusted, INT96 timestamps, bloom filters with many false positives,
     and too many small files.
-    `columns`: columns to check; all by default. `max_small_files`: allowed number of files smaller than 32 MiB; by
-    default more than 1,000 fail, and a merge that would save 10 files warns.
+    `columns`: columns to check; all by default.
+    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
+    would save 10 files warns.
     `blocking`, `severity`: as in `checks`.
     """
 

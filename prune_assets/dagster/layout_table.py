@@ -70,19 +70,21 @@ class LayoutTable:
     >>> [job.name for job in defs.jobs]
     ['optimize_sales__orders']
 
-    `key`: the key of the asset; slashes in a string separate its parts. `table`: a path, an address or a name in a
-    catalog. `layout`: as in `prune_assets.write`; by default no order is required.
+    `key`: the key of the asset; slashes in a string separate its parts.
+    `table`: a path, an address or a name in a catalog.
+    `layout`: as in `prune_assets.write`; by default no order is required.
     `format`: "parquet", "delta" or "iceberg", for writes and for the label in Dagster's UI. By default the format of
     the IO manager; Parquet in `asset_from`.
-    `partitions_def`: the partitions of the asset. `partition_expr`: the partition column of the layout that holds the
-    asset's partition, or one column for each dimension.
+    `partitions_def`: the partitions of the asset.
+    `partition_expr`: the partition column of the layout that holds the asset's partition, or one column for each
+    dimension.
     `predicates`: SQL conditions of the table's queries, by name.
     `allow`: addresses outside the table under which a Delta log may name files.
     `workload`: the queries that ran on the table: the folder that `build_workload_asset` fills, a JSON file of `prune
-    workload`, event logs, or a list of predicates. `latest`: number of most recent files to use from a folder with a
-    file for each day.
-    `optimize_where`: condition on the partitions that `optimize_job` considers, all by default. `budget`: maximum bytes
-    of files that a run of the job rewrites.
+    workload`, event logs, or a list of predicates.
+    `latest`: number of most recent files to use from a folder with a file for each day.
+    `optimize_where`: condition on the partitions that `optimize_job` considers, all by default.
+    `budget`: maximum bytes of files that a run of the job rewrites.
     `automatic`: True to let `optimize_job` change the layout to the one that the workload needs, if the advice is
     certain, saves half of the bytes and fits the budget; at most once in 30 days. The change is recorded in the table's
     directory (`_layout_changes`); the recorded layout then applies until another layout is declared here.

@@ -42,8 +42,9 @@ def statistics_truth_check(
     are shown but do not fail the check; a wrong count that loses no rows fails it with WARN, which never blocks. If the
     table cannot be read, the check fails with the reason.
 
-    `sample`: share of row groups to read, above 0 and up to 1; each run reads the same row groups. `columns`: columns
-    to read, all by default. `blocking`, `severity`, `when_empty`: as in `checks`.
+    `sample`: share of row groups to read, above 0 and up to 1; each run reads the same row groups.
+    `columns`: columns to read, all by default.
+    `blocking`, `severity`, `when_empty`: as in `checks`.
 
     Raises WrongUse if `sample` is not a share.
     """

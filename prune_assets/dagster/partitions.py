@@ -56,7 +56,8 @@ def partition_predicate(
 ) -> str:
     """Return the SQL condition that selects the rows of a run's partitions.
 
-    `columns`: the partition column, or one for each dimension; `kinds`: Spark's type names by column of the table.
+    `columns`: the partition column, or one for each dimension.
+    `kinds`: Spark's type names by column of the table.
     `is_exact`: raise LayoutError if rows of other partitions may match too, as for a time without a zone that the
     clocks show twice; by default the condition includes these rows.
     """

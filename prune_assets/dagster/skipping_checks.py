@@ -42,15 +42,15 @@ def skipping_checks(
     >>> sorted(key.name for key in orders.skipping_checks(min_skipped=0.95).check_keys)
     ['skips_one_day', 'skips_one_order']
 
-    The checks plan as `prune_assets.plan` does and do not start Spark. Dagster plots their numbers: the skipped share
-    falls as overlapping files accumulate. A check fails with the reason if its predicate no longer fits the table, for
-    example because a column was dropped, or if the table cannot be read.
+    The checks plan as `prune_assets.plan` does and do not start Spark. Dagster plots the skipped share, which falls as
+    overlapping files accumulate. A check fails with the reason if its predicate no longer fits the table, for example
+    because a column was dropped, or if the table cannot be read.
 
-    `min_skipped`: a share of the bytes of the columns that are read, 0.9 or "90%". It
-    is compared with the predicted skip of Spark with the plan; without a prediction, with the best possible skip.
+    `min_skipped`: least share of the bytes of the columns read that Spark has to skip with the plan, 0.9 or "90%". If
+    no prediction for Spark exists, the best possible skip is compared instead.
     `columns`: columns that the queries read in addition to the predicate's columns; all by default.
-    `time_zone`: session time zone of the queries, for timestamps. `blocking`, `severity`, `when_empty`: as in
-    `checks`; a table is empty if it has no files.
+    `time_zone`: session time zone of the queries, for timestamps.
+    `blocking`, `severity`, `when_empty`: as in `checks`; a table is empty if it has no files.
 
     Raises WrongUse if the table has no predicates or `min_skipped` is not a share.
     """

@@ -44,11 +44,14 @@ def build_workload_asset(
     >>> asset.key.to_user_string()
     'queries'
 
-    Needless bytes are bytes that queries read without selecting a row. `event_logs`, `app`, `user`: as in
-    `prune_assets.Workload.read`. `workloads`: a local folder for the result as JSON, one file per partition, for
-    `LayoutTable(workload=..)`. `partitions_def`: days or hours; a run then selects the queries that began in its
-    partition. `price_per_tib`: price of reading one TiB, to show the daily cost. The asset does not start Spark. All
-    other options are passed to Dagster's `asset`.
+    Wasted bytes (`needless_bytes`) are bytes that queries read without selecting a row.
+
+    `event_logs`, `app`, `user`: as in `prune_assets.Workload.read`.
+    `workloads`: a local folder for the result as JSON, one file per partition, for `LayoutTable(workload=..)`.
+    `partitions_def`: days or hours; a run then selects the queries that began in its partition.
+    `price_per_tib`: price of reading one TiB, to show the daily cost.
+
+    The asset does not start Spark. All other options are passed to Dagster's `asset`.
     """
     defaults: dict[str, Any] = {
         "kinds": {"spark"},

@@ -1,4 +1,1 @@
-"""Planning of reads: evaluates levels of metadata in order.
-
-The planned read is plain data.
-"""
+"""Planning of reads: evaluates levels of metadata in order; the result is plain data."""

@@ -30,10 +30,9 @@ def columns_to_read(
     *,
     partitions: Sequence[LeafColumn] = (),
 ) -> tuple[LeafColumn, ...]:
-    """Return the leaves of the columns to read.
+    """Return the leaves to read: those of the named top-level columns (all if None) and of the predicate's columns.
 
-    Leaves of the named top-level columns (all if None) and of the predicate's columns.
-    Partition columns may be named too: nothing is read for them.
+    `partitions`: columns that may be named too, although nothing is read for them.
     """
     if names is None:
         return tuple(table)

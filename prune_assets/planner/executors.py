@@ -1,9 +1,8 @@
 """Read the metadata of very many files on Spark's executors.
 
-Survivors and counts come back.
 Each task gets some files and the predicate, evaluates all levels as a plan does, and returns which of its files may
-hold a matching row. Files that a task cannot read, or tasks that Spark cannot run, count as kept: the driver then
-reads these files itself and raises their error.
+hold a matching row, with counts. Files that a task cannot read, or tasks that Spark cannot run, count as kept: the
+driver then reads these files itself and raises their error.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 # Setting of the Spark session: number of files from which its executors read the footers.
 SETTING = "spark.prune.executorFiles"
-# The driver takes 66 microseconds and 5 KB per file, with 2 cores and a local disk.
+# For fewer files the driver is fast enough: it takes 66 microseconds and 5 KB per file, with 2 cores and a local disk.
 FROM_FILES = 100_000
 # Files that a task reads within seconds, also from an object store.
 FILES_A_TASK = 2_000
@@ -53,10 +52,9 @@ _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
 def executor_files(session: SparkSession) -> int | None:
-    """Return the number of files from which a session's executors read footers.
+    """Return the least number of files for which a session's executors read the footers; None for never.
 
-    None for never, as in a local session.
-    Raises WrongUse for a setting that is not a number.
+    Local sessions never do by default. Raises WrongUse for a setting that is not a number.
     """
     setting = session.conf.get(SETTING, None)
     if setting is None:
@@ -67,7 +65,10 @@ def executor_files(session: SparkSession) -> int | None:
 
 
 class _Task(NamedTuple):
-    """Input of one task. `answers`: earlier outcomes of its files."""
+    """Input of one task: some files and a predicate.
+
+    `answers`: outcomes that the driver already has for these files.
+    """
 
     part: TablePart
     predicate: Predicate
@@ -80,7 +81,8 @@ class _Task(NamedTuple):
 class _TaskResult:
     """Result of one task, per file.
 
-    `levels`: files that each level excluded; `failure`: why it read nothing.
+    `levels`: number of files that each level excluded.
+    `failure`: why the task read nothing.
     """
 
     kept: NDArray[np.bool_]
@@ -94,10 +96,9 @@ class _TaskResult:
 def ask_executors(
     session: SparkSession, table: Table, predicate: Predicate, answers: FileAnswers, *, pages: bool
 ) -> FoundElsewhere | None:
-    """Evaluate the remaining unread files on the executors.
+    """Evaluate the remaining unread files on the executors; None if there are too few of these files.
 
-    None if there are too few of them.
-    `predicate`: has the same leaves as the predicate of `answers`, without leaves that only this process can evaluate.
+    `predicate`: predicate of `answers` without the leaves that only this process can evaluate.
     """
     least = executor_files(session)
     if least is None:
@@ -186,7 +187,7 @@ def _answer(task: _Task) -> _TaskResult:
 
 
 def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult:
-    # The file that decides the schema may come before the files of the task.
+    # The index may begin with a file that only defines the schema and does not belong to the task.
     before = len(index.groups.files) - files
     answers = task.answers if before == 0 else task.answers.take(np.maximum(np.arange(-before, files), 0))
     evaluation = prune(task.predicate, index, pages=task.pages, files=answers)
@@ -204,17 +205,14 @@ def _evaluate_task(task: _Task, index: MetadataIndex, files: int) -> _TaskResult
 
 
 def put_rows(index: MetadataIndex, elsewhere: FoundElsewhere) -> None:
-    """Set the row counts of files that are not opened here."""
+    """Set the row counts of the files that only the executors opened."""
     is_counted = (index.groups.ordinal < 0) & (elsewhere.rows[index.groups.file] > 0)
     rows = np.where(is_counted, elsewhere.rows[index.groups.file], index.groups.row_count)
     index.groups.put_row_count(rows, (index.groups.ordinal < 0) & ~is_counted)
 
 
 def _ship(session: SparkSession) -> None:
-    """Send the code of these packages to the executors, once per session.
-
-    A classic local session needs none.
-    """
+    """Send the code of these packages to the executors, once per session; a classic local session has it already."""
     if session in _SHIPPED:
         return
     context: Any = getattr(session, "_sc", None)
@@ -227,7 +225,7 @@ def _ship(session: SparkSession) -> None:
 
 @cache
 def _packed() -> str:
-    """Pack the Python sources into a zip; they work without the compiled modules."""
+    """Pack the Python sources into a zip, without the compiled modules, which are optional."""
     folder = mkdtemp(prefix="prune-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     packed = Path(folder) / "prune_assets_for_executors.zip"

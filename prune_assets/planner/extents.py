@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 # Above this number of column chunks, pages of a selection are estimated pro rata instead of counted.
 MAX_OFFSET_INDEXES = 20_000
-# Columns; each takes a millisecond, even for few row groups.
+# Maximum number of columns whose pages are counted; each column takes a millisecond, even for few row groups.
 MAX_LOCATED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of the columns read, per row group; `pages` is -1 if unknown.
+    """Sizes of the columns read, per row group.
 
-    `pro_rata`: the bytes of an unopened file are estimated as a share of its size.
+    `pages`: number of pages; -1 if unknown.
+    `pro_rata`: True if the bytes are a share of the file's size, because the file was not opened.
     """
 
     bytes: NDArray[np.int64]
@@ -55,7 +56,7 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
 def _add_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
     """Add the sizes of unopened files.
 
-    If only some columns are read, use their share in the opened files.
+    `whole`: True if all columns are read. Otherwise the sizes are scaled by the share of these columns in opened files.
     """
     assert index.groups.opened is not None
     of_file = index.groups.sizes_of_files()
@@ -71,7 +72,7 @@ def _add_unopened(index: MetadataIndex, sizes: Sizes, *, whole: bool) -> Sizes:
 
 
 def extent_of(index: MetadataIndex, sizes: Sizes, remaining: NDArray[np.bool_]) -> Extent:
-    """Return the extent of the remaining row groups, read whole."""
+    """Return the extent of the remaining row groups if they are read whole."""
     return _extent(index, remaining, sizes.pages, index.groups.row_count, sizes.bytes)
 
 
@@ -95,7 +96,7 @@ def _extent(
 class PlannedExtent:
     """Data that an access plan reads per row group.
 
-    `estimated`: some bytes are pro rata.
+    `estimated`: True if some bytes are pro rata.
     """
 
     rows: NDArray[np.int64]
@@ -109,10 +110,9 @@ class PlannedExtent:
 
 
 def kept_by(access: AccessPlan, index: MetadataIndex, columns: Sequence[LeafColumn], sizes: Sizes) -> PlannedExtent:
-    """Return the data that the plan reads per row group.
+    """Return the data that an access plan reads per row group: dictionaries, and pages that overlap the selected rows.
 
-    The data are dictionaries, and the pages that overlap the selected rows.
-    Fetches the offset indexes of the selected row groups.
+    Fetches the offset indexes of row groups that are read in part.
     """
     rows = access.ranges.row_totals(len(index))
     size = np.where(access.verdict == Verdict.SKIP, 0, sizes.bytes)

@@ -38,8 +38,10 @@ NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
 class PlannedRead:
     """Rows to read of a table for a predicate.
 
-    `index`: the metadata used. `evaluation`: the outcomes of every level. `seconds`, `requests` and `fetched` (bytes
-    per kind of metadata) cover the planning. `tests`: conditions that bounds cannot decide and values can.
+    `index`: the metadata used.
+    `evaluation`: the outcomes of every level.
+    `seconds`, `requests`, `fetched`: time, requests and bytes (per kind of metadata) of the planning.
+    `tests`: conditions that bounds cannot decide and values can.
     """
 
     table: Table
@@ -63,10 +65,7 @@ class PlannedRead:
 
     @cached_property
     def kept(self) -> PlannedExtent:
-        """Data read per row group.
-
-        Fetches the offset indexes, which give the bytes of selected pages.
-        """
+        """Data read per row group. Fetches the offset indexes, which give the bytes of selected pages."""
         return kept_by(self.evaluation.access, self.index, self.columns, self.sizes)
 
     @property
@@ -81,7 +80,7 @@ class PlannedRead:
 
 
 def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
-    """Return the kind of path by which a table was named."""
+    """Return how a table was named: by a list of paths, by a directory, or by another path."""
     if not isinstance(table, str | os.PathLike):
         return "list"
     path = os.fspath(table)

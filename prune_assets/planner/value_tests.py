@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
 
-# Distinct values of a column, or rows of several: testing more takes longer than it is likely to save.
+# Maximum number of tested values of a column, or rows of several: more take longer than they are likely to save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
-# Conditions that are tested; each costs a query.
+# Maximum number of conditions that are tested; each costs a query.
 MAX_PARTS = 20
 # Spark matches a pattern by backtracking: n characters and k wildcards take up to n**k / k! steps. Millions take 1 s.
 _MAX_STEPS = 10_000_000
@@ -61,11 +61,12 @@ _WILDCARD, _REPEATED_GROUP = re.compile(r"[%*+?{]"), re.compile(r"\)[*+{]")
 
 
 class RememberedTest:
-    """Test of a condition on values, each evaluated once.
+    """Test of a condition on values; each value is evaluated once.
 
-    A row of values of several columns counts as one value. At most `most` values are evaluated.
-    `classes`: groups the values of the only column; the condition has one outcome per class. `longest`: number of
-    characters of the longest string that Spark tests, None if unlimited.
+    A row of values of several columns counts as one value.
+    `most`: maximum number of values that are evaluated.
+    `classes`: groups the values of the only column; the condition has one outcome per group.
+    `longest`: number of characters of the longest string that Spark tests. None if unlimited.
     """
 
     def __init__(
@@ -87,7 +88,10 @@ class RememberedTest:
         self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
-        """Return True if another session yields no newly possible outcome."""
+        """Return True if each value that was tested has no other outcome in another session.
+
+        `ask`: evaluates the condition in the other session.
+        """
         try:
             return all(
                 new & ~before == 0
@@ -98,9 +102,9 @@ class RememberedTest:
             return False
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcome of the condition per row of values.
+        """Return the outcome of the condition for each row of values.
 
-        One array per column, in the type of its bounds.
+        `values`: one array per column, in the type of its bounds.
         """
         # The same query also tests null, which the planner needs next.
         with_null = [pa.concat_arrays([column, pa.nulls(1, column.type)]) for column in values]
@@ -208,10 +212,7 @@ def _value_test(
     semantics: SparkSemantics,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
-    """Return a test of a condition on known values of its columns.
-
-    None if their values are not plain values.
-    """
+    """Return a test of a condition on known values of its columns; None if Spark cannot be given these values."""
     named = named_columns(written.tree)
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
@@ -234,9 +235,9 @@ def tests_hold(
     session: SparkSession,
     semantics: SparkSemantics,
 ) -> bool:
-    """Return True if the tests have the same outcomes in `session`.
+    """Return True if each tested value has the same outcomes in `session` as while planning.
 
-    The values tested while planning are compared. `semantics`: settings of the session.
+    `semantics`: settings of the session.
     """
     by_path = {column.path: column for column in columns}
     return all(
@@ -261,10 +262,7 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
 
 
 def _is_asked(session: SparkSession | None) -> bool:
-    """Return True if the session can run queries for tests.
-
-    Spark Connect cannot, as it shows no plans.
-    """
+    """Return True if the session can run queries for tests. Spark Connect cannot, as it shows no plans."""
     return hasattr(session, "_jsparkSession")
 
 
@@ -282,7 +280,7 @@ def _ask(
 def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the distinct rows of several columns.
 
-    The first array has the first position of each distinct row, the second its number per row.
+    Returns the first position of each distinct row, and for each row the index of its distinct row.
     """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
@@ -296,7 +294,7 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
 def _view_as_integers(values: pa.Array) -> pa.Array:
     """View floats and times as integers.
 
-    Such values lack a Python value, or equal values may differ in their bits.
+    Such values may have no Python value, or equal values may differ in their bits.
     """
     arrow_type = values.type
     if pa.types.is_floating(arrow_type) or pa.types.is_temporal(arrow_type):
@@ -307,10 +305,7 @@ def _view_as_integers(values: pa.Array) -> pa.Array:
 def _select_readable(
     values: Sequence[pa.Array], columns: Sequence[LeafColumn]
 ) -> tuple[list[pa.Array], NDArray[np.bool_]]:
-    """Return the rows that can be passed to Spark.
-
-    Returned rows have the types that Spark reads; the second value flags the returned rows.
-    """
+    """Return the rows that can be passed to Spark, in the types that Spark reads, and flags of these rows."""
     is_text = [pa.types.is_string(column.type) for column in columns]
     readable = np.ones(len(values[0]), np.bool_)
     for column, is_text_column in zip(values, is_text, strict=True):
@@ -333,7 +328,7 @@ def longest_matched(written: ParsedPredicate) -> int | None:
 
 
 def _have_at_most(columns: Sequence[pa.Array], characters: int) -> NDArray[np.bool_]:
-    """Return a flag per row: no string is longer than `characters`."""
+    """Return flags of the rows in which no string is longer than `characters`."""
     short = np.ones(len(columns[0]), np.bool_)
     for column in columns:
         if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
@@ -350,9 +345,9 @@ def _is_text(value: bytes | None) -> bool:
 
 
 def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
-    """Return the value classes of a column for a condition on it alone.
+    """Return the function that groups the values of a column on which a condition alone depends.
 
-    None if each value is its own class.
+    None if each value is its own group.
     """
     arrow_type = column.type
     if arrow_type is not None and pa.types.is_signed_integer(arrow_type):
@@ -370,13 +365,13 @@ def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
-    """Return the local minute of the day.
+    """Return the local minute of the day of each instant.
 
-    An instant outside the certain rules of the zone is its own class.
+    An instant outside of the zone's certain rules gets its own class.
     """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
-    # The offset keeps classes away from all instants and prevents overflows.
+    # 2**62 is subtracted so that no class of a minute equals an instant, which is its own class outside of the rules.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
     class_ids: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return class_ids

@@ -67,9 +67,11 @@ class FileColumns(NamedTuple):
 class ArrowColumns:
     """Top-level columns of a planned table; can be pickled.
 
-    `types`: type in the result, by name. `leaves`: leaves to read, by name; partition columns have no entry.
-    `compared`: every column that a predicate may refer to, by path. `in_files`: types of nested columns with the names
-    that files use inside lists and maps. `filled`: columns that may have values in files that lack them.
+    `types`: type in the result, by name.
+    `leaves`: leaves to read, by name; partition columns have no entry.
+    `compared`: every column that a predicate may refer to, by path.
+    `in_files`: types of nested columns with the names that files use inside lists and maps.
+    `filled`: columns that may have values in files that lack them.
     `null_tested`: columns that are only tested for null, so that any stored type is accepted.
     """
 

@@ -66,7 +66,8 @@ class ArrowScan:
     """Tables of a planned read, one per row group.
 
     They are in the order of `positions`; row groups without selected rows are left out.
-    `sizes`: compressed bytes of the columns to read, per row group. `files`: columns of the files to read, by number.
+    `sizes`: compressed bytes of the columns to read, per row group.
+    `files`: columns of the files to read, by number.
     `rows_read`: planned rows of the row groups read so far.
     """
 

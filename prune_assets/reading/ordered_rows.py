@@ -172,9 +172,10 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Sort positions of rows, or of first rows of row groups, by one key.
+    """Sort positions by one key: of rows, or of row groups by their first row in the order.
 
-    They compare by level, and in level 0 by value.
+    `level`: class of each value: 0 for a plain value, the others for null, NaN, unknown and empty. Levels are
+    compared first; only plain values are compared by `value`.
     """
 
     key: SortKey

@@ -57,10 +57,12 @@ def read_arrow(
     >>> pr.read_arrow(table, where="id BETWEEN 41 AND 42", columns=["name"]).to_pylist()
     [{'name': 'n41'}, {'name': 'n42'}]
 
-    `table`, `where`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`. `columns`: columns to
-    return, by default all. `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS
-    FIRST` or `NULLS LAST`, as in Spark SQL. `limit`: maximum number of rows. Reading stops when they are found; with
-    `order_by`, when no other row group can hold a row that comes before them.
+    `table`, `where`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`.
+    `columns`: columns to return, by default all.
+    `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`, as in
+    Spark SQL.
+    `limit`: maximum number of rows. Reading stops when they are found; with `order_by`, when no other row group can
+    hold a row that comes before them.
 
     >>> pr.read_arrow(table, order_by="id DESC", limit=2).to_pylist()
     [{'id': 999, 'name': 'n999'}, {'id': 998, 'name': 'n998'}]

@@ -74,7 +74,8 @@ def read(
 
     `table`, `where`, `version`, `timestamp`, `allow`: as in `plan`. For a table named in a catalog the rows equal
     `spark.table(table).where(where)`.
-    `columns`: columns to return, by default all. `session`: the Spark session that reads, by default the active one.
+    `columns`: columns to return, by default all.
+    `session`: the Spark session that reads, by default the active one.
     `plan`: an existing plan for the same table and predicate, made with `session=spark`; its files are compared with
     the current files.
 

@@ -33,7 +33,8 @@ MOST_LEFT = 0.5
 class Stage:
     """Conjuncts that are evaluated together; `columns`: top-level columns that they need.
 
-    `use`: purpose of the test. `seen`, `left`: total numbers of rows tested and selected.
+    `use`: purpose of the test.
+    `seen`, `left`: total numbers of rows tested and selected.
     """
 
     conjuncts: tuple[Predicate, ...]

@@ -1,6 +1,6 @@
 """Read selected rows of row groups page by page.
 
-Requests are joint; Arrow decodes the pages.
+The pages of all row groups and columns are requested together; Arrow decodes them.
 """
 
 from __future__ import annotations

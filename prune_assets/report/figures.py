@@ -1,7 +1,4 @@
-"""Figures of a skip report.
-
-All code that shows, plots or stores numbers of a report uses this list.
-"""
+"""Figures of a skip report: the list from which all code takes the numbers that it shows, plots or stores."""
 
 from __future__ import annotations
 
@@ -14,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Figure(NamedTuple):
-    """A figure of a report; `of` computes it, None if unknown."""
+    """A figure of a report.
+
+    `of`: function that computes the figure from a report; its result is None if unknown.
+    """
 
     name: str
     unit: str

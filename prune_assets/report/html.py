@@ -39,10 +39,7 @@ _READ = "background:#d9560b;border-radius:4px;height:8px"
 
 
 class LevelRow(NamedTuple):
-    """One row of the funnel.
-
-    Bars are per mille of the bytes of the whole table.
-    """
+    """One row of the table of levels. Bars are per mille of the bytes of the whole table."""
 
     level: Level
     title: str
@@ -53,7 +50,10 @@ class LevelRow(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One segment of the bar of all bytes; `start` and `width` are per mille."""
+    """One segment of the bar that shows all bytes.
+
+    `start`, `width`: per mille of the bar.
+    """
 
     title: str
     colour: str
@@ -80,10 +80,7 @@ class Page(NamedTuple):
 
 
 def to_html(report: SkipReport) -> str:
-    """Render as one self-contained page.
-
-    The reader's system chooses light or dark mode.
-    """
+    """Render as one self-contained page; the reader's system chooses light or dark mode."""
     return _environment().get_template(_TEMPLATE).render(page=_page(report), shown=_SHOWN_PARTS)
 
 
@@ -117,10 +114,7 @@ def _level_row(level: Level, colour: str, whole: int) -> LevelRow:
 
 
 def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
-    """Split the bytes of the table into segments of a bar.
-
-    The bytes read come first, then the bytes that each level skips.
-    """
+    """Split the bytes of the table into segments of a bar: the bytes read, then the bytes that each level skips."""
     sizes = [("read", "kept", report.kept.bytes)]
     sizes += [
         (f"skipped by {level_title(level.level)}", colours[level.level], level.skipped_bytes)
@@ -137,7 +131,7 @@ def _whole(report: SkipReport, colours: dict[str, str]) -> tuple[Part, ...]:
 
 
 def _bar(part: int, whole: int) -> int:
-    """Scale to per mille; anything above zero stays visible."""
+    """Scale a part of the whole to per mille; a part above zero stays visible."""
     return max(1000 * part // whole, 4) if whole and part else 0
 
 
@@ -149,10 +143,7 @@ def _script() -> str:
 
 
 def template_environment() -> jinja2.Environment:
-    """Return the environment of the page templates.
-
-    The environment has the filter `bytes` and the function `counted`.
-    """
+    """Return the environment of the page templates, with the filter `bytes` and the function `counted`."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("prune_assets", "report/templates"),
         autoescape=True,
@@ -202,10 +193,7 @@ def _path(value: str, table: str) -> str:
 
 
 def to_card(report: SkipReport) -> str:
-    """Return a report as an HTML card.
-
-    The card shows the bytes skipped, Spark's reads alone and with the plan, and the best remedy.
-    """
+    """Return a report as an HTML card: bytes skipped, Spark's reads alone and with the plan, and the best remedy."""
     lines = [comparison(report), limit_text(report)]
     if report.advice is not None:
         lines += [report.advice.why, *(remedy.said for remedy in report.advice.remedies[:1])]

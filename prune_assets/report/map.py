@@ -1,6 +1,5 @@
-"""Map of a table: one cell per row group.
+"""Map of a table: one cell per row group, in the color of the level that removed the row group.
 
-The level that removed the row group decides the color.
 The size of the table decides the form. `strips`: one line per file, with widths proportional to bytes. `cells`: equal
 cells in file order. `bins`: equal cells for runs of successive row groups, split by bytes. So the picture stays below
 a few megabytes for any number of row groups.
@@ -45,7 +44,10 @@ Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class Cell(NamedTuple):
-    """A rectangle of `resolution` units: per color class, in painting order, its spans."""
+    """A rectangle of the map, divided along one side into `resolution` units.
+
+    `colours`: color classes in painting order, each with the spans of units that it fills.
+    """
 
     title: str
     resolution: int
@@ -55,7 +57,7 @@ class Cell(NamedTuple):
 class PlacedCell(NamedTuple):
     """A cell and the position of its rectangle, in units of the drawing.
 
-    `upright`: spans count from the bottom up.
+    `upright`: if True, the cell is divided into units from the bottom up; otherwise from left to right.
     """
 
     cell: Cell
@@ -90,7 +92,8 @@ class Strip(NamedTuple):
 class Map(NamedTuple):
     """The whole map.
 
-    `strips` are set for few files, else `cells` in one drawing of `width` x `height`.
+    `strips`: one line per file, for few files; otherwise empty.
+    `cells`: cells of one drawing of `width` x `height`, for many files.
     """
 
     kind: Kind
@@ -102,7 +105,10 @@ class Map(NamedTuple):
 
 
 def map_of(report: SkipReport, colours: Mapping[str, str]) -> Map:
-    """Draw the map of a report; `colours`: the color class of each level."""
+    """Draw the map of a report.
+
+    `colours`: color class of each level.
+    """
     table = report.table
     if not report.files_complete:
         # Runs of row groups are drawn next to each other, like the bars of a histogram.
@@ -146,10 +152,7 @@ def _grid(kind: Kind, cells: Sequence[Cell], per_cell: int) -> Map:
 
 
 def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint one row group.
-
-    The color of its level is at the bottom, above it are the rows read, above them the proven matches.
-    """
+    """Paint one row group in layers: the color of its level, the rows read, the rows proven to match."""
     whole = ((0, resolution),)
     painted: list[tuple[str, Spans]] = []
     if group.verdict != "scan":
@@ -162,10 +165,9 @@ def row_group_cell(path: str, group: RowGroupReport, table: str, colours: Mappin
 
 
 def bin_cell(cell: MapCell, table: str, colours: Mapping[str, str], resolution: int) -> Cell:
-    """Paint a run of row groups as one cell, split by bytes.
+    """Paint a run of row groups as one cell, split into the bytes read and the bytes that each level skips.
 
-    The bytes read come first, then level by level.
-    `colours` has the levels in the order of `cell.skipped_bytes`.
+    `colours`: color class of each level, in the order of `cell.skipped_bytes`.
     """
     parts = [(KEPT, cell.kept_bytes), *zip(colours.values(), cell.skipped_bytes, strict=True)]
     attributed = sum(size for _, size in parts)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def summary(report: SkipReport, *, measured: Sequence[str] = ()) -> str:
-    """Summarize the skipped data and unused conditions; `measured`: paragraphs that replace the prediction."""
+    """Summarize the skipped data and the conditions that do not prune.
+
+    `measured`: paragraphs about a read that was measured, which replace the prediction.
+    """
     lines = [
         f"**{headline(report)}**",
         *(measured or [comparison(report), limit_text(report)]),

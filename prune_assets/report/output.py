@@ -57,7 +57,10 @@ WIDTH_IN_PIPES = 120
 
 
 def rendered(show: Callable[[Console], None], *, width_in_pipes: int = WIDTH_IN_PIPES) -> str:
-    """Render everything before printing; in a pipe, the environment variable `COLUMNS` sets the width."""
+    """Render the whole output before anything is printed.
+
+    `width_in_pipes`: width if the output is a pipe and the environment variable `COLUMNS` is not set.
+    """
     from rich.console import Console
 
     in_pipe = not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").lstrip("0").isdecimal()
@@ -75,10 +78,9 @@ def refuse_without_folder(path: Path) -> None:
 
 
 def write_whole(path: Path, content: str) -> None:
-    """Replace a file in one step.
+    """Replace a file in one step, so that a reader sees either the old file or the new one.
 
-    A reader sees the old file or the new one.
-    Raises WrongUse if the folder does not exist; OSError names the file, not the temporary file next to it.
+    Raises WrongUse if the folder does not exist. An OSError names the file, not the temporary file next to it.
     """
     refuse_without_folder(path)
     try:

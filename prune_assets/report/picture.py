@@ -1,7 +1,6 @@
-"""Skip report as a small picture of the data read.
+"""Skip report as a small picture of the data read, with one line each for files, row groups, pages and bytes.
 
-The picture has lines for files, row groups and pages.
-A last line shows the bytes read in proportion; in the other lines the parts read stay visible however small they are.
+The line of bytes is proportional; in the other lines every part that is read stays visible, however small it is.
 
 The picture is a separate image, so that it shows wherever Markdown does. It is small enough that Dagster's UI shows it
 at once: the UI hides Markdown of 1,000 characters and more behind a button. The map of the HTML report has more detail.
@@ -27,14 +26,17 @@ _CHARACTER = 7
 _PITCH, _MIDDLE = 22, 7
 # Visible on light and dark backgrounds; the background of its page is unknown.
 _TEXT, _SKIPPED, _KEPT = "gray", "#8884", "#d9560b"
-_MOST_BYTES = 680  # as base64, with some words around it, less than 1,000 characters
+_MOST_BYTES = 680  # as base64 with the Markdown around it, fewer than 1,000 characters
 _RESOLUTIONS = (180, 90, 45, 20)
 
 _Ranges = list[tuple[int, int]]
 
 
 class _PictureLine(NamedTuple):
-    """A bar with a title and figures; `ranges` out of `end` are colored."""
+    """A bar with a title and figures.
+
+    `ranges`: colored parts of the bar, in units of which the bar has `end`.
+    """
 
     title: str
     figures: str
@@ -43,9 +45,7 @@ class _PictureLine(NamedTuple):
 
 
 def to_svg(report: SkipReport) -> str:
-    """Draw the table from its first file to its last.
-
-    Widths are proportional to bytes, and data read is colored.
+    """Draw the table from its first file to its last; widths are proportional to bytes, and data read is colored.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -114,7 +114,7 @@ def _part_text(read: int | None, total: int | None) -> str:
 
 
 def _part_of_bytes_text(read: int, total: int) -> str:
-    """Format a part and the whole; a common unit appears once."""
+    """Format a number of bytes out of a total, as in `2 of 10 MiB`; a common unit appears once."""
     part, whole = bytes_text(read), bytes_text(total)
     amount, _, unit = part.partition(" ")
     return f"{amount if whole.endswith(f' {unit}') else part} of {whole}"
@@ -142,9 +142,9 @@ def _draw_row_groups(report: SkipReport) -> list[_PictureLine]:
 
 
 def _draw_runs(report: SkipReport) -> list[_PictureLine]:
-    """Draw each run of row groups as one, read from its start.
+    """Draw each run of row groups as one part, in which the data read comes first.
 
-    There is no line for files, which runs do not show.
+    There is no line for files, because a run does not record its files.
     """
     groups: _Ranges = []
     rows: _Ranges = []

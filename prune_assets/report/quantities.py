@@ -1,7 +1,4 @@
-"""Formatting of numbers, values and paths.
-
-Numbers are rounded so that they never claim too much.
-"""
+"""Formatting of numbers, values and paths. Numbers are rounded so that they never claim too much."""
 
 from __future__ import annotations
 
@@ -20,9 +17,7 @@ def count_text(count: int | None) -> str:
 
 
 def share_text(part: int, whole: int) -> str:
-    """Format a part as a percentage.
-
-    0 % and 100 % appear only if exact.
+    """Format a part of a whole as a percentage; 0 % and 100 % appear only if exact.
 
     >>> share_text(1, 3), share_text(999_999, 1_000_000), share_text(1, 1_000_000), share_text(3, 3), share_text(0, 0)
     ('33.3 %', '>99.9 %', '<0.1 %', '100 %', '-')
@@ -38,9 +33,7 @@ def share_text(part: int, whole: int) -> str:
 
 
 def tenths_of_percent(part: int, whole: int) -> int:
-    """Return a part in tenths of a percent, rounded down.
-
-    Skipped data is never overstated.
+    """Return a part of a whole in tenths of a percent, rounded down so that skipped data is never overstated.
 
     >>> tenths_of_percent(8618, 10_000), share_text(8618, 10_000)
     (861, '86.1 %')
@@ -99,9 +92,7 @@ def value_text(value: pa.Scalar) -> str:
 
 
 def short_path(path: str, table: str, limit: int) -> str:
-    """Return a path relative to its table, shortened to `limit` characters.
-
-    The distinguishing start of names is kept.
+    """Return a path relative to its table, shortened to `limit` characters; the start of the file name is kept.
 
     >>> short_path("s3://lake/orders/day=1/part-0.parquet", "s3://lake/orders/", 40)
     'day=1/part-0.parquet'

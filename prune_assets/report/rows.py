@@ -41,10 +41,7 @@ def print_rows(rows: pa.Table, time_zone: str | None, console: Console) -> None:
 
 
 def _stays_whole(rows: pa.Table, name: str) -> bool:
-    """Return True for numbers and times, which are printed on one line.
-
-    Texts may wrap.
-    """
+    """Return True if values of a column are printed on one line: numbers and times. Texts may wrap."""
     import pyarrow as pa
 
     arrow_type = rows.schema.field(name).type

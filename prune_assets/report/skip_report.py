@@ -17,9 +17,10 @@ Verdict = Literal["skip", "scan", "selection"]
 class Extent:
     """An amount of data.
 
-    `bytes` are compressed bytes of the columns read, `pages` None if unknown.
-    `row_groups` is None if unopened files are included: their bytes are the sizes of whole files, or a share of them.
-    `rows` is None if no log has the row counts of such files.
+    `bytes`: compressed bytes of the columns read. For unopened files, the sizes of the files, or a share of the sizes.
+    `row_groups`: None if unopened files are included.
+    `pages`: None if unknown.
+    `rows`: None if unopened files are included and no log has their row counts.
     """
 
     files: int
@@ -33,9 +34,10 @@ class Extent:
 class Level:
     """One level of evidence: the data before it (`total`) and after it (`kept`).
 
-    `status`: `absent`, no file has this evidence; `not_applicable`, it cannot answer this predicate or
-    earlier levels skipped all data; `consulted`, it was read. `why` explains this in a sentence.
-    `skipped_rows` is None if rows of `total` are not counted.
+    `status`: `absent` if no file has this evidence; `not_applicable` if the evidence cannot answer this predicate, or
+    earlier levels skipped all data; `consulted` if the evidence was read.
+    `why`: the status in a sentence.
+    `skipped_rows`: None if rows of `total` are not counted.
     """
 
     level: str
@@ -64,9 +66,10 @@ class UnsupportedPart:
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """One operand of the topmost AND and the bytes that it would skip alone.
+    """One operand of the topmost AND, and the bytes that it would skip alone.
 
-    `complete`: every level was evaluated; else only partition values and statistics were, and more may be skipped.
+    `complete`: True if every level was evaluated. Otherwise only partition values and statistics were, and the operand
+    may skip more.
     """
 
     sql: str
@@ -78,8 +81,8 @@ class Conjunct:
 class Denial:
     """Row groups that one level excludes for one leaf.
 
-    `bytes`: compressed bytes of the columns read in them.
-    `unit`: a level that evaluates whole files counts files instead, also in `row_groups`.
+    `bytes`: compressed bytes of the columns read in the excluded row groups.
+    `unit`: "file" for a level that excludes whole files; `row_groups` is then a number of files.
     """
 
     level: str
@@ -90,12 +93,13 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One comparison of the predicate, with the row groups it excludes.
+    """One comparison of the predicate, with the row groups that it excludes.
 
-    `denied`: the row groups that it excludes alone, by the first level that excludes them; later levels did not
-    evaluate row groups that an earlier level or another leaf had excluded. `open_row_groups`, `open_bytes`: data read
-    that it could not exclude; `proven_row_groups`: the open row groups in which every row matches. `why`: why it does
-    not prune, "" if it does.
+    `denied`: the row groups that the leaf excludes alone, by the first level that excludes them. A level does not
+    evaluate row groups that an earlier level or another leaf has excluded.
+    `open_row_groups`, `open_bytes`: data read that the leaf could not exclude.
+    `proven_row_groups`: number of these row groups in which every row matches the leaf.
+    `why`: why the leaf does not prune; "" if it does.
     """
 
     sql: str
@@ -108,10 +112,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """A run of row groups in a table too large for single entries.
+    """A run of row groups, from the first to the last one, in a table too large for single entries.
 
-    Its first and its last row group are included.
-    `skipped_bytes` has one entry for each of the report's levels.
+    `skipped_bytes`: bytes that each of the report's levels skips.
     """
 
     first_file: str
@@ -127,14 +130,17 @@ class MapCell:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupReport:
-    """Verdict on one row group.
+    """Verdict on one row group, or with `index` -1 on a file that was not opened.
 
-    With `index` -1 the verdict is on a file that was not opened.
-    `ranges`, `matches`: half-open (start, stop) rows inside the row group, sorted, disjoint; all rows of `matches`
-    are proven to match. `level` is the level that removed the row group, or some of its rows ("" if all rows are
-    kept); `evidence` names every level that was evaluated; `bytes`: bytes of the whole row group, `kept_bytes`:
-    bytes that will be read. `kept_by`: numbers of the leaves (in the report's `leaves`) that could not exclude the row
-    group, at most the first 20; `reason` explains why for each.
+    `ranges`: rows to read, as half-open (start, stop) within the row group, sorted and disjoint.
+    `matches`: rows that are proven to match, in the same form.
+    `level`: the level that removed the row group, or some of its rows; "" if all rows are kept.
+    `evidence`: every level that was evaluated.
+    `bytes`: bytes of the whole row group.
+    `kept_bytes`: bytes that will be read.
+    `kept_by`: numbers of the leaves (in the report's `leaves`) that could not exclude the row group; at most the first
+    20.
+    `reason`: why the row group was removed, or why each of these leaves could not exclude it.
     """
 
     index: int
@@ -157,10 +163,7 @@ class RowGroupReport:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """Verdict on one file.
-
-    The verdict is `skip` if all row groups are skipped, `scan` if no row is skipped.
-    """
+    """Verdict on one file: `skip` if all row groups are skipped, `scan` if no row is skipped, otherwise `selection`."""
 
     path: str
     verdict: Verdict
@@ -169,16 +172,21 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """The planned version of a Delta table, or Iceberg snapshot.
+    """The planned version of a Delta table, or Iceberg snapshot. Row counts are from the metadata of the table.
 
-    Row counts are from the metadata of the table.
-    `format`: "delta" or "iceberg". `version`: the version of a Delta table, the snapshot id of an Iceberg table.
-    `timestamp`: when it was committed, in UTC; None if unknown without a further request. `files`: live files.
-    `opened_files`: files whose footers were read. Rows of the report are rows as written: they include `deleted_rows`,
-    and `kept_deleted_rows` in files to read. `files_with_deletes`: files with deletion vectors or delete files, as far
-    as manifests were read; their rows never count as matching, and the deleted ones of Iceberg are None, unknown.
-    `unknown_rows`: unopened files without a row count. `pro_rata`: True if the bytes of unopened files are estimated
-    by the columns read. `log_bytes`: bytes read of the log or the manifests. `notes`: faults of the log, and deletes.
+    `format`: "delta" or "iceberg".
+    `version`: the version of a Delta table, the snapshot id of an Iceberg table.
+    `timestamp`: time of its commit, in UTC. None if unknown without a further request.
+    `files`: number of live files.
+    `opened_files`: number of files whose footers were read.
+    `deleted_rows`, `kept_deleted_rows`: deleted rows of the table, and of the files to read. The report's rows include
+    them. None for Iceberg, whose deleted rows are unknown.
+    `files_with_deletes`: number of files with deletion vectors or delete files, as far as manifests were read. Rows of
+    these files never count as matching.
+    `unknown_rows`: number of unopened files without a row count.
+    `pro_rata`: True if the bytes of unopened files are estimated from the columns read.
+    `log_bytes`: bytes read of the log or the manifests.
+    `notes`: faults of the log, and deletes.
     """
 
     format: str
@@ -196,7 +204,7 @@ class TableSnapshot:
 
 
 class Reading(StrEnum):
-    """How an engine reads."""
+    """How an engine reads: without the plan, with it, at best, or as measured."""
 
     ALONE = "alone"
     WITH_PLAN = "with_plan"
@@ -219,10 +227,10 @@ class Caveat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Data that a reader would read with this plan or without it.
+    """Data that an engine would read with this plan or without it.
 
-    `estimated`: some figures are pro rata, or upper limits, as `why` explains. `caveat`: why the engine may
-    read other bytes, else None.
+    `estimated`: True if some figures are pro rata, or upper limits; `why` explains it.
+    `caveat`: why the engine may read other bytes than `kept`. None if there is no reason.
     """
 
     name: str
@@ -237,7 +245,7 @@ class Engine:
 class ReaderWarning:
     """Why a reader without this plan would lose rows.
 
-    `option`: the option that `read` sets to false to prevent it.
+    `option`: the reader's option that `read` sets to false to prevent the loss.
     """
 
     reader: str
@@ -247,9 +255,9 @@ class ReaderWarning:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A change by which more is skipped.
+    """A change that makes queries skip more.
 
-    `kept_bytes`: estimated bytes read after it, None if unknown.
+    `kept_bytes`: estimated bytes read after the change. None if unknown.
     """
 
     kind: Literal["write_predicate", "sort_by", "partition_by", "bloom_filter", "statistics", "row_groups"]
@@ -269,7 +277,8 @@ class Advice:
 class SkipReport:
     """Data that a plan skips: totals, levels and reasons.
 
-    `print(report)` shows it as text, a notebook as a card; `to_json` and `to_html` render it for files. Its figures:
+    `print(report)` shows the report as text, a notebook shows it as a card, and `to_json` and `to_html` render it for
+    files. The report's figures:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -285,20 +294,24 @@ class SkipReport:
     >>> last.verdict, last.reason
     ('skip', 'id < 150: id in [900, 999], 0 nulls')
 
-    `total`, `kept`: data of the table, and data to read; `levels`: data that each level of evidence kept.
-    `requests`, `bytes_fetched`: reads of metadata while planning; `seconds`: planning time. Later reads, for conjuncts
-    alone, are not counted. `index_bytes`, `bloom_bytes` and `dictionary_bytes` are the parts of `bytes_fetched`
-    that are page indexes, bloom filters and dictionaries.
-    `estimated`: some page-level bytes are pro rata because their offset index is missing.
+    `total`: all data of the table.
+    `kept`: data to read.
+    `levels`: data before and after each level of evidence.
     `normalized`: the evaluated predicate, without `x IS NULL AND NULL`, which selects no row.
     `leaves`: comparisons of the predicate from left to right, at most the first 200.
-    `files_complete`: `files` has every row group; else it has only the costliest row groups that are read, and `map`
-    has all row groups, in runs.
+    `requests`, `bytes_fetched`: reads of metadata while planning, without later reads that evaluate single conjuncts.
+    `index_bytes`, `bloom_bytes`, `dictionary_bytes`: parts of `bytes_fetched` for page indexes, bloom filters and
+    dictionaries.
+    `seconds`: planning time.
+    `estimated`: True if bytes of some pages are pro rata, because an offset index is missing.
+    `files_complete`: True if `files` has every row group; otherwise `files` has only the costliest row groups to read,
+    and `map` has all row groups, grouped in runs.
     `table_snapshot`: None for plain files.
     `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
-    their rows are not counted, and their bytes are estimated by the columns' share of the bytes of opened files.
-    `advice`: set if less than half is skipped, or if a column skips little after the other conditions.
-    `made`: time of the report, in UTC; `version`: version of prune-assets.
+    their rows are not counted, and their bytes are estimated from the columns' share of the bytes of opened files.
+    `advice`: empty unless less than half is skipped, or a column skips little after the other conditions.
+    `made`: time of the report, in UTC.
+    `version`: version of prune-assets.
     """
 
     table: str
@@ -337,17 +350,11 @@ class SkipReport:
 
     @property
     def skipped_fraction(self) -> float | None:
-        """`skipped_bytes` as a share of all bytes, from 0 to 1.
-
-        None if the total is 0.
-        """
+        """`skipped_bytes` as a share of all bytes, from 0 to 1; None if there are no bytes."""
         return self.skipped_bytes / self.total.bytes if self.total.bytes else None
 
     def kept_row_groups(self) -> list[tuple[str, RowGroupReport]]:
-        """Return the row groups read, with file paths, costliest first.
-
-        Row groups that are read in part are included.
-        """
+        """Return the row groups that are read entirely or in part, with file paths, costliest first."""
         row_groups = ((file.path, group) for file in self.files for group in file.row_groups if group.verdict != "skip")
         return sorted(row_groups, key=lambda item: -item[1].kept_bytes)
 

@@ -38,10 +38,7 @@ def outcome_text(level: Level) -> str:
 
 
 def headline(report: SkipReport) -> str:
-    """Summarize in one line the bytes that need not be read.
-
-    Spark's bytes are added if they are clearly fewer.
-    """
+    """Summarize in one line the bytes that need not be read, with Spark's figure if it is clearly less."""
     if report.skipped_fraction is None:
         return "Nothing to read: the table has no bytes in these columns"
     whole = report.total.bytes
@@ -61,20 +58,14 @@ def headline(report: SkipReport) -> str:
 
 
 def skipped_with_plan(report: SkipReport) -> int:
-    """Return the bytes that Spark with this plan skips.
-
-    Without a prediction, return the bytes that need not be read.
-    """
+    """Return the bytes that Spark with this plan skips; without a prediction, the bytes that need not be read."""
     engine = _predicted(report)
     read_bytes = report.kept.bytes if engine is None else max(report.kept.bytes, engine.kept.bytes)
     return report.total.bytes - read_bytes
 
 
 def limited_engine(report: SkipReport) -> Engine | None:
-    """Return Spark's predicted read with this plan if limited.
-
-    Limited means clearly more than the best possible. None if not limited or unknown.
-    """
+    """Return Spark's predicted read with this plan if it is clearly more than the best possible; otherwise None."""
     engine = _predicted(report)
     if engine is None or not reads_clearly_more(engine.kept.bytes, report.kept.bytes, report.total.bytes):
         return None
@@ -82,18 +73,12 @@ def limited_engine(report: SkipReport) -> Engine | None:
 
 
 def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bool:
-    """Return True if a reader reads clearly more than the best possible.
-
-    Reports mention such a reader.
-    """
+    """Return True if a reader reads clearly more than the best possible, so that reports mention it."""
     return kept_bytes - best_bytes > _CLEARLY_MORE * whole_bytes
 
 
 def limit_text(report: SkipReport) -> str:
-    """Explain why Spark with this plan skips clearly less than possible, and the remedy.
-
-    Empty if it does not.
-    """
+    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if Spark does not."""
     engine = limited_engine(report)
     if engine is None:
         return ""
@@ -103,17 +88,14 @@ def limit_text(report: SkipReport) -> str:
 
 
 def _predicted(report: SkipReport) -> Engine | None:
-    """Return Spark with this plan.
-
-    None if its figures are unknown, or only upper limits.
-    """
+    """Return Spark's read with this plan; None if its figures are unknown, or only upper limits."""
     _, engine = compared_engines(report)
     unknown = {Caveat.TIME_ZONE, Caveat.FAILS, Caveat.UNREAD_METADATA}
     return None if engine is None or engine.caveat in unknown else engine
 
 
 def advice_title(report: SkipReport) -> str:
-    """Return the question that the advice answers."""
+    """Return the title of the advice, which is a question."""
     if not report.kept.bytes:
         return "Why nothing is read"
     skipped = 1.0 if report.skipped_fraction is None else report.skipped_fraction
@@ -121,10 +103,9 @@ def advice_title(report: SkipReport) -> str:
 
 
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:
-    """Describe a skipped share below the required one, and the remedy.
+    """Describe a skipped share below the required one, and the remedy; None if enough is skipped.
 
-    None if enough is skipped.
-    The remedy is another way to write the predicate, if a condition does not prune, or other files.
+    The remedy is to rewrite the predicate if a condition does not prune, and otherwise the files.
     """
     below = below_required(report, min_skipped)
     if below is None:
@@ -145,8 +126,8 @@ def shortfall(report: SkipReport, min_skipped: float) -> str | None:
 def below_required(report: SkipReport, min_skipped: float) -> str | None:
     """Compare the skipped share with the required one; None if enough is skipped.
 
-    If Spark's read with this plan is predicted, its skipped bytes count. The percentage is rounded down, so that it is
-    below the required one.
+    The share is Spark's with this plan if it is predicted, otherwise the best possible. The percentage is rounded down,
+    so that it is below the required one.
     """
     skipped, whole = skipped_with_plan(report), report.total.bytes
     if not whole or skipped / whole >= min_skipped:
@@ -168,20 +149,14 @@ def one_line(report: SkipReport) -> str:
 
 
 def did_nothing(level: Level) -> bool:
-    """Return True if a level skipped nothing, evaluated or not.
-
-    Reports show such levels last.
-    """
+    """Return True if a level skipped nothing, whether it was evaluated or not. Reports show such levels last."""
     if level.skipped_rows is None:
         return level.skipped_bytes == 0 and level.total.files == level.kept.files
     return level.skipped_rows == 0 and level.skipped_bytes == 0
 
 
 def made_text(report: SkipReport) -> str:
-    """Return when a report was made and by which version.
-
-    Empty if the report does not record it.
-    """
+    """Return when a report was made and by which version; "" if the report does not record it."""
     return (
         f"{report.made.replace('T', ' ').replace('+00:00', ' UTC')}, prune-assets {report.version}"
         if report.made
@@ -190,10 +165,7 @@ def made_text(report: SkipReport) -> str:
 
 
 def comparison(report: SkipReport) -> str:
-    """Compare Spark's read alone with its read with the plan.
-
-    Empty if one of them is unknown.
-    """
+    """Compare Spark's read without the plan with its read with the plan; "" if one of them is unknown."""
     alone, with_plan = compared_engines(report)
     if alone is None or with_plan is None:
         return ""
@@ -212,25 +184,19 @@ def comparison(report: SkipReport) -> str:
 
 
 def time_zone_text(report: SkipReport) -> str:
-    """Explain how to interpret `normalized` under an unknown time zone of the session.
-
-    Empty if no zone matters.
-    """
+    """Explain how to interpret `normalized` if the time zone of the session is unknown; "" if no zone matters."""
     if all(engine.caveat is not Caveat.TIME_ZONE for engine in report.engines):
         return ""
     return "not known: a value is skipped only if all time zones agree about it; pass --time-zone to skip more"
 
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
-    """Return the reads of an engine alone, and with the plan.
-
-    None for an unknown read.
-    """
+    """Return Spark's read without the plan, and its read with the plan; None if unknown."""
     return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
 
 
 def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
-    """Return the report's engine with this reading; None if missing."""
+    """Return the entry of `report.engines` that reads in this way; None if missing."""
     return next((engine for engine in report.engines if engine.reading is reading), None)
 
 
@@ -244,7 +210,7 @@ def _read_by(engine: Engine) -> str:
 
 
 def rows_text(rows: int | None) -> str:
-    """Format a row count; it may be unknown.
+    """Format a row count, which may be unknown.
 
     >>> rows_text(1), rows_text(None)
     ('1 row', 'rows not counted')
@@ -283,10 +249,7 @@ def snapshot_text(snapshot: TableSnapshot) -> str:
 
 
 def unopened_text(report: SkipReport) -> str:
-    """Describe unopened files of a table without a log, and how they are counted.
-
-    Empty if all were opened.
-    """
+    """Describe unopened files of a table without a log, and how they are counted; "" if all were opened."""
     if report.table_snapshot is not None or not report.unopened_files:
         return ""
     files = f"{report.unopened_files:,} of {counted(report.total.files, 'file')}"
@@ -302,10 +265,7 @@ def unopened_text(report: SkipReport) -> str:
 
 
 def least_text(report: SkipReport) -> str:
-    """Explain why a conjunct alone may skip more than reported.
-
-    Empty if the figures are complete.
-    """
+    """Explain why a conjunct alone may skip more than reported; "" if the figures are complete."""
     if all(part.complete for part in report.conjuncts):
         return ""
     if report.unopened_files:
@@ -314,7 +274,7 @@ def least_text(report: SkipReport) -> str:
 
 
 def extents(total: Extent, remaining: Extent) -> list[tuple[str, int | None, int | None]]:
-    """Pair the total of every unit with its kept amount, the coarsest unit first."""
+    """Pair the total of every unit (files, row groups, ..) with its kept amount, the coarsest unit first."""
     return [
         ("files", total.files, remaining.files),
         ("row groups", total.row_groups, remaining.row_groups),
@@ -325,10 +285,7 @@ def extents(total: Extent, remaining: Extent) -> list[tuple[str, int | None, int
 
 
 def leaf_outcome(leaf: Leaf) -> str:
-    """Describe the row groups that a leaf excludes, by level.
-
-    The data read that the leaf does not exclude is described too.
-    """
+    """Describe the row groups that a leaf excludes, by level, and the data read that it does not exclude."""
     denied = ", ".join(f"{denied_text(part)} ({level_title(part.level)})" for part in leaf.denied)
     excluded = f"excludes {denied}" if denied else leaf.why or "excludes no row group"
     if not leaf.open_row_groups:
@@ -339,12 +296,12 @@ def leaf_outcome(leaf: Leaf) -> str:
 
 
 def denied_text(denial: Denial) -> str:
-    """Count the units that a level excludes."""
+    """Format the number of row groups or files that a level excludes."""
     return row_groups_text(denial.row_groups) if denial.unit == "row group" else counted(denial.row_groups, "file")
 
 
 def row_groups_text(count: int) -> str:
-    """Count row groups.
+    """Format a number of row groups.
 
     >>> row_groups_text(1), row_groups_text(2_000)
     ('1 row group', '2,000 row groups')

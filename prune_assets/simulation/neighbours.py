@@ -110,7 +110,10 @@ class Neighbours:
         )
 
     def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
-        """Return how far all rows of a page reach beyond the sampled rows, in spreads of the page."""
+        """Estimate how far the extremes of a page are beyond those of its sampled rows.
+
+        The unit is the page's standard deviation (`scale`).
+        """
         quarters = np.array([self._of_part(reduce, part) for part in range(_PARTS)])
         quarters = (quarters - mean) / np.maximum(scale, _TINY)
         reach = []

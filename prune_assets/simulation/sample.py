@@ -27,9 +27,10 @@ NULL = -1
 class SampledColumn:
     """A column of the sample as codes of its distinct values.
 
-    `values`: distinct values, ascending. `codes`: index in `values` of each row; NULL for null, and `len(values)` for
-    NaN, which bounds never include. `share`: for null, each value and NaN, the share of rows up to the middle of the
-    value's rows, which gives values of any type distances.
+    `values`: distinct values, ascending.
+    `codes`: index in `values` of each row; NULL for null, and `len(values)` for NaN, which bounds never include.
+    `share`: for null, each value and NaN, the share of rows up to the middle of the value's rows, which gives values of
+    any type distances.
     """
 
     column: LeafColumn

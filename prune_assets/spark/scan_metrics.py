@@ -24,9 +24,9 @@ _LATEST = 1_000
 class ScanMetrics:
     """Metrics of one scan in a physical plan.
 
-    `rows`: output rows of the scan, in row groups and pages that Spark's reader did not skip. `files`, `bytes`: files
-    that the plan listed; None if the source does not report them. `pushed_filters`: empty on Spark Connect, which does
-    not report them.
+    `rows`: output rows of the scan, in row groups and pages that Spark's reader did not skip.
+    `files`, `bytes`: files that the plan listed; None if the source does not report them.
+    `pushed_filters`: empty on Spark Connect, which does not report them.
     """
 
     source: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation, SparkSession
     from pyspark.sql.types import DataType, StructType
 
-# The version of the installed pyspark, keyed by the loaded module and the entries of `sys.path`.
+# Cache of the version of the installed pyspark; key: the loaded module and the entries of `sys.path`, which may change.
 _INSTALLED: dict[tuple[object, ...], str] = {}
 
 

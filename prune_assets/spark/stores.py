@@ -119,9 +119,9 @@ def _insert_account(path: str, rest: str) -> str:
 
 
 def _host_of(account: str) -> str:
-    """Return the host of a storage account.
+    """Return the host name of an Azure storage account.
 
-    The host is in the cloud of the endpoint that the environment names.
+    The host is in the cloud of the endpoint in the environment; without an endpoint, in the public cloud.
     """
     named = urlsplit(first_set(AZURE_ENDPOINTS, os.environ) or "").hostname or ""
     if named.startswith(f"{account}.blob."):
@@ -149,7 +149,7 @@ def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> 
 
 
 def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
-    """Return a reader with the store settings of a table that the session lacks."""
+    """Return a reader of the session, with the settings of the table's store that the session lacks."""
     named = [table] if isinstance(table, str | os.PathLike) else table
     first = os.fspath(next(iter(named), ""))
     return session.read.options(**options_for(session, first)) if _bucket(first) else session.read

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.sql.syntax.parsed import ParsedPredicate
 
-# Nodes lowered with values (rows times nodes of the condition) before a condition is refused whose outcomes are all
-# unknown.
+# A condition is refused if all outcomes are unknown after this many lowered nodes (rows times nodes of the condition).
 _TRIED_NODES = 1_000
 
 
@@ -56,8 +55,11 @@ def evaluate_on_values(
 ) -> list[Outcomes]:
     """Return the possible outcomes of a condition for each row of values.
 
-    The outcomes include NULL unless the condition certainly does not raise. `parsed`: the condition with bound names.
-    `values`: one array per column. Raises Refusal if the outcomes of the first rows are all unknown.
+    The outcomes include NULL unless the condition certainly does not raise.
+    `parsed`: the condition with bound names.
+    `values`: one array per column.
+
+    Raises Refusal if the outcomes of the first rows are all unknown.
     """
     conditions = partial(Conditions, parsed, semantics)
     condition = _strip_negation(parsed.tree)
@@ -77,7 +79,10 @@ def evaluate_on_values(
 
 
 def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predicate | None:
-    """Lower a condition to a predicate on rows, with unsupported leaves; None if it is an error."""
+    """Lower a condition to a predicate that is evaluated on rows; None if Spark refuses the condition.
+
+    Parts that are not supported become unsupported leaves.
+    """
     try:
         return Conditions(parsed, semantics, on_rows=True).lower_part(parsed.tree)
     except PruneError:
@@ -87,7 +92,7 @@ def lower_on_rows(parsed: ParsedPredicate, semantics: SparkSemantics) -> Predica
 def _evaluate_columns(
     tree: SyntaxNode, columns: Sequence[LeafColumn], lowering: Conditions, values: Sequence[pa.Array]
 ) -> OutcomeArray | None:
-    """Return the outcome of each row, evaluated at once.
+    """Return the outcome of each row, with all rows evaluated together.
 
     None if a part of the condition cannot be lowered for all rows.
     """
@@ -111,7 +116,7 @@ def _evaluate_rows(
     *,
     or_null: bool,
 ) -> OutcomeArray:
-    """Return the outcome of each row, one by one. Raises Refusal if the first ones are all unknown."""
+    """Return the outcome of each row, evaluated one by one. Raises Refusal if the first ones are all unknown."""
     outcomes: list[Outcomes] = []
     tried = max(1, _TRIED_NODES // sum(1 for _ in tree.walk()))
     for row in zip(*values, strict=True):
@@ -122,9 +127,7 @@ def _evaluate_rows(
 
 
 def divisor_of(tree: SyntaxNode) -> int | None:
-    """Return the divisor if a one-column condition depends only on remainders.
-
-    None for other conditions.
+    """Return the divisor if a one-column condition depends only on the column's remainder; otherwise None.
 
     >>> from prune_assets.sql.syntax.parsed import parse_predicate
     >>> divisor_of(parse_predicate("x % 100 IN (7, 8)").tree), divisor_of(parse_predicate("x % 100 = x").tree)
@@ -141,7 +144,7 @@ def shows_clock(tree: SyntaxNode) -> bool:
 
 
 def _parents(tree: SyntaxNode) -> list[SyntaxNode]:
-    """Return the parent of each column; empty if an opaque part may name columns."""
+    """Return the parent node of each column; empty if an opaque part may name columns."""
     if isinstance(tree, Column) or any(part.columns != () for part in tree.all_of(OpaqueNode)):
         return []
     return [part for part in tree.walk() for child in part.children() if isinstance(child, Column)]
@@ -156,7 +159,10 @@ def _divisor(parent: SyntaxNode) -> int | None:
 
 
 def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
-    """Return the condition inside NOT, `= TRUE` and `= FALSE`; it is NULL, and raises, for the same rows."""
+    """Return a condition without NOT, `= TRUE` and `= FALSE` around it.
+
+    The inner condition is NULL for the same rows as the whole, and raises on the same rows.
+    """
     while True:
         if isinstance(tree, Negation):
             tree = tree.operand
@@ -167,9 +173,9 @@ def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
 
 
 def _evaluates_all(condition: SyntaxNode) -> bool:
-    """Return whether a comparison contains no condition and no choice.
+    """Return whether Spark evaluates every part of a comparison, so that its outcome is known if no part raises.
 
-    Its outcome is then known if no part of it raises.
+    It does not if the comparison contains a condition or a choice such as CASE.
     """
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)

@@ -44,10 +44,10 @@ class LoweredPredicate:
     `conjuncts`: SQL and tree of each operand of the topmost AND, or of the whole predicate.
     `normalized`: the tree as SQL.
     `frozen`: the predicate with literals in place of `current_date()` and similar functions, evaluated at `now`, and
-    with constants that Spark computed; None if it has neither. `conjuncts` refer to `frozen`; pass `frozen`, not `sql`,
+    with constants that Spark computed. None if it has neither. `conjuncts` refer to `frozen`; pass `frozen`, not `sql`,
     to Spark to get the same day.
-    `now`: microseconds since 1970-01-01; None without clock functions.
-    `parsed`: each conjunct with bound names; None for a conjunct that was not parsed.
+    `now`: microseconds since 1970-01-01. None without clock functions.
+    `parsed`: each conjunct with bound names. None for a conjunct that was not parsed.
     """
 
     sql: str
@@ -60,7 +60,7 @@ class LoweredPredicate:
 
     @property
     def frozen_sql(self) -> str:
-        """SQL that was lowered: as written, with literals for clock functions and computed constants."""
+        """The SQL that was lowered: `frozen`, or `sql` if there is no `frozen`."""
         return self.sql if self.frozen is None else self.frozen
 
 
@@ -76,9 +76,9 @@ def lower(
     """Lower the text of a WHERE predicate to the predicate tree.
 
     `columns`: columns of the table; literals get their types.
-    `is_builtin`: returns whether a name still means Spark's own function; None if each name does.
-    `now`: the current time in microseconds since 1970-01-01; None for the system clock.
-    `fold`: returns a constant as a literal if the rules here cannot.
+    `is_builtin`: returns whether a name still refers to Spark's own function. None if every name does.
+    `now`: the current time in microseconds since 1970-01-01. None for the system clock.
+    `fold`: returns a constant as a literal, for constants that this package does not compute.
 
     Raises PredicateSyntaxError, UnknownColumn (with a suggestion) and PredicateTypeError. The smallest parts of valid
     Spark SQL that cannot be lowered become Unsupported.
@@ -102,10 +102,10 @@ def _parsed(sql: str, columns: Sequence[LeafColumn]) -> ParsedPredicate:
 def _lower_unless_clock(
     sql: str, columns: tuple[LeafColumn, ...], semantics: SparkSemantics, _zone_span: tuple[int, int] | None
 ) -> LoweredPredicate | ParsedPredicate:
-    """Lower a predicate; only parse it if it has clock functions.
+    """Lower a predicate; if it has clock functions, only parse it.
 
     The value of clock functions changes, so their result must not be cached. `_zone_span`: a separate part of the cache
-    key, because settings that differ only in it are equal.
+    key, because settings that differ only in their zone span are equal.
     """
     parsed = _parsed(sql, columns)
     return parsed if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
@@ -140,9 +140,9 @@ def _lower(
 
 
 def _needing_backquotes(sql: str, columns: Sequence[LeafColumn]) -> str:
-    """Return a hint on a column that needs backquotes; "" if none.
+    """Return a hint on a column that needs backquotes; "" if there is none.
 
-    The column has a space in its name, and the predicate contains its words without backquotes.
+    The column has spaces in its name, and the predicate contains its words without backquotes.
     """
     for name in dict.fromkeys(part for column in columns for part in column.path if " " in part.strip()):
         words = r"\s+".join(map(re.escape, name.split()))

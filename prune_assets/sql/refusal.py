@@ -11,8 +11,9 @@ class Refusal(Exception):
     """Reason why a part of a predicate cannot be lowered.
 
     `remedy`: what to write instead.
-    `raises`: with ansi.enabled Spark certainly raises an error for a constant of the part.
-    `no_value`: a text contains no value of the type; Spark raises with ansi.enabled, and compares with NULL without it.
+    `raises`: True if, with ansi.enabled, Spark certainly raises an error for a constant of the part.
+    `no_value`: True if a text contains no value of the type. Spark raises with ansi.enabled, and compares with NULL
+    without it.
     `cause`: as in `Unsupported`.
     """
 

@@ -70,7 +70,8 @@ class SparkSemantics:
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
         """Return the settings of a new session of a Spark version.
 
-        `spark_version`: None for Spark 4. `settings`: values that replace the defaults.
+        `spark_version`: None for Spark 4.
+        `settings`: values that replace the defaults.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
         (False, True, True)
@@ -84,7 +85,7 @@ class SparkSemantics:
         return cls(**{"spark_version": spark_version, **defaults, **settings})
 
     def knows_literals_of(self, sql: str) -> bool:
-        r"""Return whether the string literals of a predicate have their Spark 4 meaning.
+        r"""Return whether the string literals of a predicate mean the same as in Spark 4.
 
         >>> SparkSemantics(consecutive_literals=True).knows_literals_of("a = '' OR a = 'it' OR a = 'is'")
         True
@@ -103,12 +104,12 @@ class SparkSemantics:
 _SETTINGS = [one.name for one in fields(SparkSemantics) if one.compare]
 # A name in backticks is a separate token, because a quote in it does not start a literal.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
-# After these, a quote may not be a quote, or a backslash not an escape.
+# After one of these, a quote may not begin a literal, or a backslash may not be an escape.
 _MISLEADING = re.compile(r"""--|/\*|\br['"]""", re.IGNORECASE)
 
 
 def _may_double_quotes(sql: str) -> bool:
-    """Return whether a literal may contain its own quote doubled."""
+    """Return whether a literal may contain its own quote character twice in a row."""
     if "''" not in sql and '""' not in sql:
         return False
     literals = [match.span() for match in _TOKEN.finditer(sql) if match[0][0] != "`"]

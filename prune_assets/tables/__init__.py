@@ -1,4 +1,1 @@
-"""Tables of any format.
-
-`Table` is the common interface. Each format implements it in its own package here.
-"""
+"""Tables of any format. `Table` is the common interface; each format implements it in its own package."""

@@ -1,6 +1,6 @@
-"""Detect changed partitions by a fingerprint of each partition's files.
+"""Detect changed partitions by a fingerprint of the files of each partition.
 
-The files come from the Delta log, from manifests or from the directories.
+The list of files is from the Delta log, from manifests or from the directories.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ _MOST_LISTED = 200
 
 
 def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_Values, str]:
-    """Return the fingerprint of each partition.
-
-    Keys are the values of `columns` as strings, None if null.
+    """Return the fingerprint of each partition, by the values of `columns` as strings; a null is None.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -38,7 +36,7 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
     >>> sorted(partition_fingerprints(table, ["day"]))
     [('a',), ('b',)]
 
-    Costs a listing, or for a Delta table reading the log; opens no data file. Raises LayoutError for a column that is
+    Costs a listing, or for a Delta table a read of the log; opens no data file. Raises LayoutError for a column that is
     not a partition column, and TableNotFound.
     """
     by_values: dict[_Values, list[str]] = {}
@@ -49,8 +47,9 @@ def partition_fingerprints(table: Path | str, columns: Sequence[str]) -> dict[_V
 
 
 class PartitionChanges(NamedTuple):
-    """Changed partitions of a table; `partitions` is None if unknown.
+    """Changed partitions of a table.
 
+    `partitions`: None if unknown.
     `where`: Spark SQL condition that selects the rows of these partitions; `true` if they are unknown.
     """
 
@@ -59,10 +58,10 @@ class PartitionChanges(NamedTuple):
 
 
 def partition_state(table: Path | str) -> dict[str, str] | None:
-    """Return the fingerprint of each partition, keyed by its values as JSON.
+    """Return the fingerprint of each partition, by its values as JSON.
 
-    None for a table without partition columns. Also None if a partition value has no plain type (a transform or a
-    time), or above MOST_PARTITIONS partitions.
+    None for a table without partition columns, for partition values without a plain type (transforms and times), and
+    for more than MOST_PARTITIONS partitions.
     """
     try:
         columns = _columns(table)
@@ -91,10 +90,7 @@ def partition_changes(
 
 
 def _columns(table: Path | str) -> dict[str, pa.DataType]:
-    """Return the partition columns with their types.
-
-    Empty if one is not a string, integer or date.
-    """
+    """Return the partition columns with their types; empty if one of them is not a string, integer or date."""
     import pyarrow as pa
 
     from prune_assets.sql.semantics import SparkSemantics

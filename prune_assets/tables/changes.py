@@ -1,7 +1,4 @@
-"""Detect changes of a table.
-
-The sensors of Dagster and Airflow keep the state of a table between two polls.
-"""
+"""Detect changes of a table; sensors of Dagster and Airflow keep the state of a table between two polls."""
 
 from __future__ import annotations
 
@@ -17,9 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Last known state of a table, and how many changes were seen.
+    """Last known state of a table.
 
-    `version`: Delta version or Iceberg snapshot; None if it was not read or the table has no versions.
+    `changes`: number of changes that were noticed.
+    `version`: Delta version or Iceberg snapshot. None if it was not read or the table has no versions.
     """
 
     fingerprint: str
@@ -56,10 +54,9 @@ def look(table: Path | str, before: Seen | None) -> Seen:
 
 
 def table_fingerprint(table: Path | str) -> str:
-    """Return the fingerprint of a table.
+    """Return the fingerprint of a table: its version, or a hash of the names, sizes and times of the files.
 
-    It is the version, or a hash of the names, sizes and times of the files. Raises TableNotFound if the location has no
-    table.
+    Raises TableNotFound if the location has no table.
     """
     return fingerprint_text(_fingerprint(table))
 
@@ -79,9 +76,9 @@ def _fingerprint(table: Path | str) -> int | str:
 
 
 def seen_tables(cursor: str | None) -> dict[str, Seen]:
-    """Return the last known state per table from a cursor.
+    """Return the last known state of each table from a sensor's cursor.
 
-    The cursor is a JSON object of pairs, keyed by table name.
+    The cursor is a JSON object, by table name, of pairs of fingerprint and number of changes.
 
     >>> seen_tables('{"lake/a": ["version 3", 2]}')
     {'lake/a': Seen(fingerprint='version 3', changes=2, version=None)}

@@ -1,4 +1,4 @@
-"""Arrow types of declared columns, with the names of the table and of files."""
+"""Arrow types of declared columns, with field names as in the table and as in files."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _TIME = re.compile(r"time\(\d\)")
 class DeclaredType(NamedTuple):
     """Declared type of a column.
 
-    `declared` has the table's names, `stored` the names of files inside lists and maps. Outside lists and maps, both
-    have the table's names.
+    `declared`: the type with the table's field names.
+    `stored`: the type with the files' field names inside lists and maps, and the table's field names elsewhere.
     """
 
     declared: pa.DataType
@@ -113,7 +113,7 @@ def _unknown_type(described: object) -> UnsupportedFeature:
 
 
 def _outside_lists(declared: pa.DataType, stored: pa.DataType) -> pa.DataType:
-    """Return `stored` with declared names for fields outside lists and maps."""
+    """Return `stored` with the field names of `declared`, except inside lists and maps."""
     if not pa.types.is_struct(declared):
         return stored
     fields = zip(declared, stored, strict=True)

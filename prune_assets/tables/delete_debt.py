@@ -1,7 +1,4 @@
-"""Count deleted rows that readers still read, per file.
-
-The counts come from the log or the manifests.
-"""
+"""Count the deleted rows of each file that readers still read, from the log or the manifests."""
 
 from __future__ import annotations
 
@@ -23,12 +20,15 @@ MANY_DELETE_FILES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteDebt:
-    """Deletes of a table whose data files are not rewritten yet, one entry per file.
+    """Deletes whose data files are not rewritten yet, one entry per data file.
 
-    `rows`: written rows including deleted ones; negative if unknown. `deleted`: deleted rows. `shared`: deleted rows in
-    delete files that cover several data files. `is_exact`: False if delete files may repeat a row.
-    `delete_files`: number of position delete files and deletion vectors to open. `equality_files`: number of equality
-    delete files to open. `path`: returns the path of a file by its number.
+    `rows`: number of written rows, deleted ones included; negative if unknown.
+    `deleted`: number of deleted rows.
+    `shared`: number of deleted rows in delete files that cover several data files.
+    `is_exact`: False if delete files may repeat a row.
+    `delete_files`: number of position delete files and deletion vectors that a read has to open.
+    `equality_files`: number of equality delete files that a read has to open.
+    `path`: function that returns the path of a file by its number.
     """
 
     rows: NDArray[np.int64]
@@ -52,25 +52,16 @@ class DeleteDebt:
 
     @property
     def share(self) -> float:
-        """Deleted share of the table's written rows.
-
-        0 if the row counts are unknown.
-        """
+        """Deleted share of the table's written rows; 0 if the row counts are unknown."""
         return min(self.deleted_rows / self.all_rows, 1.0) if self.all_rows else 0.0
 
     def shares(self) -> NDArray[np.float64]:
-        """Return the deleted share of rows per file.
-
-        0 if the file's row count is unknown.
-        """
+        """Return the deleted share of rows per file; 0 if the file's row count is unknown."""
         row_counts = np.maximum(self.rows, 0)
         return np.minimum(self.deleted / np.maximum(row_counts, 1), 1.0) * (row_counts > 0)
 
     def needs_rewrite(self) -> NDArray[np.bool_]:
-        """Flag files with equality deletes or with many delete files.
-
-        The number of deleted rows does not matter.
-        """
+        """Return flags of the files with equality deletes or many delete files, whatever the number of deleted rows."""
         return (self.equality_files > 0) | (self.all_delete_files >= MANY_DELETE_FILES)
 
     def figures(self) -> dict[str, int | float]:

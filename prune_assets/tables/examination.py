@@ -23,14 +23,20 @@ MAX_COMMITS = 100
 
 
 class LogLimits(NamedTuple):
-    """Limits above which a log is unhealthy; `max_small_files` as in `small_files`."""
+    """Limits above which a log is unhealthy.
+
+    `max_small_files`: as in `small_files`.
+    """
 
     max_commits: int = MAX_COMMITS
     max_small_files: int | None = None
 
 
 class InspectOptions(NamedTuple):
-    """Options of `prune inspect`; `names`: the columns to show, all if empty."""
+    """Options of `prune inspect`.
+
+    `names`: the columns to show; all if empty.
+    """
 
     names: Sequence[str] = ()
     bloom: str | None = None
@@ -45,54 +51,46 @@ class Inspection(NamedTuple):
 
 
 class Claims:
-    """Claims of a table about unopened files, which `prune audit` verifies; by default none.
+    """Claims of a table about unopened files, which `prune audit` verifies; none by default.
 
-    Files are numbered as in the index. `name`: source of the claims. `partition_remedy`: next step for a file whose
-    rows belong to another partition.
+    Files are given by their numbers in the index.
+    `name`: source of the claims.
+    `partition_remedy`: next step for a file whose rows belong to another partition.
     """
 
     name: str
     partition_remedy: str
 
     def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the claimed bounds of a column in a file.
-
-        None if the table claims none.
-        """
+        """Return the claimed bounds of a column in a file; None without a claim."""
         return None
 
     def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
-        """Return the claimed row count of a file, including deleted rows.
-
-        None if the table claims none.
-        """
+        """Return the claimed row count of a file, which includes deleted rows; None without a claim."""
         return None
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
-        """Return flags of the rows of a file that are not deleted.
-
-        None if all rows are live.
-        """
+        """Return flags of the rows of a file that are not deleted; None if all rows are live."""
         return None
 
     def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
-        """Return the value of a partition column in a file.
-
-        None if it is not certain.
-        """
+        """Return the value of a partition column in a file; None if it is not certain."""
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """Functions of a format for commands and checks.
+    """Functions of a format for commands and checks. Each takes a table of the format as its first argument.
 
-    Each function takes a table of the format as its first argument.
-    `inspect`: describes a table. `claims`: returns its claims about its files. `read_partitioned`: reads the footers of
-    all files, or of some files as a table of their own, and numbers the partition of each. `deleted_rows`: number of
-    rows per file that are deleted without a rewrite of the file. `log_findings`: findings about its log or manifests,
-    without opening a data file. `clustered_by`: names of the columns that the log or the metadata cluster it by.
-    `delete_debt`: its deleted rows and delete files, from the log or manifests; None if the format has no deletes.
+    `inspect`: describes a table.
+    `claims`: returns the table's claims about its files.
+    `read_partitioned`: reads the footers of all files, or of some files as a table of their own, and numbers the
+    partition of each file.
+    `deleted_rows`: number of deleted rows in each file.
+    `log_findings`: returns findings about the log or manifests, without opening a data file.
+    `clustered_by`: names of the columns by which the log or the metadata clusters the table.
+    `delete_debt`: returns the deleted rows and delete files, from the log or manifests; None if the format has no
+    deletes.
     `is_file`: True if the table is named by the path of its only file.
     """
 

@@ -37,10 +37,11 @@ Location: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOptions:
-    """Options to open a table.
+    """Options to open a table. Fields that are not listed here are documented in `plan`.
 
-    Fields that are not listed here are as in `plan`.
-    `cache`: the metadata cache. `whole_below`: as in `read_for_schema`. `entry`: the table's entry in a catalog.
+    `cache`: the metadata cache.
+    `whole_below`: as in `read_for_schema`.
+    `entry`: the table's entry in a catalog.
     """
 
     semantics: SparkSemantics
@@ -53,10 +54,7 @@ class OpenOptions:
 
 
 def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
-    """Return the time of a version, parsing ISO 8601 strings.
-
-    Raises WrongUse for other strings.
-    """
+    """Return the time of a version; strings are parsed as ISO 8601. Raises WrongUse for other strings."""
     if not isinstance(timestamp, str):
         return timestamp
     try:
@@ -67,34 +65,41 @@ def moment_of(timestamp: dt.datetime | int | str) -> dt.datetime | int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A table format; `name` identifies it in catalogs and in `write`.
+    """A table format.
 
-    `is_at`: True if a location has a table of the format, or may have. `open`: opens it; None if `is_at` is false.
+    `name`: identifies the format in catalogs and in `write`.
+    `is_at`: True if a location has a table of the format, or may have.
+    `open`: opens a table; None if `is_at` is false.
     `check_columns`: refuses a table whose columns in its catalog differ from those in its files.
-    `is_unfinished`: True if the table holds the journal of a write, which Spark ignores.
+    `is_unfinished`: True if the table contains the journal of a write, which Spark ignores.
     `save`: stores the log or manifests that were read in the cache directory.
     `describe`: returns the planned snapshot, from the table, its index, flags of the files to read, `pro_rata` and
     `log_bytes`; None for tables without versions.
-    `is_in_listing`: like `is_at`, from the names of the directories at a location and a flag for Parquet files.
+    `is_in_listing`: like `is_at`, from a location, the names of its directories, and True if it has Parquet files.
     `found_in_catalog`: lists the tables of a catalog that is named after the format.
-    `entry_in_session`: returns the entry of a table that a catalog of the session lists with this provider.
-    `refused_provider`: why such tables in other catalogs are not read by their locations; empty if they are.
-    `keeps_deletes`: rows can be deleted without a rewrite of their files. `storage_kind`: Dagster's name of the format.
-    `directory_of`: the directory of a table whose location may be its metadata file.
-    `look_ahead`: a context that starts the first request of `open` early, while other formats check the location.
-    `fingerprint`: a value that changes with the table; an integer is its version. `versions_grow`: each change
-    increases the version by one.
-    `history`: number, time (milliseconds, UTC) and commit information of the newest versions, at most the given number;
-    None for tables without versions.
-    `partition_files`: yields per file the values of partition columns as strings, and a value that changes with the
-    file.
-    `spark_lists_files`: Spark lists the files itself when it opens a table, so it may see more than the planned files;
-    for other formats it is given the files. `read_alone_by`: what reads its tables without a plan; None if only Spark.
-    `log_checks`: returns the checks of its log or manifests. `examination`: returns the functions of commands and
-    checks. `writing`: returns the functions that write tables; None for a read-only format. Plans import none of these.
-    `by_catalog_alone`: tables are written only by their name in a catalog of the session, which also creates them.
-    `read_only`: for a format that is not written, the next step for the user.
-    `settings`: texts in remedies for writer settings that differ for the format; empty if it has no such setting.
+    `entry_in_session`: returns the entry of a table that a catalog of the session lists with this format as provider.
+    `refused_provider`: why tables with this provider in other catalogs are not read by their locations; "" if they are.
+    `keeps_deletes`: True if rows can be deleted without a rewrite of their files.
+    `storage_kind`: Dagster's name of the format.
+    `directory_of`: returns the directory of a table whose location may be its metadata file.
+    `look_ahead`: context that starts the first request of `open` early, while other formats check the location.
+    `fingerprint`: returns a value that changes with the table; an integer is the table's version.
+    `versions_grow`: True if each change increases the version by one.
+    `history`: returns number, time (milliseconds, UTC) and commit information of the newest versions, at most the given
+    number; None for tables without versions.
+    `partition_files`: yields, for each file, the values of partition columns as strings, and a value that changes with
+    the file.
+    `spark_lists_files`: True if Spark lists the files itself when it opens a table, so that it may see more than the
+    planned files. Otherwise Spark gets the files.
+    `read_alone_by`: engine that reads tables of the format without a plan. None if only Spark does.
+    `log_checks`: returns the checks of the log or manifests.
+    `examination`: returns the functions of commands and checks.
+    `writing`: returns the functions that write tables; None for a read-only format. Plans do not import these
+    functions.
+    `by_catalog_alone`: True if tables are written only by their name in a catalog of the session, which also creates
+    them.
+    `read_only`: next step for the user, for a format that is not written.
+    `settings`: text for remedies, by writer setting that differs for the format; "" if the format lacks the setting.
     `fixes`: remedies that differ for the format, by the code of a finding.
     `not_inspected`: options of `prune inspect` that do not apply to the format, with the reason.
     """
@@ -130,9 +135,9 @@ class Format:
     not_inspected: Mapping[str, str] = field(default_factory=dict)
 
     def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
-        """Return the functions that write a table.
+        """Return the functions that write a table. Raises UnsupportedFeature for a read-only table.
 
-        `by_path`: True if a path names the table, not a catalog. Raises UnsupportedFeature for a read-only table.
+        `by_path`: True if a path names the table, not a catalog.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):
             why = self.read_only or f"tables of {self.name} are read only; write to another path"

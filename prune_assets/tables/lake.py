@@ -23,7 +23,7 @@ _WANTED = re.compile(r"[^._].*|_delta_log|\.hoodie")
 class FoundTable(NamedTuple):
     """A table and its address.
 
-    `name`: its path parts below the searched directory, or its parts in the catalog.
+    `name`: path parts below the searched directory, or parts of the table's name in the catalog.
     """
 
     name: tuple[str, ...]
@@ -79,10 +79,7 @@ def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
 
 
 def _tables_of_catalog(root: str) -> list[FoundTable] | None:
-    """Return the tables of a catalog, which is named after its table format.
-
-    None for a directory.
-    """
+    """Return the tables of a catalog, which is named after its table format; None for a directory."""
     format_name, colon, name = root.partition(":")
     list_tables = next((each.found_in_catalog for each in opening.FORMATS if each.name == format_name), None)
     if not colon or list_tables is None or os.path.lexists(root):
@@ -96,5 +93,5 @@ def _is_at(each: Format, directory: str, below: AbstractSet[str], has_files: boo
 
 
 def _is_unread(below: AbstractSet[str]) -> bool:
-    """True for Hudi tables, and for Iceberg tables without metadata files."""
+    """True for directories of Hudi tables, and of Iceberg tables without metadata files."""
     return ".hoodie" in below or below >= {"metadata", "data"}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Root(NamedTuple):
     """Directory of a table, and the counter of bytes read.
 
-    `any_case`: names in files may differ in case from the column names.
+    `any_case`: True if names in files may differ in case from the column names.
     """
 
     directory: str
@@ -37,7 +37,7 @@ class Root(NamedTuple):
 
 
 class LoggedTable(TableDefaults, Protocol):
-    """Members of `Table` for tables with listed files.
+    """Members of `Table` for tables whose log or manifests list the files.
 
     `last_answers`: the last predicate and its outcomes.
     """
@@ -50,10 +50,7 @@ class LoggedTable(TableDefaults, Protocol):
         """Directory and counter of bytes read."""
 
     def allowed_place(self, location: str) -> str:
-        """Return the address of a listed file.
-
-        Raises UnsupportedFeature if the file may not be opened.
-        """
+        """Return the address of a listed file. Raises UnsupportedFeature if the file may not be opened."""
 
     def logged(self) -> LoggedFiles:
         """Return the live files as listed, all unopened."""
@@ -75,7 +72,7 @@ class LoggedTable(TableDefaults, Protocol):
         return self.last_answers[1]
 
     def unread(self) -> NDArray[np.bool_]:
-        """Flag every file: cached footers are only found when the file is read."""
+        """Return a flag for every file: cached footers are only found when the file is read."""
         return np.ones(len(self.logged().files), np.bool_)
 
     def read_all(self) -> MetadataIndex:
@@ -125,7 +122,10 @@ class LoggedTable(TableDefaults, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoggedPart:
-    """Some files of a table as listed; `paths`: their paths."""
+    """Some files of a table, as the log or the manifests list them.
+
+    `paths`: paths of the files.
+    """
 
     table: str
     paths: tuple[str, ...]

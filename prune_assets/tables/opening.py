@@ -39,10 +39,10 @@ def open_table(
     cache: MetadataCache | None = None,
     whole_below: int | None = None,
 ) -> Table:
-    """Open a table, at one of its versions if it has any.
+    """Open a table, at one of its versions if it has any. Arguments not listed here are documented in `plan`.
 
-    Arguments as in `plan`.
-    `session`: resolves names in its catalogs. `whole_below`: as in `read_for_schema`.
+    `session`: its catalogs resolve names.
+    `whole_below`: as in `read_for_schema`.
     """
     entry = catalog_entry(table, session)
     if entry is not None and entry.text_partitions and session is None:
@@ -73,7 +73,7 @@ def open_as_written(
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
 ) -> Table:
-    """Open a table with the column names of its files, in their exact case."""
+    """Open a table with the column names of its files in their exact case, whatever the session's settings."""
     semantics = SparkSemantics(case_sensitive=True)
     return open_table(table, semantics=semantics, session=session, version=version, timestamp=timestamp, allow=allow)
 
@@ -86,10 +86,7 @@ def recognize(table: Location, session: SparkSession | None = None) -> tuple[For
 
 
 def format_at(location: Location) -> Format:
-    """Return the format of the table at a path or address.
-
-    Plain Parquet if it has no log or metadata.
-    """
+    """Return the format of the table at a path or address; plain Parquet if it has no log or metadata."""
     return next(each for each in FORMATS if each.is_at(location))
 
 
@@ -105,8 +102,8 @@ _ATTEMPTS = 3
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
     """Return the result of an attempt, after up to two retries.
 
-    Retries after StaleListing, and for a result that is not steady. The third attempt is the last. Its result is
-    returned, or its error raised, in any case.
+    An attempt is repeated if it raises StaleListing, and if its result is not steady. The third attempt is the last:
+    its result is returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])
     >>> retry_on_stale_listing(lambda: next(numbers), is_steady=lambda number: number > 1)

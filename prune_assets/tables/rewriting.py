@@ -31,11 +31,13 @@ RESERVED = {GROUP, FILE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """Files of a table to rewrite, at one moment.
+    """Files of a table to rewrite, chosen at one moment.
 
-    `group_of`: group of each file, by its index number. `rows`: number of live rows in the files. `layout`: layout of
-    the new files, with the column names of the files and GROUP as its partition. `decide_again`: returns the rewrite
-    for the current table, None if no file needs one; used for tables without versions, after other writers finished.
+    `group_of`: group of each file, by its index number.
+    `rows`: number of live rows in the files.
+    `layout`: layout of the new files, with the column names of the files and GROUP as its partition.
+    `decide_again`: returns the rewrite for the current table; None if no file needs one. It is used for tables without
+    versions, after other writers finished.
     `where`: condition that selected the files, for the table's history.
     """
 
@@ -82,11 +84,11 @@ def write_groups(
     *,
     stored: Callable[[DataFrame, Mapping[str, str]], tuple[DataFrame, dict[str, str]]] | None = None,
 ) -> dict[str, int]:
-    """Write rows with their group column.
+    """Write rows with their group column; return the paths and bytes of the new files.
 
-    Returns the paths and bytes of the new files.
-    `stored`: converts rows and options to the column names in files, if they differ. Raises MalformedFile if Spark read
-    another number of rows than the files hold.
+    `stored`: converts rows and options to the column names in files, if they differ.
+
+    Raises MalformedFile if Spark read another number of rows than the files hold.
     """
     arranged, options = arrange(frame, rewrite.layout, bind_layout(frame.schema, rewrite.layout, case_sensitive=False))
     if stored is not None:
@@ -101,9 +103,6 @@ def write_groups(
 
 
 def name_in_group(name: str, group: int | str) -> str:
-    """Return a file name that is unique to a group.
-
-    One task uses the same name in the directory of each group.
-    """
+    """Return a file name that is unique to a group: one task uses the same name in the directory of each group."""
     stem, _, rest = name.partition(".")
     return f"{stem}-g{group}.{rest}"

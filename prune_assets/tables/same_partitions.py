@@ -47,7 +47,8 @@ def _normalize_entry(entry: str) -> str:
 def check_same_partitions(layout: LayoutSpec, theirs: Sequence[str], location: str, *, by: str = "optimize") -> None:
     """Refuse a layout that partitions differently from a table that must keep its partitions.
 
-    `by`: the operation.
+    `theirs`: partition columns of the table.
+    `by`: the operation, for messages.
     """
     mine = [name.casefold() for name in layout.partition_by]
     if mine and mine != [name.casefold() for name in theirs]:

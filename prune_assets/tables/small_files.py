@@ -26,11 +26,10 @@ MAX_SMALL_FILES = 1_000
 def small_files(
     code: str, location: str, size: NDArray[np.int64], partition: NDArray[np.int64], most: int | None
 ) -> Iterator[Finding]:
-    """Report small files.
+    """Report small files: an error above the limit, a warning if a merge would remove many files.
 
-    An error above the limit, a warning if a merge would remove many files.
-    `size`, `partition`: bytes and partition number per file. `most`: allowed number of small files; None for the
-    default limits.
+    `size`, `partition`: bytes and partition number of each file.
+    `most`: allowed number of small files. None for the default limits.
     """
     small = size < SMALL_BYTES
     count, total = int(small.sum()), int(size[small].sum())

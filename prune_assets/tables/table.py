@@ -1,7 +1,4 @@
-"""Interface of a table for plans, reads and checks.
-
-Each format implements it in its own package.
-"""
+"""Interface of a table for plans, reads and checks; each format implements it in its own package."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Opening(Enum):
-    """Ways to name files to Spark, if it lists the files of a table itself.
+    """How files are named to Spark, if Spark lists the files of a table itself.
 
     Either no files, or paths of files, names of files, or the whole table.
     """
@@ -44,9 +41,11 @@ class Opening(Enum):
 class FilesToRead:
     """Files whose rows Spark reads.
 
-    `files`: their index numbers, ascending. `opening`: how to name them if Spark lists files itself. `options`: options
-    of Spark's reader for this read only. `where`: the predicate. `is_text`: True if the predicate was given as SQL
-    text; Spark may evaluate a Column differently from its text.
+    `files`: index numbers of the files, ascending.
+    `opening`: how the files are named if Spark lists files itself.
+    `options`: options of Spark's reader for this read only.
+    `where`: the predicate.
+    `is_text`: True if the predicate was given as SQL text; Spark may evaluate a Column differently from its text.
     """
 
     index: MetadataIndex
@@ -58,17 +57,19 @@ class FilesToRead:
 
 
 class DeletedRows(Protocol):
-    """Rows that are deleted without a rewrite of their file.
-
-    Objects can be pickled.
-    """
+    """Rows that are deleted without a rewrite of their file. Objects can be pickled."""
 
     def read(self) -> NDArray[np.int64]:
         """Return the row numbers in the file, ascending."""
 
 
 class FileConstants(NamedTuple):
-    """Per-file constants: `values` of columns, reasons for `unknown` values, and the deleted rows."""
+    """Constants of a file.
+
+    `values`: values of columns.
+    `unknown`: reasons why values of other columns are unknown.
+    `deleted`: deleted rows of the file. None if it has none.
+    """
 
     values: Mapping[str, pa.Scalar]
     unknown: Mapping[str, str]
@@ -76,13 +77,10 @@ class FileConstants(NamedTuple):
 
 
 class TablePart(Protocol):
-    """Some files of a table; can be pickled."""
+    """Some files of a table, for another process. Objects can be pickled."""
 
     def read_all(self) -> MetadataIndex:
-        """Read the footers.
-
-        The files of this part are the last ones of the index.
-        """
+        """Read the footers; the files of this part are the last ones of the index."""
 
 
 class TableDefaults(Protocol):
@@ -96,10 +94,7 @@ class TableDefaults(Protocol):
         return None
 
     def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none
-        """Return the bounds of a column per file from the list of files.
-
-        None if missing.
-        """
+        """Return the bounds of a column in each file, from the log or manifests; None if missing."""
         return None
 
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
@@ -116,14 +111,11 @@ class Table(TableDefaults, Protocol):
 
     @property
     def given(self) -> Location:
-        """Location that opens the table.
-
-        It is the location in the entry of a table in a catalog.
-        """
+        """Location that opens the table; for a table in a catalog, the location in its entry."""
 
     @property
     def semantics(self) -> SparkSemantics:
-        """Spark settings with which its columns were read."""
+        """Spark settings with which the table's columns were read."""
 
     @property
     def name(self) -> str:
@@ -160,14 +152,14 @@ class Table(TableDefaults, Protocol):
         """
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the constants of some files.
+        """Return the constants of files: values of partition columns and of columns that a file lacks.
 
-        `files`: ascending index numbers. `names`: the columns to read. Constants are partition columns, and columns
-        that a file lacks although the table has a value for them.
+        `files`: index numbers of the files, ascending.
+        `names`: the columns to read.
         """
 
     def unread(self) -> NDArray[np.bool_]:
-        """Flag the files whose footers are not read or cached yet."""
+        """Return flags of the files whose footers are not read or cached yet."""
 
     def part(self, file_numbers: NDArray[np.int64]) -> TablePart:
         """Return some files as a part that another process can read."""
@@ -176,7 +168,4 @@ class Table(TableDefaults, Protocol):
         """Return the table's partitioning, in the form of a layout's `partition_by`."""
 
     def partition_text(self, path: Path, file: int) -> str | None:
-        """Return a file's value of a partition column as text.
-
-        None if the path is not a partition column.
-        """
+        """Return a file's value of a partition column as text; None for another column."""

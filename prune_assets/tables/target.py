@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Target(NamedTuple):
     """Location and format of a table to write.
 
-    `entry`: its entry in a catalog, None for a path.
+    `entry`: the table's entry in a catalog. None for a path.
     """
 
     location: str
@@ -34,18 +34,16 @@ class Target(NamedTuple):
 
     @property
     def opened_by(self) -> str:
-        """Name or location that opens its current version.
-
-        The name if only its catalog has the version.
-        """
+        """Location that opens the table's current version; its name if only a catalog has that version."""
         return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
 
 
 def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, name: str | None = None) -> Target:
     """Resolve a path or a name in a catalog to a write target.
 
-    `name`: the format, default: the table's format. Refuses a table whose catalog would not see the written files, or
-    would read them differently.
+    `name`: the format; by default the table's format.
+
+    Refuses a table whose catalog would not see the written files, or would read them differently.
     """
     _check_name(name)
     if session is not None:
@@ -69,10 +67,12 @@ def find_target(table: str | os.PathLike[str], session: SparkSession | None, *, 
 
 
 def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None:
-    """Raise if a table cannot be written to a path; starts no Spark.
+    """Raise an error if a table cannot be written to a path; does not start Spark.
 
-    `name`: the format, default: the existing format. Does not check what requires a session: a name without a slash
-    that is not a path may be a table of its catalogs, and the session may have the credentials of a store.
+    `name`: the format; by default the existing format.
+
+    Does not check what requires a session: a name without a slash that is not a path may be a table of its catalogs,
+    and the session may have the credentials of a store.
     """
     _check_name(name)
     path = os.fspath(table)

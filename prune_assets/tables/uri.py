@@ -1,4 +1,4 @@
-"""Address of a table as an asset in other catalogs."""
+"""Address of a table, by which other catalogs identify it as an asset."""
 
 from __future__ import annotations
 

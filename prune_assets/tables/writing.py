@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """Options of a write, as in `prune_assets.write`; `entry`: the table's entry in a catalog.
+    """Options of a write, as in `prune_assets.write`.
 
-    `only_by_rows`: a write without rows replaces nothing.
+    `entry`: the table's entry in a catalog.
+    `only_by_rows`: if True, a write without rows replaces nothing.
     """
 
     layout: LayoutSpec
@@ -43,16 +44,18 @@ class WriteRequest:
 class Writing:
     """Functions that write tables of a format.
 
-    `location`: returns the location of a table, and refuses one that cannot be written. `write`: writes all rows or
-    none. `refuse_existing`: refuses a table that has rows, before Spark starts. `check_entry`: refuses a table whose
-    catalog would not see the files or would read them differently; it also gets entries of other formats.
+    `location`: returns the location of a table, and refuses one that cannot be written.
+    `write`: writes all rows or none.
+    `refuse_existing`: refuses a table that has rows, before Spark starts.
+    `check_entry`: refuses a table whose catalog would not see the files or would read them differently; it also gets
+    entries of other formats.
     `check_installed`: refuses a table whose library is missing.
-
     `check_rewrite`: refuses a layout that a rewrite of some files cannot follow, before Spark starts.
     `rewrite_scope`: numbers the partition or directory of each file, within which a rewrite keeps its rows.
-    `rewrite`: replaces old files with new ones atomically; a conflicting write is not undone. `statements`: returns the
-    SQL with which the table's own engine rewrites files, or without a `Rewrite` maintains its metadata; empty if this
-    package rewrites files. `rewrite` runs the statements of a `Rewrite`, the caller runs the others.
+    `rewrite`: replaces old files with new ones atomically; a conflicting write is not undone. Runs the `statements` of
+    a `Rewrite`.
+    `statements`: returns the SQL with which the table's own engine rewrites files; empty if this package rewrites
+    files. Without a `Rewrite`, returns the SQL that maintains the table's metadata, which the caller runs.
     """
 
     location: Callable[[str], str]
@@ -67,10 +70,7 @@ class Writing:
 
 
 def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:
-    """Return the columns in the table's order and spelling.
-
-    Raises WrongUse if the data have other columns.
-    """
+    """Return the columns in the table's order and spelling. Raises WrongUse if the data have other columns."""
     case_sensitive = semantics_of(df.sparkSession).case_sensitive
     mine = {column if case_sensitive else column.casefold(): column for column in df.columns}
     columns = []

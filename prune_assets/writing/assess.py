@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 class OptimizeRequest:
     """Arguments of one `optimize` run.
 
-    `location`: a path, an address, or a name in the session's catalogs. `rows`: read the sort key of files whose bounds
-    leave the order of rows open; `is_sorted` caches the result per file. `budget`: maximum bytes of files to rewrite;
-    None for no limit. `full`: rewrite every file, even files without a fault.
+    `location`: a path, an address, or a name in the session's catalogs.
+    `rows`: read the sort key of files whose bounds leave the order of rows open; `is_sorted` caches the result per
+    file.
+    `budget`: maximum bytes of files to rewrite; None for no limit.
+    `full`: rewrite every file, even files without a fault.
     """
 
     location: str
@@ -55,7 +57,8 @@ class TableAssessment(NamedTuple):
 
     `target`: bytes per new file.
     `rows_read`: True if the order of rows inside files was read, or if the layout has no sort key; False if only bounds
-    were compared. `left_out`: number of files that need a rewrite but exceed the budget.
+    were compared.
+    `left_out`: number of files that need a rewrite but exceed the budget.
     """
 
     table: Table

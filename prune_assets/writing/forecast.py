@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 class Pieces(NamedTuple):
     """Pages that a rewrite would make.
 
-    `group`, `file`: the group, and one of its files. `share`: share of the group's bytes. `bounds`: bounds of the key.
+    `group`, `file`: the group, and one of its files.
+    `share`: share of the group's bytes.
+    `bounds`: bounds of the key.
     """
 
     group: Numbers

@@ -87,8 +87,11 @@ def measure(
 ) -> Measured:
     """Measure the chosen files that have rows. The files must be opened in `index`.
 
-    `partition`: partition number per file. `deleted`: number of deleted rows per file. `with_delete_files`: files to
-    rewrite because of their delete files. Raises LayoutError for a column that the table lacks.
+    `partition`: partition number per file.
+    `deleted`: number of deleted rows per file.
+    `with_delete_files`: files to rewrite because of their delete files.
+
+    Raises LayoutError for a column that the table lacks.
     """
     keys, bloom = _keys(index, layout), {find_column(name, index, "bloom"): fpp for name, fpp in layout.bloom.items()}
     count = len(index.groups.files)

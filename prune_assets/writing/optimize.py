@@ -63,8 +63,9 @@ def optimize(
     layout. A file below a quarter of the target size is picked if merging it with its neighbours at least doubles each
     of them. Other files stay, so the cost of a run is about proportional to the new data.
 
-    `layout`, `where`: as in `write`; `where` selects the partitions to consider. `predicates`: SQL conditions whose
-    kept bytes are compared before and after. `session`: the Spark session that rewrites, by default the active one.
+    `layout`, `where`: as in `write`; `where` selects the partitions to consider.
+    `predicates`: SQL conditions whose kept bytes are compared before and after.
+    `session`: the Spark session that rewrites, by default the active one.
     `dry_run`: only report the rewrite, which needs no session.
     `rows`: read the sort key of considered files if bounds leave the order of their rows open, and pick files whose
     rows are not in order, as `check` finds them (`order.rows`). Each run then reads the key of all these files.

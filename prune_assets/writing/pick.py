@@ -48,9 +48,11 @@ class RewriteReason(StrEnum):
 class FileNumbers:
     """Measured values of files, one entry per file.
 
-    `partition`: partition number. `low`, `high`: bounds of the leading sort key as ranks; UNKNOWN without bounds; all
-    equal without a sort key. `size`: bytes. `deleted`: share of deleted rows (0 to 1). `faults`: per reason, a flag for
-    each file.
+    `partition`: partition number.
+    `low`, `high`: bounds of the leading sort key as ranks; UNKNOWN without bounds; all equal without a sort key.
+    `size`: bytes.
+    `deleted`: share of deleted rows (0 to 1).
+    `faults`: per reason, a flag for each file.
     """
 
     partition: Numbers

@@ -64,9 +64,10 @@ class OptimizeResult:
     many files hold the value of it that most files hold. 1.0 if no two files share a value. None without a key;
     `depth_after` is also None for a `dry_run`.
     `version`: Delta version or Iceberg snapshot that was assessed or, after a rewrite, committed; else None.
-    `left`: number of files that still need a rewrite. `statements`: SQL that the table's own engine ran, or would run.
-    `rows_read`: False if the order of rows inside files is known from bounds only. `is_along_curve`: the layout has a
-    curve, and only `full` sorts files along it.
+    `left`: number of files that still need a rewrite.
+    `statements`: SQL that the table's own engine ran, or would run.
+    `rows_read`: False if the order of rows inside files is known from bounds only.
+    `is_along_curve`: the layout has a curve, and only `full` sorts files along it.
     """
 
     table: str

@@ -38,9 +38,10 @@ MAX_VALUES_IN_ALL = 200
 class AuxiliaryLeaves:
     """Leaves that are appended to the leaves of a predicate.
 
-    `leaves`: number of leaves of the predicate. `extra`: the appended leaves. `lists`, `nulls`, `nans`: pairs of a
-    leaf's index and the slice of its auxiliary leaves, counted over all leaves. They are the values of its list, null
-    tests of its columns, or the comparison of its column with NaN.
+    `leaves`: number of leaves of the predicate.
+    `extra`: the appended leaves.
+    `lists`, `nulls`, `nans`: pairs of a leaf's index and the slice of its auxiliary leaves, counted over all leaves.
+    They are the values of its list, null tests of its columns, or the comparison of its column with NaN.
     """
 
     leaves: int

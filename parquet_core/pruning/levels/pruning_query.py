@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 class PruningQuery:
     """A predicate prepared for a dataset.
 
-    `parts`: the leaves from left to right, then the auxiliary leaves. `columns`: columns for which files may have
-    metadata, by path. `files`: outcomes per file before it is opened. `of_pages`: False leaves out page indexes.
+    `parts`: the leaves from left to right, then the auxiliary leaves.
+    `columns`: columns for which files may have metadata, by path.
+    `files`: outcomes per file before it is opened.
+    `of_pages`: False leaves out page indexes.
     """
 
     predicate: Predicate
@@ -153,9 +155,10 @@ def query_of(
 class LevelState:
     """The result of a level and all levels before it.
 
-    `outcomes`: outcome sets of the predicate per row group. `by_leaf`: outcome sets per leaf (rows) and row group,
-    from evidence about whole row groups. `unit`: the container that the level skips. `of_pages`: outcomes within the
-    row groups that earlier levels left undecided; None for other levels than pages.
+    `outcomes`: outcome sets of the predicate per row group.
+    `by_leaf`: outcome sets per leaf (rows) and row group, from evidence about whole row groups.
+    `unit`: the container that the level skips.
+    `of_pages`: outcomes within the row groups that earlier levels left undecided; None for other levels than pages.
     """
 
     level: str
@@ -178,8 +181,8 @@ class PruningLevel:
 
     `evaluate`: returns the state after the level, given the state before; None if the table lacks this evidence.
     `is_free`: the level needs no read of its own, since its evidence came with the file listing or the footers.
-    `denies`: the beginning of the reason for a skipped row group. `explain`: returns why the level did not decide a
-    leaf in a row group, "" if unknown; it reads no files.
+    `denies`: the beginning of the reason for a skipped row group.
+    `explain`: returns why the level did not decide a leaf in a row group, "" if unknown; it reads no files.
     """
 
     name: str

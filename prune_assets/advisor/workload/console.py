@@ -22,7 +22,7 @@ SHOWN_COLUMNS = 6
 
 
 def print_workload(workload: Workload, console: Console, *, price_per_tib: float | None = None) -> None:
-    """Print the cost and query shapes of each table, and the omitted parts."""
+    """Print the cost and the query shapes of each table, and what was left out."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
         console.print(_without_queries(workload), highlight=False)
@@ -121,7 +121,7 @@ def _reads(shape: QueryShape) -> str:
 
 
 def _example(shape: QueryShape) -> str:
-    """Return the predicate with the most runs; "" if it equals the shape."""
+    """Return the most frequent predicate of a shape; "" if it equals the shape."""
     runs: dict[str, float] = {}
     for predicate in shape.predicates:
         runs[predicate.where] = runs.get(predicate.where, 0.0) + predicate.runs

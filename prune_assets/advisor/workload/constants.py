@@ -1,7 +1,4 @@
-"""Find and replace the constants of a predicate.
-
-Predicates that differ only in constants share a query shape.
-"""
+"""Find and replace the constants of a predicate. Predicates that differ only in constants share a query shape."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ _LITERALS = frozenset({TokenKind.STRING, TokenKind.NUMBER, TokenKind.LIST})
 class FoundConstant(NamedTuple):
     """A constant from `start` to `end` of a text.
 
-    `type_name`: the word before it, such as DATE, or STRING or NUMBER.
+    `type_name`: the word before the constant, such as DATE; otherwise STRING or NUMBER.
     """
 
     type_name: str
@@ -49,16 +46,14 @@ def constants_of(sql: str) -> Iterator[FoundConstant]:
 
 
 def _is_operand(text: str) -> bool:
-    """Return True if a sign after `text` means subtraction."""
+    """Return True if a minus sign after `text` means subtraction."""
     return text == ")" or (
         text[-1].isalnum() and text.upper() not in {"AND", "OR", "NOT", "IN", "BETWEEN", "THEN", "ELSE"}
     )
 
 
 def shape_of(sql: str) -> str:
-    """Return a predicate with `?` for each constant.
-
-    A list of any length has a single `?`.
+    """Return a predicate with `?` for each constant, and a single `?` for a list of constants.
 
     >>> shape_of("day = DATE '2024-01-01' AND id IN (1, 7)")
     'day = ? AND id IN (?)'
@@ -67,7 +62,7 @@ def shape_of(sql: str) -> str:
     last = 0
     for constant in constants_of(sql):
         between = sql[last : constant.start]
-        # A further value of a list adds nothing.
+        # All values of an IN list become one `?`.
         if not (between.strip() == "," and parts and _in_list(parts)):
             parts += [between, "?"]
         last = constant.end

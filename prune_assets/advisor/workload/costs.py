@@ -17,9 +17,9 @@ TIB = 1 << 40
 
 
 class TableCost(NamedTuple):
-    """Cost of the queries on one table.
+    """Cost of the queries on one table. None: unknown.
 
-    None if unknown. `price_a_day`: in the currency of the price.
+    `price_a_day`: cost of a day, in the currency of `price_per_tib`.
     """
 
     table: str
@@ -33,9 +33,8 @@ class TableCost(NamedTuple):
 
 
 def needless_bytes(totals: ScanTotals) -> int | None:
-    """Estimate the bytes read for rows that were not selected.
+    """Estimate the bytes read for rows that were not selected; None if rows or bytes are unknown.
 
-    None if rows or bytes are unknown.
     The estimate assumes that all rows have the same size.
 
     >>> needless_bytes(ScanTotals(bytes_read=1000, rows_read=100, rows_selected=10))

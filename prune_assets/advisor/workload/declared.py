@@ -1,4 +1,4 @@
-"""Declared workloads: predicates with weights, or a file of SQL."""
+"""Declared workloads: predicates with weights, or a file of SQL, instead of logs of real queries."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def declared(table: str | os.PathLike[str], predicates: Sequence[str], *, weight
 def scans_of_sql(text: str, table: str | None, not_understood: Counter[str], *, source: str) -> Iterator[RanScan]:
     """Yield a scan for each condition and for each SELECT from one table.
 
-    A condition applies to `table` and reads all columns. Other statements are counted in `not_understood` with their
-    lines. Raises WrongUse if no statement is understood.
+    A condition applies to `table` and reads all columns. Other statements are counted in `not_understood`, with their
+    line numbers. Raises WrongUse if no statement is understood.
     """
     refused: dict[tuple[str, str], list[int]] = {}
     understood = False

@@ -1,4 +1,4 @@
-"""Merge scans into query shapes, which differ in more than constants, within limited memory."""
+"""Merge scans into query shapes, within limited memory. Scans that differ only in constants have one shape."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-# More shapes than people write by hand; programs that generate each predicate have no shapes.
+# People write fewer shapes by hand. Programs that generate each predicate would give each query a shape of its own.
 MOST_SHAPES = 20_000
 MOST_NAMES = 20
 # Maximum total characters of the predicates of a shape.
@@ -35,7 +35,7 @@ MOST_TEXT = 200_000
 class _Key(NamedTuple):
     """The key of a shape.
 
-    Filters that are equivalent apart from their constants have the same `form`.
+    `form`: normal form of the filter, equal for filters that are equivalent apart from their constants.
     """
 
     table: str
@@ -51,7 +51,7 @@ class _ReadLogs(NamedTuple):
 
     @property
     def rank(self) -> bytes:
-        """A hash of the predicate and columns; sampling by it keeps an even sample."""
+        """A hash of the predicate and columns. The predicates of lowest rank form an even sample."""
         key = "\0".join([self.where, *self.columns])
         return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
@@ -75,7 +75,10 @@ class _Shape:
 
 
 class Gathered:
-    """The shapes of the added scans; `not_understood`: number of scans left out, by reason."""
+    """The shapes of the added scans.
+
+    `not_understood`: number of scans left out, by reason.
+    """
 
     def __init__(self) -> None:
         self.shapes: dict[_Key, _Shape] = {}
@@ -140,7 +143,7 @@ class Gathered:
 
 
 def added(left: ScanTotals, right: ScanTotals) -> ScanTotals:
-    """Add totals; a value that is None on one side is taken from the other side."""
+    """Add totals; a value that is None on one side is taken from the other."""
     return ScanTotals(
         _sum(left.files_read, right.files_read),
         _sum(left.bytes_read, right.bytes_read),

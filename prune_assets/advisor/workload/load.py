@@ -29,8 +29,9 @@ def load_workload(
     """Return a workload that `prune_assets.advise` accepts.
 
     `source`: a JSON file of `prune workload`, a folder of such files, a file of SQL, or event logs of Spark. A Workload
-    or a list of predicates is returned unchanged. `table`: the table of conditions in a file of SQL. `latest`: number
-    of most recent files to use from a folder with a file for each day.
+    or a list of predicates is returned unchanged.
+    `table`: the table to which the conditions in a file of SQL belong.
+    `latest`: how many of the most recent files to use from a folder that has one file per day.
 
     Raises WrongUse if a JSON file is not a workload, and the errors of `Workload.read`.
     """
@@ -77,9 +78,9 @@ def merged(workloads: Iterable[Workload]) -> Workload:
 
 
 def _scans(shape: QueryShape) -> Iterator[RanScan]:
-    """Yield a scan for each predicate.
+    """Yield a scan for each predicate of a shape.
 
-    The runs of dropped predicates are distributed over the remaining ones.
+    A shape stores only some of its predicates; the runs of the others are distributed over these.
     """
     runs = sum(predicate.runs for predicate in shape.predicates)
     totals, scale = shape.totals, shape.runs / runs if runs else 1.0

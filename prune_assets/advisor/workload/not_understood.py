@@ -1,4 +1,4 @@
-"""Reasons why a part of a log is left out: counted and shown, never guessed."""
+"""Reasons why a part of a log is left out. Such parts are counted and shown, and their meaning is not guessed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Reason(str):
-    """A reason with its location, under which queries are counted.
+    """A reason with its location, by which queries that are left out are counted.
 
     `plain`: the reason without its quotation.
 
@@ -22,7 +22,10 @@ class Reason(str):
     plain: str
 
     def __new__(cls, plain: str, quotation: str) -> Self:
-        """Return a reason; `quotation`: "" if it quotes nothing."""
+        """Return a reason.
+
+        `quotation`: the quoted part of the query; "" if nothing is quoted.
+        """
         made = super().__new__(cls, f"{plain} ({quotation})" if quotation else plain)
         made.plain = plain
         return made
@@ -31,7 +34,8 @@ class Reason(str):
 class NotUnderstood(Exception):
     """A text that is unsupported or ambiguous.
 
-    `reason`: the reason under which it is counted. `quotation`: a part of the query, which may contain constants.
+    `reason`: the reason by which the text is counted.
+    `quotation`: a part of the query, which may contain constants.
     """
 
     def __init__(self, reason: str, quotation: str = "") -> None:

@@ -143,7 +143,7 @@ def text_of(path: str) -> str:
 
 
 def _spelled(table: str) -> str:
-    """Return a table as scans name it: names unchanged, paths normalized."""
+    """Return a table in the spelling of scans: a name unchanged, a path normalized."""
     if is_remote(table):
         return address(table)
     path = local_path(table)

@@ -20,8 +20,9 @@ ALL_COLUMNS = ("*",)
 class RanPredicate(NamedTuple):
     """A predicate with its constants, as a WHERE in Spark SQL, and its number of runs.
 
-    "" selects all rows.
-    `columns`: columns that these queries read; None if all queries of the shape read the same columns.
+    `where`: "" selects all rows.
+    `columns`: columns that the queries with this predicate read. None if all queries of the shape read the same
+    columns.
     """
 
     where: str
@@ -31,9 +32,11 @@ class RanPredicate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanTotals:
-    """Totals of the scans of a shape; None if unknown.
+    """Totals of the scans of a shape. None: unknown.
 
-    `bytes_read`: bytes of files. `rows_read`: rows that the scan returned. `rows_selected`: rows that its filter kept.
+    `bytes_read`: bytes of the files read.
+    `rows_read`: number of rows that the scans returned.
+    `rows_selected`: number of rows that their filters kept.
     """
 
     files_read: int | None = None
@@ -45,11 +48,13 @@ class ScanTotals:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """Queries on one table whose predicates differ only in constants, whatever columns they read.
+    """Queries on one table whose predicates differ only in constants. The queries may read different columns.
 
-    `table`: a path or a catalog name. `shape`: the predicate with `?` for each constant. `columns`: all columns that
-    any of the queries reads, including columns of the predicate; `ALL_COLUMNS` for `SELECT *`. `runs`: number of
-    queries, weighted in a declared workload.
+    `table`: a path or a catalog name.
+    `shape`: the predicate with `?` for each constant.
+    `columns`: all columns that any of the queries reads, including columns of the predicate; `ALL_COLUMNS` for `SELECT
+    *`.
+    `runs`: number of queries, weighted in a declared workload.
     """
 
     table: str
@@ -75,7 +80,8 @@ class Workload:
     2
 
     `own_queries`: number of queries of prune-assets itself, such as for skip reports and `optimize`; the shapes do not
-    include them. `other_applications`: number of applications that `app` and `user` exclude.
+    include them.
+    `other_applications`: number of applications that `app` and `user` exclude.
     """
 
     shapes: tuple[QueryShape, ...]
@@ -104,10 +110,12 @@ class Workload:
 
         `event_logs`: event logs, zips and directories of them, also in stores, or files of SQL that end in `.sql`.
         `since`, `until`: only queries that began in this interval (`until` is excluded); times without a zone are in
-        UTC. `table`: only queries on this table, by its path or catalog name. `cursor`: a file that records what was
-        read; the next call with it returns only newer queries. `progress`: called with the bytes read and the total
-        bytes. `app`: only applications with this name or id, or one of several, with `*` as a wildcard; `user`: only
-        applications that these users started.
+        UTC.
+        `table`: only queries on this table, by its path or catalog name.
+        `cursor`: a file that records what was read; the next call with it returns only newer queries.
+        `progress`: called with the bytes read and the total bytes.
+        `app`: only applications with this name or id, or one of several, with `*` as a wildcard.
+        `user`: only applications that these users started.
 
         Queries of prune-assets itself, such as for skip reports and `optimize`, are counted in `own_queries` only.
 
@@ -149,5 +157,8 @@ class Workload:
         return declared(table, predicates, weights=weights)
 
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
-        """Return the shapes of one table, given the path or name that the workload uses."""
+        """Return the shapes of one table.
+
+        `table`: the path or name of the table that the workload has.
+        """
         return tuple(shape for shape in self.shapes if shape.table == table)

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 class RanScan(NamedTuple):
     """A scan of a table: predicate as SQL, totals, and time in milliseconds since 1970-01-01.
 
-    `table`: a path, or a name if the path is unknown. `name`: catalog name, "" if the table was read by path. `runs`:
-    number of query runs that this scan represents. `left_out`: reasons why conjuncts are missing.
+    `table`: a path; a name if the path is unknown.
+    `name`: catalog name; "" if the table was read by its path.
+    `runs`: number of query runs that this scan represents.
+    `left_out`: reasons why conjuncts are missing from the predicate.
     """
 
     table: str

@@ -20,11 +20,10 @@ _FIRST_DAY = dt.date(2000, 1, 1)
 
 
 def redacted(workload: Workload) -> Workload:
-    """Return the workload with each constant replaced by its rank.
+    """Return the workload with each constant replaced by its rank among the constants of the same kind of a table.
 
-    Ranks are among the constants of the same kind of a table.
-    Strings become `'r0001'`, numbers and dates the first of their kind. The result reveals the number of distinct
-    constants and their order, and nothing else of them.
+    Strings become strings such as `'r0001'`, numbers become ranks, and dates become the earliest dates. The result
+    reveals only the number of distinct constants and their order.
 
     >>> from prune_assets.advisor.workload.query_shapes import Workload
     >>> safe = redacted(Workload.of("lake/orders", ["user = 'Ann' AND id = 70", "user = 'Bob' AND id = 5"]))
@@ -76,10 +75,7 @@ def _ranked(type_name: str, rank: int, count: int) -> str:
 
 
 def _value(literal: str) -> Decimal:
-    """Return the number of a constant as its sort key, 0 for other constants.
-
-    Constants that are not numbers sort by their text.
-    """
+    """Return the sort key of a constant: its number, or 0 for constants that are not numbers and sort by their text."""
     try:
         return Decimal(literal.rstrip("LlSsYyDdFfBb"))
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Normalize shapes, so that order, brackets and spelling do not distinguish them."""
+"""Normalize shapes, so that order of operands, brackets and spelling do not distinguish them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from prune_assets.sql.syntax.parsed import ParsedPredicate, chain_of, parse_pred
 
 
 def same_shape(shape: str) -> str:
-    """Return a normal form that equivalent shapes share.
-
-    Shapes may be written by people or logged by Spark.
+    """Return a normal form that equivalent shapes share, whether people wrote them or Spark logged them.
 
     >>> same_shape("visit_day BETWEEN ? AND ?"), same_shape("(visit_day <= ? AND visit_day >= ?)")
     ('visit_day <= ? and visit_day >= ?', 'visit_day <= ? and visit_day >= ?')
@@ -60,10 +58,7 @@ def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - 
 
 
 def _as_bounds(node: SyntaxNode) -> SyntaxNode:
-    """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does.
-
-    Other nodes are returned unchanged.
-    """
+    """Return BETWEEN or NOT BETWEEN as two comparisons, as Spark does; return other nodes unchanged."""
     match node:
         case Between(value, low, high):
             return Conjunction(Comparison(value, low, Op.GE), Comparison(value, high, Op.LE))
@@ -74,7 +69,7 @@ def _as_bounds(node: SyntaxNode) -> SyntaxNode:
 
 
 def _joined(parsed: ParsedPredicate, node: SyntaxNode, connective: type[Binary], word: str) -> str:
-    """Return the operands of a chain, sorted and joined."""
+    """Return the operands of a chain of one connective, sorted and joined."""
     chain = [part for operand in chain_of(node, connective) for part in chain_of(_as_bounds(operand), connective)]
     forms = ((_form(parsed, operand), isinstance(operand, Conjunction | Disjunction)) for operand in chain)
     return word.join(sorted(f"({form})" if is_chain else form for form, is_chain in forms))

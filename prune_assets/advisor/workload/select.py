@@ -32,7 +32,8 @@ _ONE_TABLE = "write a SELECT from each table"
 class Select(NamedTuple):
     """A SELECT from one table.
 
-    `where`: "" for all rows; `left_out`: reasons why conjuncts are missing.
+    `where`: the condition; "" for all rows.
+    `left_out`: reasons why conjuncts are missing from the condition.
     """
 
     table: str
@@ -60,9 +61,7 @@ def parse_select(sql: str) -> Select:
 
 
 def _table_name(names: Path) -> str:
-    """Return a table as event logs name it.
-
-    If the name is a format and a path in backquotes, the result is the path.
+    """Return a table as event logs name it: for a format and a path in backquotes, the path.
 
     >>> _table_name(("parquet", "/lake/orders")), _table_name(("sales", "orders"))
     ('/lake/orders', 'sales.orders')
@@ -102,10 +101,7 @@ def _names(node: exp.Table | exp.Column) -> Path:
 
 
 def _qualifiers(table: exp.Table) -> list[Path]:
-    """Return the possible qualifiers of a column, longest first.
-
-    An alias hides the name of the table.
-    """
+    """Return the names that may precede a column of a table, longest first. An alias replaces the name of the table."""
     if table.alias:
         return [(table.alias.lower(),)]
     names = tuple(name.lower() for name in _names(table))
@@ -113,9 +109,9 @@ def _qualifiers(table: exp.Table) -> list[Path]:
 
 
 def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
-    """Return the number of names that qualify a column.
+    """Return how many names of a column's path are a qualifier.
 
-    The table wins over a struct of that name, as in Spark.
+    The table takes precedence over a struct of the same name, as in Spark.
     """
     small = tuple(name.lower() for name in path)
     return next((len(it) for it in qualifiers if len(small) > len(it) and small[: len(it)] == it), 0)
@@ -124,7 +120,7 @@ def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
 def _columns(tree: exp.Select, qualifiers: Sequence[Path]) -> tuple[str, ...]:
     """Return the columns of all clauses of a SELECT.
 
-    Columns of subqueries and aliases that the SELECT defines are omitted.
+    Columns of subqueries, and aliases that the SELECT defines, are left out.
     """
     aliases = {expression.alias.lower() for expression in tree.expressions if isinstance(expression, exp.Alias)}
     paths: set[Path] = set()
@@ -218,10 +214,7 @@ def on_one_line(tokens: Sequence[Token], qualifiers: Sequence[Path] = ()) -> str
 
 
 def _qualifier_at(tokens: Sequence[Token], start: int, qualifiers: Sequence[Path]) -> range:
-    """Return the token indexes of a qualifier at `start`, including its dots.
-
-    Empty without a qualifier.
-    """
+    """Return the token indexes of a qualifier at `start`, including its dots; empty without a qualifier."""
     if start and tokens[start - 1].text == ".":
         return range(0)
     path: list[str] = []

@@ -1,7 +1,4 @@
-"""Split a file of SQL into statements and conditions.
-
-A line holds one of them, unless a `;` ends a statement over several lines.
-"""
+"""Split a file of SQL into statements and conditions, one per line; a `;` may end a statement of several lines."""
 
 from __future__ import annotations
 
@@ -27,7 +24,12 @@ _CONTINUES = (
 
 
 class Statement(NamedTuple):
-    """A statement or condition: its first line, its text without comments, and its number of runs."""
+    """A statement or condition of a file of SQL.
+
+    `line`: number of its first line.
+    `sql`: its text without comments.
+    `runs`: its number of runs.
+    """
 
     line: int
     sql: str
@@ -38,7 +40,7 @@ class Statement(NamedTuple):
 class _StatementLine:
     """A line, or the part of one up to a `;`.
 
-    `opened`: number of opening minus closing brackets.
+    `opened`: number of opening brackets minus number of closing ones.
     """
 
     line_number: int
@@ -90,10 +92,7 @@ def _line(line_number: int, sql: str, signs: str) -> _StatementLine:
 
 
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
-    """Yield the statements up to a `;`.
-
-    The last one may span lines; before it each line is a statement.
-    """
+    """Yield the statements up to a `;`. The last one may have several lines; before it each line is a statement."""
     start = _start_of_last(lines)
     pending: list[_StatementLine] = []
     for index, line in enumerate(lines):
@@ -105,10 +104,7 @@ def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
 
 
 def _start_of_last(lines: Sequence[_StatementLine]) -> int:
-    """Return the first line of the statement that ends in the last line.
-
-    The last line if the statement is one line.
-    """
+    """Return the index of the first line of the statement that ends in the last line."""
     last = len(lines) - 1
     with_ = next((index for index, line in enumerate(lines) if _opens_with(line)), last)
     opened = 0

@@ -55,7 +55,8 @@ def _counted(finding: Finding, others: int) -> Finding:
 class ClaimSource:
     """Source of a claim: a column of a container.
 
-    `prefix`: prefix of its codes, as in `row_group_bounds`; `claimed_by`: the claimant.
+    `prefix`: prefix of its codes, as in `row_group_bounds`.
+    `claimed_by`: the claimant.
     `container`: the file, or one of its row groups or pages.
     """
 

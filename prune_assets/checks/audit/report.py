@@ -26,7 +26,8 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     `findings`: one per disproved claim of a column in a file, most severe first. An `error` is a claim by which plans
     and other engines lose rows, or count them wrongly. A `warn` is a wrong count that loses no rows, or a wrong claim
     that plans do not rely on. An `info` is a claim that plans do not rely on and that was not found wrong.
-    `claims`: number of claims compared with values, by kind. `skipped`: reasons for data not audited, by column.
+    `claims`: number of claims compared with values, by kind.
+    `skipped`: reasons for data not audited, by column.
     `read_bytes`: as stored.
     """
 

@@ -29,10 +29,11 @@ HEADER_BYTES = 1 << 10
 def check_pages(
     file: DataFile, offsets: OffsetIndexes, rows: int, stop: int, *, location: str, traffic: Traffic
 ) -> Finding | None:
-    """Compare the page row counts of an offset index with page headers.
+    """Compare the page row counts of an offset index with page headers; return the first difference.
 
-    Return the first difference, if any.
-    `offsets`: pages of one chunk, which ends at `stop`, of a column outside of lists; `rows`: rows of the row group.
+    `offsets`: offset index of one column chunk. The column must not be in a list.
+    `stop`: file position of the end of the chunk.
+    `rows`: number of rows of the row group.
     """
     if np.any(offsets.offset[1:] < (offsets.offset + offsets.compressed_bytes)[:-1]):
         message = "the page index puts two pages into the same bytes: predicates read one for the other"

@@ -58,9 +58,10 @@ _MICROS = "spark.sql.parquet.outputTimestampType=TIMESTAMP_MICROS"
 class ExaminedFiles:
     """Files of a table, described by their footers.
 
-    `partition`: partition number of each file. `columns`: columns to check; by default all columns by which predicates
-    prune. `clustered_by`: columns that cluster the table according to its log. `by_log`: True if a log lists the files
-    and their columns.
+    `partition`: partition number of each file.
+    `columns`: columns to check; by default all columns by which predicates prune.
+    `clustered_by`: columns that cluster the table according to its log.
+    `by_log`: True if a log lists the files and their columns.
     """
 
     name: str

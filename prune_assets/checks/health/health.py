@@ -60,9 +60,12 @@ def check_files(
     >>> [(finding.code, finding.columns) for finding in check_files(table) if finding.severity == "error"]
     [('statistics.missing', ('x',))]
 
-    `columns`: columns to check; by default all columns by which predicates prune. `max_small_files`: number of files
-    that may be smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would remove are a
-    warning. `allow`: as in `plan`. Raises the errors of opening a table.
+    `columns`: columns to check; by default all columns by which predicates prune.
+    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and 10
+    that a merge would remove are a warning.
+    `allow`: as in `plan`.
+
+    Raises the errors of opening a table.
     """
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
     index, partition = opened.format.examination().read_partitioned(opened)
@@ -123,8 +126,9 @@ def check_log(
     >>> [(finding.code, finding.remedy) for finding in check_log(table, max_commits=2)]
     [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
 
-    `max_commits`: number of commits that a reader may have to replay. `max_small_files`: number of live files that may
-    be smaller than 32 MiB; by default more than 1,000 are an error, and 10 that a merge would remove are a warning.
+    `max_commits`: number of commits that a reader may have to replay.
+    `max_small_files`: number of live files that may be smaller than 32 MiB; by default more than 1,000 are an error,
+    and 10 that a merge would remove are a warning.
     `allow`: addresses below which the log may refer to files, in addition to the table's own.
 
     Raises WrongUse for a table that is not a Delta table, and the errors of opening one.

@@ -38,7 +38,7 @@ class ArrowReads(Protocol):
         """Fetched bytes of pages."""
 
     def are_of(self, plan: PlannedRead) -> bool:
-        """Return True if there is a read, and all reads were planned as `plan`."""
+        """Return True if there is a read, and `plan` predicts all reads."""
 
 
 def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | ArrowReads) -> SkipReport:
@@ -90,9 +90,9 @@ def _uncounted(df: DataFrame) -> str:
 
 
 def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:
-    """Describe a difference.
+    """Describe by how much a figure differs from its prediction.
 
-    "" within the tolerance, or if an upper limit was not reached.
+    "" if it is within the tolerance, or below a prediction that is an upper limit (`at_most`).
     """
     if predicted is None or abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""

@@ -1,7 +1,4 @@
-"""Advice on why no more is skipped, with remedies.
-
-The remedies are another wording, another layout, a bloom filter, or statistics.
-"""
+"""Advice on why no more is skipped, with remedies: another wording, another layout, a bloom filter, or statistics."""
 
 from __future__ import annotations
 
@@ -53,11 +50,10 @@ _NEVER_TRUE = (
 def advise(
     plan: PlannedRead, total: Extent, *, attributed: tuple[LeafReport, ...], remedies: Remedies
 ) -> Advice | None:
-    """Explain what prevents more skipping, and the remedies.
+    """Explain what prevents more skipping, and the remedies; None if enough is skipped.
 
-    None if enough is skipped. Reads nothing else.
-    A predicate that no row can match gets advice too, because it often compares with NULL. If half the bytes are
-    skipped already, only columns that skip too little after the other conjuncts get advice.
+    No metadata is read for it. If half the bytes are skipped already, only columns that skip too little after the other
+    conjuncts get advice. A predicate that no row can match gets advice too, because it often compares with NULL.
     """
     extent = plan.kept.extent(plan.index)
     if not extent.bytes:
@@ -85,7 +81,7 @@ def _is_never_true(predicate: Predicate) -> bool:
 
 
 def _advise_on_open(columns: list[ColumnAdvice]) -> Advice | None:
-    """Advise for the columns that skip little after the other conjuncts.
+    """Advise on columns that still skip little among the row groups that the other conjuncts keep.
 
     None if nothing helps.
     """
@@ -102,7 +98,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
-    """Return the columns that some conjuncts name alone, with these conjuncts."""
+    """Return each column that is the only column of a conjunct, with its conjuncts."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
@@ -116,10 +112,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return per column the row groups that the other conjuncts keep.
-
-    A conjunct that names only this column is not counted.
-    """
+    """Return, for each column, the row groups that remain without the conjuncts on this column alone."""
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
@@ -173,9 +166,9 @@ def _why(  # noqa: PLR0911 - one for each reason
 
 
 def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor if no layout is advised.
+    """Name the advisor as the next step, if no layout is advised.
 
-    A sort by a column with few values seldom suits all queries.
+    No sort is advised for a column with few values: it seldom suits all queries.
     """
     looks_up = any(column.selects_little() for column in columns) and not any(column.remedies() for column in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""

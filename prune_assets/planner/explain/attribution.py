@@ -1,8 +1,8 @@
 """Attribution of skipped data: per conjunct evaluated alone, and per comparison and level.
 
-Up to `MAX_ROW_GROUPS`, every level evaluates each conjunct alone, which may read bloom filters, dictionaries and page
-indexes that the plan did not need. In a larger table only partition values and statistics are evaluated: the footers
-that hold them are read already.
+In tables of up to `MAX_ROW_GROUPS` row groups, every level evaluates each conjunct alone, which may read bloom filters,
+dictionaries and page indexes that the plan did not need. In a larger table only partition values and statistics are
+evaluated: the footers that contain them are read already.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 MAX_ROW_GROUPS = 1_000
 MAX_CONJUNCTS = 200
-# Files of a log, multiplied by the number of conjuncts.
+# Limit of the number of files in a log times the number of conjuncts.
 MAX_LOGGED_FILES = 1_000_000
 
 
 def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
     """Evaluate each conjunct alone, at most the first 200.
 
-    A single conjunct takes the figures of the plan.
+    The only conjunct of a predicate gets the figures of the plan.
     """
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
@@ -56,14 +56,11 @@ def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
 
 
 def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
-    """Return the extent that a predicate alone keeps.
-
-    The second value is True if every level was evaluated.
-    """
+    """Return the extent that a predicate alone keeps, and True if every level was evaluated."""
     index, predicate = plan.index, replaced(predicate, plan.tests)
     if len(index) <= MAX_ROW_GROUPS:
         access = prune(predicate, index, pages=plan.depth == "pages", files=plan.table.answers(predicate)).access
-        # Files that were not opened have further evidence.
+        # Files that were not opened may have evidence that no level evaluated.
         complete = index.groups.opened is None or bool(
             index.groups.opened[index.groups.file[access.verdict != Verdict.SKIP]].all()
         )
@@ -73,14 +70,14 @@ def kept_alone(plan: PlannedRead, predicate: Predicate) -> tuple[Extent, bool]:
 
 
 MAX_LEAVES = 200
-# Outcomes held in memory at once, per leaf and row group.
+# Maximum number of outcomes in memory at once; a leaf has one outcome per row group.
 _MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
-    """Return the first 200 leaves of the predicate, from left to right.
+    """Return, for the first 200 leaves of the predicate from left to right, what each excludes.
 
-    Each leaf takes a few array operations.
+    Each leaf costs only a few array operations.
     """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
     wanted, opened = asked_outcomes(predicate), _open(plan)
@@ -100,7 +97,7 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
 def _why(leaf: Predicate, open_row_groups: int) -> str:
     """Return why a leaf does not prune; "" if it does.
 
-    Leaves tested on values only have a reason if they leave row groups open.
+    A leaf that is tested on values has a reason only if it leaves row groups open.
     """
     if isinstance(leaf, OnValues | OnPartitions):
         return leaf.part.reason if open_row_groups else ""
@@ -108,9 +105,9 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
 
 
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return counts of the open row groups per leaf.
+    """Return, for each leaf, the row groups read that it could not exclude.
 
-    The columns are: row groups read that the leaf could not exclude, their bytes, and how many match entirely.
+    Columns of the result: number of these row groups, their bytes, and how many of them match entirely.
     """
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)

@@ -1,7 +1,4 @@
-"""Remedies by which one column of a predicate skips more.
-
-Remedies are statistics, a sort, partitions, or a bloom filter.
-"""
+"""Remedies that make one column of a predicate skip more: statistics, a sort, partitions, or a bloom filter."""
 
 from __future__ import annotations
 
@@ -43,14 +40,15 @@ LEAST_PARTITION_BYTES = 32 << 20
 # Below either limit, a read takes about as long as its request: another layout gains nothing.
 _LEAST_ROW_GROUPS = 4
 _LEAST_BYTES = 1 << 20
-# Row groups whose bounds, bloom filters and dictionaries are sampled.
+# Maximum number of row groups whose bounds, bloom filters and dictionaries are examined.
 _SAMPLE = 50
 
 
 class ColumnAdvice:
-    """One column of the predicate, and remedies by which it skips more.
+    """One column of the predicate, and remedies that make it skip more.
 
-    `parts`: conjuncts on this column alone. `remaining`: positions of the row groups that the other conjuncts keep.
+    `parts`: conjuncts on this column alone.
+    `remaining`: positions of the row groups that the other conjuncts keep.
     """
 
     def __init__(
@@ -64,10 +62,7 @@ class ColumnAdvice:
 
     @cached_property
     def spread(self) -> ValueSpread | None:
-        """Spread of the column's values in the remaining row groups.
-
-        None if bounds do not show it.
-        """
+        """Spread of the column's values in the remaining row groups; None if bounds do not show it."""
         return spread_of(self.bounds.take(self.remaining), self.parts)
 
     @property
@@ -79,7 +74,7 @@ class ColumnAdvice:
     def is_open(self) -> bool:
         """True if the column skips too little after the other conjuncts.
 
-        The predicate must select a narrow part of the column.
+        The column's conjuncts must select a narrow part of its values.
         """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
@@ -91,7 +86,7 @@ class ColumnAdvice:
         )
 
     def skips_text(self) -> str:
-        """Describe how many of the remaining row groups the column skips."""
+        """Describe how many of the remaining row groups the conjuncts on the column skip."""
         skipped, whole = len(self.remaining) - len(self.read), row_groups_text(len(self.remaining))
         return f"the condition on {self.name} skips {skipped:,} of the {whole} that the other conditions keep"
 
@@ -108,10 +103,7 @@ class ColumnAdvice:
 
     @cached_property
     def nan_text(self) -> str:
-        """Reason if most row groups are read for a possible NaN.
-
-        Empty if they are not.
-        """
+        """Reason if most row groups are read because they may hold NaN; "" otherwise."""
         (part, *others), sample = self.parts, self.read[:_SAMPLE]
         if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
             return ""
@@ -126,7 +118,7 @@ class ColumnAdvice:
         return bool(pa.types.is_floating(self.bounds.lower.type))
 
     def remedies(self) -> list[Remedy]:
-        """Return the remedies, most certain first."""
+        """Return the remedies; the most certain to help comes first."""
         if all(isinstance(leaf, IsNull) for part in self.parts for leaf in leaves(part)):
             return []
         if self.nan_text:
@@ -150,10 +142,7 @@ class ColumnAdvice:
 
     @cached_property
     def _few_values(self) -> pa.Array | None:
-        """Values of the column, if metadata show at most 16.
-
-        Some of the values may not occur.
-        """
+        """Values that the column may have, if metadata show at most 16; otherwise None."""
         candidates = [self._values_between_bounds(), self._values_of_dictionaries()]
         return min((it for it in candidates if it is not None and len(it) <= _FEW_VALUES), key=len, default=None)
 
@@ -172,10 +161,7 @@ class ColumnAdvice:
         return pa.array(range(least, most + 1), storage).cast(type_)
 
     def _values_of_dictionaries(self) -> pa.Array | None:
-        """Return the values in the row groups read.
-
-        None unless the plan has read all their dictionaries.
-        """
+        """Return the column's values in the row groups read; None unless the plan has read all their dictionaries."""
         held = self.plan.index.dictionaries.at_hand(self.column, self.read)
         small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
         if len(small) < len(held) or len({values.type for values in small}) != 1:
@@ -229,10 +215,7 @@ class ColumnAdvice:
         return Remedy("sort_by", message, then)
 
     def _sorted_share(self) -> float:
-        """Return the share of data that is read after a sort.
-
-        The share is one of the remaining row groups, or of their pages.
-        """
+        """Estimate the share of the remaining row groups, or of their pages, that a read after a sort needs."""
         # Imported here: the import loads the layout checks, which a plan without this hint does not need.
         from parquet_core.layout.spec import LayoutSpec
 
@@ -259,9 +242,9 @@ class ColumnAdvice:
         return Remedy("bloom_filter", message)
 
     def _is_answered(self, positions: NDArray[np.int64]) -> bool:
-        """Return True if half of the row groups have other evidence.
+        """Return True if half of the row groups have a bloom filter, or a dictionary that was read.
 
-        Such evidence is a bloom filter, or a read dictionary, which then has the value.
+        Such a dictionary contains a value that matches, since it did not exclude its row group.
         """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
         cached = self.plan.index.dictionaries.at_hand(self.column, positions)
@@ -272,7 +255,7 @@ class ColumnAdvice:
 
 
 def range_share(part: float) -> str:
-    """Format a share of a range; never as zero."""
+    """Format a share of a range; a small share is not shown as zero."""
     return share_text(max(round(part * 1_000_000), 1), 1_000_000)
 
 

@@ -1,7 +1,4 @@
-"""Reports of files and row groups, and the map of a table.
-
-The map shows tables with too many row groups for single reports.
-"""
+"""Reports of files and row groups, and the map of a table, for tables with too many row groups for single reports."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ def costliest_files(plan: PlannedRead) -> tuple[FileReport, ...]:
 
 
 class FileReports(Sequence[FileReport]):
-    """Reports of all files: the rows read per row group and the reason.
-
-    Each report is built on access.
-    """
+    """Reports of all files: the rows read of each row group, and the reason. Each report is built on access."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
@@ -113,7 +107,7 @@ def _row_group(plan: PlannedRead, position: int, credited: int, reasons: Reasons
 
 
 def _attribute(plan: PlannedRead, position: int, credited: int, reasons: Reasons) -> tuple[str, str]:
-    """Return the first level that drops rows of a row group, and the reason."""
+    """Return the first level that drops rows of a row group, and the reason for it."""
     evaluation = plan.evaluation
     rows, remaining_rows = int(plan.index.groups.row_count[position]), int(plan.kept.rows[position])
     if rows == 0:
@@ -136,10 +130,7 @@ def _pairs(ranges: RangeList, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return per row group the first level that drops rows of it.
-
-    Levels are numbers; -1 if no level drops rows.
-    """
+    """Return, for each row group, the number of the first level that drops rows of it; -1 if none does."""
     evaluation, rows = plan.evaluation, plan.index.groups.row_count
     level = np.full(len(plan.index), -1, np.int64)
     for level_index, state in enumerate(evaluation.of_row_groups):
@@ -150,10 +141,7 @@ def credited_level(plan: PlannedRead) -> NDArray[np.int64]:
 
 
 def table_map(plan: PlannedRead) -> tuple[MapCell, ...]:
-    """Split the row groups into runs of equal length, in file order.
-
-    The map has at most `MAX_CELLS` runs.
-    """
+    """Split the row groups into at most `MAX_CELLS` runs of equal length, in file order."""
     index, count = plan.index, len(plan.index)
     run = max(-(-count // MAX_CELLS), 1)
     cell = np.arange(count) // run

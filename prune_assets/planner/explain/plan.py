@@ -1,7 +1,4 @@
-"""The plan that users see: rows to read, reasons, and Spark's reads.
-
-Reasons and reads are computed on first use.
-"""
+"""The plan that users see: rows to read, reasons, and Spark's reads. Reasons and reads are computed on first use."""
 
 from __future__ import annotations
 
@@ -51,9 +48,11 @@ class Plan(PlannedRead):
     >>> [file.path.rpartition("/")[2] for file in planned.surviving_files]
     ['low.parquet']
 
-    `index`: the metadata used. `evaluation`: the outcomes of every level. `files` and `report` are derived from them on
-    first use. `seconds` and the traffic figures cover the planning. `tests`: conditions that bounds cannot decide and
-    values can.
+    `index`: the metadata used.
+    `evaluation`: the outcomes of every level.
+    `tests`: conditions that bounds cannot decide and values can.
+
+    `files` and `report` are derived on first use. `seconds` and the traffic figures cover the planning.
     """
 
     def __repr__(self) -> str:
@@ -78,23 +77,17 @@ class Plan(PlannedRead):
 
     @property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions that Spark gets in addition to the predicate.
-
-        Spark skips more with them than it would alone.
-        """
+        """Plain conditions that Spark gets in addition to the predicate, with which Spark skips more."""
         return self.spark.derived_filters
 
     @property
     def warnings(self) -> tuple[ReaderWarning, ...]:
-        """Cases in which Spark alone would lose rows.
-
-        Each case names the option that `read` sets to false to prevent it.
-        """
+        """Cases in which Spark alone would lose rows, each with the option that `read` sets to false to prevent it."""
         return self.spark.warnings
 
     @cached_property
     def report(self) -> SkipReport:
-        """Report of the skipped data, the total, the levels and the reasons."""
+        """Report of what is skipped: totals, levels and reasons."""
         return report(self.spark)
 
     def report_after(self, result: DataFrame | ArrowReads) -> SkipReport:
@@ -159,16 +152,16 @@ def plan(
     (200, 1000)
 
     `table`: a directory, file, glob or list of files. A directory with a `_delta_log` is a Delta table; one with
-    `metadata` is an Iceberg table.
-    Or `glue:database.table`, `unity:catalog.schema.table` (DATABRICKS_HOST, DATABRICKS_TOKEN),
-    `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark session a table name of its catalogs.
-    A name that exists as a path is a path.
+    `metadata` is an Iceberg table. Other tables are named `glue:database.table`, `unity:catalog.schema.table`
+    (DATABRICKS_HOST, DATABRICKS_TOKEN), `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark
+    session by a name in its catalogs. A name that exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which requires a session.
     `columns`: columns that will be read, all by default; their bytes are counted.
-    `session`: the Spark session that will read. `semantics`: its settings, to plan without a session. Without both, the
-    settings of the installed Spark, without a time zone.
-    With 100,000 or more files whose footers are not cached, a cluster's executors read them, and return survivors
-    and counts. The session's `spark.prune.executorFiles` sets another number, also for a local session.
+    `session`: the Spark session that will read. With 100,000 or more files whose footers are not cached, a cluster's
+    executors read them, and return survivors and counts. The session's `spark.prune.executorFiles` sets another number,
+    also for a local session.
+    `semantics`: settings of the session, to plan without a session. Without both, the settings of the installed Spark
+    are used, without a time zone.
     `depth`: "pages", or "row_groups" to ignore page indexes.
     `version`, `timestamp`: an older version of a Delta table, or a snapshot of an Iceberg table, by number or by time:
     a datetime or ISO 8601 with a zone, or milliseconds.

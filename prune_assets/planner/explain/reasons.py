@@ -1,7 +1,4 @@
-"""Reasons why a row group was skipped or kept.
-
-The text names leaf, evidence and bounds.
-"""
+"""Reasons why a row group was skipped or kept, each with leaf, evidence and bounds."""
 
 from __future__ import annotations
 
@@ -68,8 +65,8 @@ _SILENT = "no metadata is available for it"
 class Reasons:
     """Reasons for the row groups of one evaluation.
 
-    Shared parts are computed once, on first use.
-    Reasons read no further metadata; they say which metadata a level did not read.
+    Reasons read no further metadata; they say which metadata a level did not read. Parts that several row groups share
+    are computed once, on first use.
     """
 
     def __init__(self, evaluation: Evaluation, index: MetadataIndex, table: Table) -> None:
@@ -87,10 +84,7 @@ class Reasons:
         self._blocks: dict[int, tuple[list[OutcomeArray], list[OutcomeArray]]] = {}
 
     def skipped_by(self, state: LevelState, position: int) -> str:
-        """Name the conjunct that excludes the row group.
-
-        This level and earlier levels provide the evidence.
-        """
+        """Return the conjunct that excludes a row group by the evidence of a level and of the levels before it."""
         if state.level not in self._denied:
             self._denied[state.level] = _first_denied(self._conjuncts, state.by_leaf)
         denied = int(self._denied[state.level][position])
@@ -104,25 +98,19 @@ class Reasons:
         return f"{self._sql_of_conjunct(denied)}: {evidence or 'no row matches'}"
 
     def kept_by(self, position: int) -> tuple[int, ...]:
-        """Return the leaves that could not skip the row group.
-
-        Leaves are numbers, at most the first 20.
-        """
+        """Return the numbers of the leaves that could not skip the row group, at most the first 20."""
         (_, opened), offset = self._block(position), position % _BLOCK
         return tuple(islice((i for i, outcomes in enumerate(opened) if outcomes[offset]), _MOST_LEAVES))
 
     def kept(self, position: int) -> str:
-        """Explain for each leaf why it could not skip the row group."""
+        """Explain, for each leaf, why it could not skip the row group."""
         reasons = [f"{self._sql_of_leaf(i)}: {self._open_because(i, position)}" for i in self.kept_by(position)]
         if len(reasons) == _MOST_LEAVES:
             reasons.append("and more")
         return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the outcomes of the leaves around a position.
-
-        Outcomes, and open outcomes, of the block of row groups around `position`.
-        """
+        """Return the outcomes of the leaves, and the open outcomes, for the block of row groups around `position`."""
         block_index = position // _BLOCK
         if block_index not in self._blocks:
             # Row groups are visited in order, so earlier blocks are not needed any more.
@@ -152,7 +140,7 @@ class Reasons:
         return "; ".join([why, *self._notes(leaf, column, position)])
 
     def _explain_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
-        """Explain what testing the column's values left open, or why the values are unknown."""
+        """Explain why a test of the column's values did not exclude the row group, or why the values are unknown."""
         (dictionary,) = self._index.dictionaries.at_hand(column, np.array([position]))
         if dictionary is None or isinstance(dictionary, str):
             why = "was not read" if dictionary is None else f"is not usable: {dictionary}"
@@ -163,7 +151,7 @@ class Reasons:
         return f"at least one of {values} matches or raises"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
-        """Return the explanation of each level for a leaf that it left open."""
+        """Return the explanation of each level that did not decide a leaf."""
         query, states = self._evaluation.query, {state.level: state for state in self._evaluation.states}
         explaining = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
         notes = [explain(state, query, leaf, column, position) for state, explain in explaining]
@@ -192,10 +180,7 @@ class Reasons:
 
 
 def _first_denied(conjuncts: Sequence[Predicate], outcomes: OutcomeArray) -> NDArray[np.int64]:
-    """Return per row group the number of the first conjunct that no row satisfies.
-
-    `len(conjuncts)` if none.
-    """
+    """Return, for each row group, the number of the first conjunct that no row satisfies; `len(conjuncts)` if none."""
     denied, first = np.full(outcomes.shape[1], len(conjuncts), np.int64), 0
     for i, conjunct in enumerate(conjuncts):
         count = sum(1 for _ in leaves(conjunct))
@@ -211,10 +196,10 @@ def _sql(predicate: Predicate) -> str:
 
 
 def why_open(leaf: ColumnLeaf, bounds: Bounds, position: int, wanted: Outcomes, *, proven: bool = False) -> str:
-    """Explain why the bounds of a container leave a leaf open.
+    """Explain why the bounds of a container do not decide a leaf.
 
     `wanted`: the outcomes that remain possible.
-    `proven`: every row has one of these outcomes.
+    `proven`: True if every row has one of these outcomes.
     """
     low, high = bounds.lower[position], bounds.upper[position]
     match leaf:
@@ -245,10 +230,7 @@ def _nulls(bounds: Bounds, position: int, wanted: Outcomes) -> str:
 
 
 def is_inside(leaf: ColumnLeaf, low: pa.Scalar, high: pa.Scalar) -> bool:
-    """Return True if float bounds alone leave a leaf open.
-
-    If False, only a possible NaN does.
-    """
+    """Return True if the bounds of floats keep a container; False if only a possible NaN keeps it."""
     least = low.as_py() if low.is_valid else -math.inf
     most = high.as_py() if high.is_valid else math.inf
     match leaf:

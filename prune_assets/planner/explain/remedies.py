@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class Remedies:
-    """Remedies for the unsupported conditions of one plan.
-
-    The effect of a time zone is computed once.
-    """
+    """Remedies for the unsupported conditions of one plan. The effect of a time zone is computed once."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self._plan = plan
@@ -35,10 +32,7 @@ class Remedies:
 
     @cached_property
     def _zone(self) -> str:
-        """Advice to set the session's time zone.
-
-        The advice names the share that would be skipped in UTC, if that is more.
-        """
+        """Return the advice to set the session's time zone, with the share that UTC would skip if that is more."""
         plan = self._plan
         if plan.semantics.time_zone is not None:
             name = plan.semantics.time_zone

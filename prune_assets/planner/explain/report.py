@@ -105,9 +105,9 @@ def report(read: SparkRead) -> SkipReport:
 
 
 def _drop_null_branches(predicate: Predicate) -> Predicate:
-    """Drop alternatives that select no row.
+    """Drop operands of OR that select no row, such as `x IS NULL AND NULL`.
 
-    `x IS NULL AND NULL` only states that the other operands are NULL if x is.
+    Lowering adds this operand to state that the predicate is NULL for a null.
     """
     match predicate:
         case And(operands):
@@ -137,7 +137,7 @@ def _snapshot(plan: PlannedRead) -> TableSnapshot | None:
 def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart, ...]:
     """Return the conditions that were not fully used.
 
-    Metadata cannot decide these conditions, or not all values of the row groups read were tested.
+    Either metadata cannot decide them, or they were not tested on all values of the row groups read.
     """
     parts: dict[UnsupportedPart, None] = {}
     for i, leaf in enumerate(leaves(plan.evaluation.predicate)):
@@ -153,10 +153,7 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
 
 
 def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:
-    """Return why a condition was not tested on all values read.
-
-    Empty if it was.
-    """
+    """Return why a condition was not tested on all values of the row groups read; "" if it was."""
     read = plan.evaluation.access.verdict != Verdict.SKIP
     open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.groups.columns if (column.path,) == columns_of_leaf(leaf)), None)
@@ -204,7 +201,7 @@ def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
 
 
 def _compared(read: SparkRead) -> tuple[Engine, ...]:
-    """Predict Spark's reads, followed by the smallest possible read."""
+    """Return the predicted reads of Spark, followed by the smallest read that the evidence allows."""
     best = _best_possible(read.plan)
     return (*(_predicted(read, reading, scan, best) for reading, scan in read.scans().items()), best)
 

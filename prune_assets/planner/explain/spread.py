@@ -1,7 +1,4 @@
-"""Shares of a column's range.
-
-The shares are the span of row groups, and the part that a predicate requests.
-"""
+"""Shares of a column's range: those that row groups span, and the one that a predicate requests."""
 
 from __future__ import annotations
 
@@ -32,7 +29,8 @@ _POINTS = 1_000
 class ValueSpread(NamedTuple):
     """Shares of a column's range, from 0 to 1.
 
-    `of_row_group`: average span of a row group. `requested`: part that a predicate requests.
+    `of_row_group`: average span of a row group.
+    `requested`: part that a predicate requests.
     `has_end`: the predicate also requests the smallest or the largest value. If many rows have that value, the
     predicate may select most rows although its share of the range is small.
     """
@@ -43,10 +41,7 @@ class ValueSpread(NamedTuple):
 
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
-    """Return the spread of one column and the share requested.
-
-    The share is requested by predicates on this column alone. None if unknown.
-    """
+    """Return the spread of one column, with the share that predicates on this column alone request; None if unknown."""
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None
@@ -67,10 +62,12 @@ def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread |
 
 
 def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, total: int, count: int) -> float:
-    """Return the share of containers kept after a sort by the column.
+    """Estimate the share of containers that is kept after a sort by the column.
 
-    The predicates are on this column alone, and `count` is the number of containers.
-    At least one container counts as kept: values that were not drawn may be there.
+    At least one container counts as kept, since it may hold matching values that the sample lacks.
+    `conjuncts`: predicates on this column alone.
+    `total`: number of rows of the table.
+    `count`: number of containers.
     """
     bounds = sorted_bounds(drawn, total, count)
     chosen = np.ones(len(bounds), np.bool_)
@@ -80,10 +77,7 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
-    """Return flags of the values that may satisfy all predicates.
-
-    The predicates are on this column alone.
-    """
+    """Return flags of the values that may satisfy all predicates, which are on this column alone."""
     chosen = np.ones(len(values), np.bool_)
     for part in conjuncts:
         chosen &= may_match(fold(part, [_outcomes_of(leaf, values) for leaf in leaves(part)]))

@@ -30,17 +30,14 @@ if TYPE_CHECKING:
 
 
 class SparkRead:
-    """How Spark reads the survivors of a plan with its own Parquet reader.
-
-    Properties are computed on first use.
-    """
+    """How Spark reads the survivors of a plan with its own Parquet reader. Properties are computed on first use."""
 
     def __init__(self, plan: PlannedRead) -> None:
         self.plan = plan
 
     @cached_property
     def profile(self) -> SparkProfile:
-        """Profile of the Spark version that reads."""
+        """Profile of the Spark version that will read."""
         return profile_of(self.plan.semantics.spark_version)
 
     @cached_property
@@ -56,7 +53,7 @@ class SparkRead:
 
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
-        """Plain conditions to AND to the user's filter; Spark's reader skips by them."""
+        """Plain conditions to add to the user's filter with AND, by which Spark's reader skips more."""
         return derived_filters(self.plan, self.scan, self.profile)
 
     @cached_property
@@ -66,10 +63,7 @@ class SparkRead:
         return tuple(replace(warning, reader=reader) for warning in reader_bugs(self.plan, self.filters, self.profile))
 
     def scans(self) -> dict[Reading, PredictedScan]:
-        """Predict what Spark reads alone and with this plan.
-
-        With the plan, Spark gets its files, derived filters and options.
-        """
+        """Predict what Spark reads alone, and what it reads with the plan's files, derived filters and options."""
         plan = self.plan
         plan.table.count_rows(plan.index)
         listed, why = listed_files(plan, self.filters)

@@ -65,10 +65,7 @@ _UNWRAPPED = ({ValueKind.DATE}, {ValueKind.DATE, ValueKind.TIMESTAMP}, {ValueKin
 def as_spark_filters(
     conjuncts: Sequence[ParsedPredicate | None], *, semantics: SparkSemantics, profile: SparkProfile
 ) -> SparkFilter:
-    """Return the filters of Spark's data sources for bound conjuncts.
-
-    None is a conjunct that was not parsed.
-    """
+    """Return the filters of Spark's data sources for bound conjuncts; a conjunct that was not parsed is None."""
     filters = [
         Opaque() if parsed is None else _Filters(Conditions(parsed, semantics), semantics, profile).of(parsed.tree)
         for parsed in conjuncts
@@ -107,7 +104,7 @@ class _Filters:
             return Opaque(tuple(self._strict_columns(node)))
         lowered = self._conditions.lower(node)
         if isinstance(node, nodes.Between) and isinstance(lowered, In):
-            # The plan sees a list without gaps; Spark sees the BETWEEN as written.
+            # The BETWEEN was lowered to a list of successive values, but Spark pushes it down as a range.
             lowered = Interval(lowered.column, lowered.values[0], lowered.values[-1])
         elif isinstance(node, nodes.Between) and isinstance(lowered, Compare) and lowered.op is Op.EQ:
             lowered = Interval(lowered.column, lowered.value, lowered.value)
@@ -127,10 +124,7 @@ class _Filters:
         return None if literal is None else nodes.mark(literal, operand.span)
 
     def _is_unwrapped(self, node: nodes.SyntaxNode) -> bool:
-        """Return True if Spark removes the cast of the column.
-
-        Spark casts the literal instead (UnwrapCastInBinaryComparison).
-        """
+        """Return True if Spark casts the literal instead of the column (UnwrapCastInBinaryComparison)."""
         if not isinstance(node, (nodes.Comparison, nodes.Between)):
             return False
         operands = list(node.children())
@@ -158,7 +152,7 @@ class _Filters:
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
         """Return True if Spark keeps a cast on the column.
 
-        Such a cast reduces digits, or is of a kind that Spark never removes.
+        Spark keeps a cast that reduces digits, and the casts of `_is_cast_for_good`.
         """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]
@@ -174,9 +168,9 @@ class _Filters:
         return any(_is_rounded(column.type, values, count_digits=counts) for column in decimals)
 
     def _is_cast_for_good(self, node: nodes.SyntaxNode, column: LeafColumn, values: Sequence[SparkValue]) -> bool:
-        """Return True if Spark never removes the cast of the column.
+        """Return True if Spark casts the column to a type from which it never removes the cast.
 
-        Such casts are casts to a timestamp, or to the string type of a list.
+        These are the casts of a date to a timestamp, and of a column to string for a list that contains strings.
         """
         if column.type is None or pa.types.is_string(column.type):
             return False
@@ -186,9 +180,9 @@ class _Filters:
         return as_moment and pa.types.is_date32(column.type) and not self._profile.unwraps_dates
 
     def _is_truth(self, node: nodes.TruthTest, *, negated: bool) -> SparkFilter:
-        """Return the filter of `flag IS TRUE`, which is `flag <=> TRUE`.
+        """Return the filter of a truth test such as `flag IS TRUE`, which Spark pushes down as `flag <=> TRUE`.
 
-        Other operands are not pushed down.
+        A truth test of anything but a plain column is not pushed down.
         """
         leaf = self._leaf(node.operand, negated=False) if isinstance(node.operand, nodes.Column) else Opaque()
         if not isinstance(leaf, Filter):
@@ -225,7 +219,7 @@ def _is_strict(node: nodes.SyntaxNode) -> bool:
 def _is_rounded(arrow_type: pa.DataType, values: Sequence[SparkValue], *, count_digits: bool) -> bool:
     """Return True if Spark rounds a decimal to compare it.
 
-    `count_digits`: integers have only their written digits.
+    `count_digits`: if True, an integer literal has only its written digits; otherwise those of its type.
     """
     exact = [value for value in values if value.is_exact_number]
     whole = [
@@ -267,18 +261,12 @@ def _is_plain(node: nodes.SyntaxNode, profile: SparkProfile) -> bool:
 
 
 def _may_fold(operand: nodes.SyntaxNode) -> bool:
-    """Return True if an operand may be a constant to fold.
-
-    Such an operand has no column and is not a literal yet.
-    """
+    """Return True if an operand may be a constant to fold: it has no column and is not a literal yet."""
     return not isinstance(fold_constants(operand), nodes.Literal) and not operand.has(nodes.Column)
 
 
 def _is_simplified(like: nodes.LikeTest, profile: SparkProfile) -> bool:
-    """Return True if Spark simplifies LIKE.
-
-    A pattern that contains the escape character is not simplified.
-    """
+    """Return True if Spark simplifies LIKE, which it does unless the pattern contains the escape character."""
     pattern = like.right
     if not isinstance(pattern, nodes.Literal):
         return False

@@ -1,12 +1,11 @@
-"""Derived filters: plain conditions for Spark to push down.
+"""Derived filters: plain conditions that follow from the predicate and the metadata, for Spark to push down.
 
-Derived filters follow from the predicate and the metadata.
 Spark's reader evaluates conditions on plain columns only. It cannot use `year(day) = 2024`, but it can use the
-implied range of days. It also accepts no list of row groups to skip, but it skips by ranges. So the plan adds two
+implied range of days. It accepts no list of row groups to skip either, but it skips by ranges. So the plan adds two
 kinds of conditions to the user's filter: implications of conjuncts that Spark does not push down, cut to the
 bounds of the surviving row groups, and the ranges that cover all survivors (`survivors.py`).
 
-Results are correct without derived filters. A derived filter holds only plain ranges, short lists, prefixes and null
+Results are correct without derived filters. A derived filter contains only plain ranges, short lists, prefixes and null
 tests of values inside the survivors' bounds; other conditions are dropped.
 """
 
@@ -59,7 +58,7 @@ _NEVER: Literal["never"] = "never"
 
 
 def derived_filters(plan: PlannedRead, scan: SparkScan, profile: SparkProfile) -> tuple[Predicate, ...]:
-    """Return the conditions to AND to the user's filter.
+    """Return the conditions to add to the user's filter with AND.
 
     Empty if the plan skips no row that Spark would read.
     """
@@ -123,8 +122,8 @@ def _is_plain(leaf: Leaf) -> bool:
 def cut_to_survivors(predicate: Predicate | None, bounds: SurvivorBounds) -> Predicate | None:
     """Restrict a necessary condition to values inside the survivors' bounds; None if nothing remains.
 
-    `(year(d) = 1994) OR ..` implies ranges; ranges without a surviving row are dropped. An operand that
-    every survivor satisfies is dropped too.
+    For example, `year(d) = 1994 OR year(d) = 1999` implies two ranges. A range without a surviving row is dropped, and
+    so is an operand that every survivor satisfies.
     """
     if predicate is None:
         return None
@@ -169,7 +168,10 @@ def _cut_leaf(node: Predicate, bounds: SurvivorBounds) -> _Cut:
 
 
 def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cut, decisive: _Cut) -> _Cut:
-    """Connect operands, without the neutral ones; a decisive operand is the whole result."""
+    """Connect operands with AND or OR.
+
+    `neutral`: operand that is dropped. `decisive`: operand that alone is the result.
+    """
     if any(operand is decisive for operand in operands):
         return decisive
     parts = tuple(part for part in operands if part is not None and not isinstance(part, str))
@@ -179,10 +181,7 @@ def _connected(connective: type[And | Or], operands: list[_Cut], *, neutral: _Cu
 
 
 def _cut_range(node: Compare | Interval, low: pa.Scalar | None, high: pa.Scalar | None, bounds: SurvivorBounds) -> _Cut:
-    """Keep the ends of a range that are inside the bounds.
-
-    Ends outside exclude nothing.
-    """
+    """Keep the ends of a range that are inside the bounds; the other ends exclude nothing."""
     hull = bounds.of(node.column)
     ends = [end for end in (low, high) if end is not None]
     if hull is None:

@@ -1,6 +1,5 @@
-"""How Spark opens the survivors of a plan.
+"""How Spark opens the survivors of a plan: file by file, by file name, or as the whole table.
 
-Spark opens them file by file, by file name, or as the whole table.
 Each path costs Spark a call, and more than 32 paths cost a job with one task per path. A directory is listed in one
 go, and `pathGlobFilter` excludes files by name before they are opened, but it matches every name against every file.
 If nearly all files survive, opening the whole table is cheapest. The constants were measured with Spark 4.3 and
@@ -29,17 +28,14 @@ if TYPE_CHECKING:
 MAX_PATHS = 32
 # In an object store each path is one request; a listing is one request per thousand files.
 MAX_REMOTE_PATHS = 4
-# Time in which Spark opens a file without rows to read, and matches one name against one file.
+# Time that Spark needs to open a file without rows to read, and to match one name against one file.
 SECONDS_PER_FILE = 1e-3
 SECONDS_PER_NAME = 1.5e-7
 
 
 @dataclass(frozen=True, slots=True)
 class SparkScan:
-    """Paths passed to Spark, and flags of the files it reads.
-
-    Spark reads all survivors, and files that share their names.
-    """
+    """Paths passed to Spark, and flags of the files it reads: all survivors, and files that share a survivor's name."""
 
     opening: Opening
     files: NDArray[np.bool_]
@@ -71,10 +67,7 @@ def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> S
 
 
 def _flag_survivor_names(index: MetadataIndex, survivors: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return a flag per file: its name is the name of a survivor.
-
-    Each partition may hold a file of that name.
-    """
+    """Return flags of the files whose name is also the name of a survivor, perhaps in another partition."""
     names = [file.path.rpartition("/")[2] for file in index.groups.files]
     wanted = {name for name, survives in zip(names, survivors.tolist(), strict=True) if survives}
     return np.array([name in wanted for name in names], np.bool_)

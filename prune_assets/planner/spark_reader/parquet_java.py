@@ -1,10 +1,9 @@
-"""Rules by which parquet-java drops row groups and keeps pages.
+"""Rules by which parquet-java, the reader of Spark 3.5 to 4.3, drops row groups and keeps pages.
 
-parquet-java is the reader of Spark 3.5 to 4.3.
-These rules differ from the planner's: each level evaluates the whole predicate on its own; a list of IN is its hull;
-dictionaries and bloom filters distinguish -0.0 from 0.0; `<>` is true of null; NaN has no special handling. Source,
-unchanged from 1.13 to 1.17: RowGroupFilter, StatisticsFilter, DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder
-and ColumnIndexFilter.
+These rules differ from the planner's: each level evaluates the whole predicate on its own; an IN list is evaluated as
+the range from its smallest to its largest value; dictionaries and bloom filters distinguish -0.0 from 0.0; `<>` is true
+of null; NaN has no special handling. Source, unchanged from 1.13 to 1.17: RowGroupFilter, StatisticsFilter,
+DictionaryFilter, BloomFilterImpl, ColumnIndexBuilder and ColumnIndexFilter.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _NOT_PATTERNS = frozenset({Rel.NOT_PREFIX, Rel.NOT_SUFFIX, Rel.NOT_CONTAINS})
 
 
 class Evidence(NamedTuple):
-    """Bounds as parquet-java uses them: both or neither, compared as numbers or bytes.
+    """Bounds as parquet-java uses them, compared as numbers or bytes. A container has both bounds or none.
 
     `null_count` is -1 if unknown.
     """
@@ -60,7 +59,7 @@ class Evidence(NamedTuple):
 def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
     """Return bounds in the order of parquet-java.
 
-    Entries that are not `believed` have no bounds.
+    `believed`: flags of the containers whose bounds parquet-java uses; the others get no bounds. All by default.
     """
     has_bounds = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
     nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
@@ -74,9 +73,7 @@ def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
 
 
 def in_java_order(values: pa.Array) -> pa.Array:
-    """Return values in a type that Arrow orders as Java does.
-
-    Floats are ordered as -0.0 < 0.0 < NaN.
+    """Return values in a type that Arrow orders as Java does, which is -0.0 < 0.0 < NaN for floats.
 
     >>> in_java_order(pa.array([0.0, -0.0])).to_pylist()
     [0, -1]
@@ -87,13 +84,16 @@ def in_java_order(values: pa.Array) -> pa.Array:
     if not pa.types.is_floating(arrow_type):
         return values.cast(pa.binary()) if pa.types.is_string(arrow_type) else values
     doubles = numbers_from(values).astype(np.float64)
-    # Java has a single NaN.
+    # Java orders all NaN as one value, whatever their bits are.
     bits = np.where(np.isnan(doubles), np.nan, doubles).view(np.int64)
     return from_numpy(np.where(bits < 0, ~bits ^ _SIGN, bits), valid=flags_from(pc.is_valid(values)))
 
 
 def folded(tree: SparkFilter, leaf: Callable[[Filter], Flags], *, dropping: bool) -> Flags:
-    """Combine the flags of the leaves: containers that are dropped (`dropping`), or kept."""
+    """Combine the flags of the leaves by the connectives of a filter.
+
+    `dropping`: True if the flags mark dropped containers, False if they mark kept ones.
+    """
     match tree:
         case Filter():
             return leaf(tree)
@@ -122,10 +122,7 @@ def dropped_by_statistics(leaf: Filter, of: Evidence) -> Flags:
 
 
 def kept_by_pages(leaf: Filter, of: Evidence) -> Flags:
-    """Return flags of the pages that the column index keeps.
-
-    Without a column index, `of` has no bounds.
-    """
+    """Return flags of the pages that the column index keeps. Without a column index, `of` has no bounds."""
     with_nulls: Flags = of.null_count != 0
     inside: Flags = ~of.all_null & ~(of.has_bounds & _outside(leaf, of))
     match leaf.rel:
@@ -184,8 +181,8 @@ def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
 def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
     """Return flags of the row groups that dictionaries exclude.
 
-    None is an incomplete or unread dictionary.
-    `no_nulls`: the statistics count no nulls.
+    `dictionaries`: None for an incomplete or unread dictionary.
+    `no_nulls`: flags of the row groups whose statistics count no nulls.
     """
     dropped = np.zeros(len(dictionaries), np.bool_)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
@@ -228,7 +225,7 @@ _MATCHES = {
 def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
     """Return flags of the row groups that bloom filters exclude.
 
-    None is a missing or unread filter.
+    `filters`: None for a missing or unread filter.
     """
     dropped = np.zeros(len(filters), np.bool_)
     present = np.flatnonzero([blocks is not None for blocks in filters])

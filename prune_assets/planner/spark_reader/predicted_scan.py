@@ -1,8 +1,7 @@
-"""Predict what Spark reads of a dataset for a predicate.
+"""Predict what Spark reads of a dataset for a predicate, by the rules of Spark's own reader.
 
-The prediction follows the rules of Spark's own reader.
 Bounds and page indexes are evaluated as parquet-java does. Dictionaries and bloom filters are evaluated only if the
-plan has read them already; the prediction notes if more of them could lower it.
+plan has read them already; the prediction notes if the unread ones could lower it.
 """
 
 from __future__ import annotations
@@ -63,8 +62,9 @@ PAGES = "parquet.filter.columnindex.enabled"
 class PredictedScan(NamedTuple):
     """Rows that a reader would read.
 
-    `why`: ignored metadata that could reduce the read; "" if none. `limit`: why the reader may skip less than is
-    possible; reports show it if the difference is large. `caveat`: the kind of `why`.
+    `why`: metadata that the prediction ignored and that could reduce the read; "" if none.
+    `limit`: why the reader may skip less than is possible. Reports show it if the difference is large.
+    `caveat`: the kind of `why`.
     """
 
     ranges: RangeList
@@ -82,9 +82,9 @@ MAX_COLUMN_INDEXES = 20_000
 
 
 def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: Collection[str] = ()) -> PredictedScan:
-    """Return the predicted scan of the chosen files.
+    """Return the predicted scan of the files that `files` flags.
 
-    `off`: options of Spark's reader that are false. Page indexes are read if the plan may read any.
+    `off`: options of Spark's reader that are false. Column indexes are read if the plan may read them.
     """
     index, columns, pages = plan.index, plan.columns, plan.depth == "pages"
     reader = _Reader(index, off)
@@ -125,9 +125,9 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
 
 
 def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
-    """Return flags of the files that Spark lists.
+    """Return flags of the files that Spark lists, and why Spark may list fewer.
 
-    The second value is why Spark may list fewer: it evaluates any function on paths.
+    Spark evaluates any function of a path; this project does not.
     """
     index = plan.index
     predicate = replaced(plan.lowered.predicate, plan.tests)
@@ -143,18 +143,12 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Return True if an OR mixes partition and other columns.
-
-    Spark evaluates the rest of the OR per partition.
-    """
+    """Return True if an OR has both partition columns and other columns. Spark simplifies it for each partition."""
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
-    """Return flags of the files that delta-spark excludes.
-
-    delta-spark evaluates statistics of the log much like statistics of row groups.
-    """
+    """Return flags of the files that delta-spark excludes by statistics of the log, much like row groups."""
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
     bounds_by_path = {path: plan.table.file_bounds(path) for path in _columns(filters)}
@@ -172,9 +166,9 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
 def _filters_by_columns(
     filters: tuple[SparkFilter, ...], index: MetadataIndex
 ) -> Iterator[tuple[SparkFilter | None, Flags]]:
-    """Yield the pushed filter per set of columns in files.
+    """Group files by the filter columns that they have; yield the filter pushed to each group, and its row groups.
 
-    The second value flags the row groups of files with these columns.
+    The filter is None if no part of it is pushed. The row groups are flags.
     """
     by_path = {column.path: column for column in index.groups.columns}
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
@@ -192,9 +186,8 @@ def _filters_by_columns(
 
 
 def _find_pushed_column(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Return the column as Spark's filters find it in a file.
+    """Return the leaf of a file that Spark's filters on a table's column use; None if they do not apply to the file.
 
-    None if they ignore the file's column.
     Spark also pushes filters to a file with shorter integers, if the literal fits the shorter type.
     """
     leaf = leaf_in_file(column, provenance)
@@ -213,10 +206,7 @@ def _columns(tree: SparkFilter) -> list[Path]:
 
 
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
-    """Return flags of row groups with an offset index for every column read.
-
-    Otherwise column indexes are not used.
-    """
+    """Return flags of row groups with an offset index for every column read; only these use column indexes."""
     located = np.ones(len(index), np.bool_)
     located[index.groups.read_from()] = index.footers.totals(columns).located
     return located
@@ -225,7 +215,7 @@ def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
 class _Reader:
     """Evaluates level by level, as Spark's reader does.
 
-    `unread` collects metadata that it would also have used.
+    `unread`: metadata that Spark's reader uses and this evaluation lacks.
     """
 
     def __init__(self, index: MetadataIndex, off: Collection[str]) -> None:
@@ -236,10 +226,7 @@ class _Reader:
         self.unread: dict[str, None] = {}
 
     def unopened(self, remaining: Flags) -> Flags:
-        """Return flags of row groups in files that the plan did not open.
-
-        Spark's reads of these files are unknown.
-        """
+        """Return flags of row groups in files that the plan did not open, of which Spark's read is unknown."""
         index = self._index
         unopened = (
             np.zeros(len(remaining), np.bool_)
@@ -286,10 +273,7 @@ class _Reader:
         return evidence._replace(null_count=np.where(silent, -1, evidence.null_count))
 
     def _dropped(self, pushed: SparkFilter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups that a level drops or might drop.
-
-        The level might drop the second set if all its metadata were read.
-        """
+        """Return flags of the row groups that a level drops, and of those that unread metadata might drop."""
         if len(positions) == 0:
             return np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         by_leaf = {id(leaf): self._apply_level(leaf, positions, level) for leaf in leaves_of(pushed)}
@@ -298,9 +282,9 @@ class _Reader:
         return dropped, at_best & ~dropped
 
     def _apply_level(self, leaf: Filter, positions: Positions, level: str) -> tuple[Flags, Flags]:
-        """Return the row groups dropped for a leaf, and unread ones.
+        """Return flags of the row groups that a level drops for a leaf, and of those whose metadata was not read.
 
-        Unread row groups have a dictionary or bloom filter that was not read.
+        The metadata is a dictionary or a bloom filter.
         """
         column, index = self._by_path[leaf.column], self._index
         nothing = np.zeros(len(positions), np.bool_)
@@ -343,10 +327,9 @@ class _Reader:
 
 
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
-    """Return flags of row groups with an unknown order of bounds.
+    """Return flags of row groups whose order of bounds parquet-java 1.17 does not know.
 
-    parquet-java 1.17 does not know the order of the column's bounds.
-    parquet-java ignores such column indexes, and such bounds unless both are equal.
+    It ignores the column indexes of these row groups, and their bounds unless both bounds are equal.
     """
     unknown = [trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.kinds]
     by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
@@ -354,10 +337,7 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
 
 def _page_evidence(column: LeafColumn, batch: PageBatch, unknown_order: Flags) -> Evidence:
-    """Return the bounds of pages as parquet-java uses them.
-
-    Row groups whose column index parquet-java ignores have no bounds.
-    """
+    """Return the bounds of pages as parquet-java uses them; row groups of an unknown order have none."""
     evidence = evidence_of(batch.bounds)
     group = batch.row_group
     useless = (batch.reason != "") | unknown_order

@@ -51,7 +51,7 @@ def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilt
 
 
 def pushed_to(filters: tuple[SparkFilter, ...], file: Mapping[Path, LeafColumn | None]) -> SparkFilter | None:
-    """Return the filter that is pushed to parquet-java for one file, or None.
+    """Return the filter that is pushed to parquet-java for one file; None if no part of it is pushed.
 
     `file`: leaf of this file by path; None if the file lacks the column or stores it as another type.
     """
@@ -73,7 +73,7 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
 
 
 def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
-    """Return an implied filter with only wanted leaves, or None."""
+    """Return an implied filter that has only wanted leaves; None if it has none."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None
@@ -128,10 +128,7 @@ def _leaf(leaf: Filter, column: LeafColumn | None) -> SparkFilter | None:
 
 
 def _fit(values: Sequence[pa.Scalar], column: LeafColumn) -> bool:
-    """Return True if the file's type can hold the values.
-
-    Spark does not push larger values to files of shorter integers.
-    """
+    """Return True if a file's type can hold the values. Otherwise Spark does not push them to the file."""
     arrow_type = column.type
     if arrow_type is None or not values or not pa.types.is_signed_integer(values[0].type):
         return True

@@ -1,6 +1,5 @@
-"""Cases in which Spark itself skips rows that a predicate selects.
+"""Cases in which Spark itself skips rows that a predicate selects, each with the reader option that prevents it.
 
-Each case names the reader option that prevents it.
 Spark's reader distinguishes -0.0 from 0.0 in dictionaries and bloom filters; SQL does not. It treats bounds that omit
 NaN as bounds of all values; SQL orders NaN above them. It treats bounds without a null count as bounds of rows without
 nulls. It floors a literal to milliseconds, so `<` and `<>` select too few rows. In files that store a column as a wider
@@ -68,9 +67,9 @@ _BITS = {Physical.INT32: 32, Physical.INT64: 64}
 
 
 def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) -> tuple[ReaderWarning, ...]:
-    """Warn of data that the reader would skip wrongly.
+    """Warn of data in surviving row groups that Spark's reader would skip wrongly.
 
-    Each warning names the option that prevents it. Only surviving row groups count.
+    Each warning names the option that prevents it.
     """
     remaining = np.flatnonzero(plan.evaluation.access.ranges.row_totals(len(plan.index)) > 0)
     if len(remaining) == 0:
@@ -90,10 +89,7 @@ def reader_bugs(plan: PlannedRead, filters: SparkFilter, profile: SparkProfile) 
 
 
 def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list[Filter]:
-    """Return the filters that Spark may push down.
-
-    The result has the translated filters, and possible results of Spark's rewrites.
-    """
+    """Return the filters that Spark may push down: the translated ones, and those that Spark may derive from leaves."""
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)
@@ -152,20 +148,14 @@ def _check_writer_faults(
 def _check_contradictions(
     column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]
 ) -> Iterator[ReaderWarning]:
-    """Warn if metadata of a file contradict each other.
-
-    The reader trusts each structure on its own.
-    """
+    """Warn if metadata of a file contradict each other, because the reader trusts each structure on its own."""
     doubted = distinct(np.sort(plan.index.footers.doubts(column)[remaining]))
     for why in filter(None, map(reason_of, doubted.tolist())):
         yield from (ReaderWarning(READER, f"{column.name}: {why}", option) for option in ALL)
 
 
 def _check_page_counts(column: LeafColumn, plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of column indexes whose pages differ from the offset index's.
-
-    parquet-java 1.17 ignores such indexes.
-    """
+    """Warn of column indexes whose number of pages differs from the offset index; parquet-java 1.17 ignores them."""
     indexed = remaining[plan.index.footers.chunks(column).column_index[remaining, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return
@@ -203,10 +193,7 @@ def _is_cut_off(stored: LeafColumn, column: LeafColumn) -> str:
 
 
 def _overflows(leaf: Filter, stored: LeafColumn) -> str:
-    """Describe a lookup of a decimal by fewer bits than it has.
-
-    Empty if all values fit.
-    """
+    """Describe the bug that Spark's filter compares only the low bits of a decimal; "" if all values fit these bits."""
     bits = _BITS.get(stored.physical)
     if bits is None or stored.type is None or not pa.types.is_decimal128(stored.type):
         return ""
@@ -243,10 +230,7 @@ def _check_zeros(
 
 
 def _pages_end_at_zero(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions: NDArray[np.int64]) -> bool:
-    """Return True if the sign of a zero page bound may matter.
-
-    parquet-java compares the stored zero.
-    """
+    """Return True if a page bound is zero where its sign may matter; parquet-java distinguishes -0.0 from 0.0."""
     indexed = positions[plan.index.footers.chunks(column).column_index[positions, 0] > 0]
     if plan.depth != "pages" or len(indexed) == 0:
         return len(indexed) > 0
@@ -302,17 +286,14 @@ def _is_old_parquet_java(created_by: str) -> bool:
 
 
 def _tight(plan: PlannedRead, remaining: NDArray[np.int64], bounds: Bounds) -> Flags:
-    """Return flags of row groups whose bounds are values of the chunk."""
+    """Return flags of row groups whose bounds are actual values of the column chunk."""
     exact = _certain(bounds.min_exact) & _certain(bounds.max_exact)
     tight: Flags = exact | _is_by_parquet_java(plan, remaining)
     return tight
 
 
 def _check_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[ReaderWarning]:
-    """Warn of a column `a.b` next to a struct's a -> b.
-
-    One column may get the bloom filter of the other.
-    """
+    """Warn of a column named `a.b` next to a field b of a struct a: one may get the bloom filter of the other."""
     names = Counter(column.name for column in plan.index.groups.columns)
     named = plan.lowered.sql.casefold()
     for column in plan.index.groups.columns:
@@ -339,10 +320,10 @@ def _certain(answer: pa.Array) -> Flags:
 
 
 def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
-    """Return the millisecond columns that Spark compares too coarsely.
+    """Return the millisecond columns that the query compares by `<` or `<>` with a value finer than a millisecond.
 
-    Spark compares them by `<` or `<>` with a value that may have microseconds.
-    A value that is not a plain literal may have microseconds.
+    Spark's reader floors such a value to milliseconds and therefore skips rows that match. Any value except a plain
+    literal may be finer than a millisecond.
     """
     of_millis = {column.path[-1].casefold(): column.name for column in columns if _is_millis(column)}
     if not of_millis:

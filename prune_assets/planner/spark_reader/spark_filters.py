@@ -1,6 +1,5 @@
-"""Predicates as Spark's optimizer passes them to data sources.
+"""Predicates as Spark's optimizer passes them to data sources, with negations at the leaves and constants folded.
 
-Negations are at the leaves, and constants are folded.
 This module has no SQL: `as_spark_filters.py` builds such trees, `predicted_scan.py` predicts what Spark skips by them.
 """
 
@@ -57,9 +56,7 @@ OPPOSITE = {
 
 
 class Values(Sequence["pa.Scalar"]):
-    """List values, at least one, as an Arrow array.
-
-    Long lists need no work per value.
+    """The values of an IN list, at least one, as an Arrow array, so that long lists need no work per value.
 
     >>> import pyarrow as pa
     >>> Values(pa.array([7, 8])) == (pa.scalar(7), pa.scalar(8))
@@ -102,9 +99,10 @@ def array_of_values(values: Sequence[pa.Scalar]) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """`column rel values`; `with_null`: the list of IN holds a NULL.
+    """A relation of one column to values: `column rel values`.
 
-    `strict`: the filter is NULL for null, so Spark adds `column IS NOT NULL` if the filter is in the topmost AND.
+    `with_null`: True if the IN list contains NULL.
+    `strict`: True if the filter is NULL for null; Spark then adds `column IS NOT NULL` in the topmost AND.
     """
 
     column: Path
@@ -118,7 +116,7 @@ class Filter:
 class Opaque:
     """A condition that Spark does not push down.
 
-    `not_null`: columns for whose nulls the condition is NULL.
+    `not_null`: columns; the condition is NULL if one of them is null.
     """
 
     not_null: tuple[Path, ...] = ()

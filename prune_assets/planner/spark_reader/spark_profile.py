@@ -39,17 +39,12 @@ NEWEST = PROFILES[-1]
 
 
 def reading_version(session_version: str | None) -> str:
-    """Return the version of a session, or of the installed pyspark.
-
-    Without a session pyspark is looked up, but not imported.
-    """
+    """Return the version of a session, or of the installed pyspark, which is not imported for it."""
     return session_version or installed_version() or "{}.{}".format(*NEWEST.release)
 
 
 def profile_of(session_version: str | None) -> SparkProfile:
-    """Return the profile of the version that reads.
-
-    An unknown version gets the profile of the version before it.
+    """Return the profile of the version that reads; an unknown version gets the profile of the version before it.
 
     >>> profile_of("4.0.5").release, profile_of("5.1.0").release
     ((4, 0), (4, 3))

@@ -1,9 +1,8 @@
-"""Bounds and ranges that cover the surviving data.
+"""Bounds and ranges that cover the surviving data; derived filters use the bounds, and Spark pushes the ranges down.
 
-Derived filters use the bounds, and Spark pushes the ranges down.
 Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving
-container, so the union of the survivors' bounds on a column holds for every selected row and may be ANDed to the
-filter. This pays off if the ranges exclude data that Spark would not skip by itself.
+container, so its value is within the union of the survivors' bounds, which may be added to the filter with AND. This
+pays off if the ranges exclude data that Spark would not skip by itself.
 """
 
 from __future__ import annotations
@@ -53,11 +52,10 @@ MIN_DAY, MAX_DAY = -719162, 2932896
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
-    """Return the ranges that exclude the most rows of Spark's read.
+    """Return the ranges of one column, at most 10, or null, that exclude the most rows of Spark's read.
 
-    At most 10 ranges of one column, or null.
-    None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in
-    every surviving container.
+    None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in every surviving
+    container.
     """
     containers = _containers(evaluation, index)
     if not containers.survives.any() or not containers.gain.any():
@@ -69,10 +67,11 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
 
 @dataclass(frozen=True, slots=True)
 class _Containers:
-    """Row groups that were decided as a whole, then the segments of the others.
+    """Row groups that were decided as a whole, followed by the segments of the other row groups.
 
-    `row_group`: row group of each container. `survives`: the container may hold a selected row. `gain`: rows that the
-    plan skips and Spark alone would read.
+    `row_group`: row group of each container.
+    `survives`: True if the container may hold a selected row.
+    `gain`: number of rows that the plan skips and Spark alone would read.
     """
 
     row_group: Positions
@@ -108,10 +107,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Return flags of the row groups that statistics keep for Spark.
-
-    Tests of values are left out, as Spark does not make them.
-    """
+    """Return flags of the row groups that statistics keep for Spark, which tests no condition on known values."""
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
@@ -120,10 +116,7 @@ def _alive_to_spark(evaluation: Evaluation) -> Flags:
 
 
 def _evaluate_page_bounds(evaluation: Evaluation, pages: PageOutcomes) -> OutcomeArray:
-    """Evaluate the leaves on page bounds only.
-
-    Spark's reader also uses one level at a time.
-    """
+    """Evaluate the leaves on page bounds alone, as Spark's reader uses one level at a time."""
     parts = list(leaves(evaluation.predicate))
     outcomes = np.full((len(parts), len(pages.segments)), Outcomes.UNKNOWN, np.uint8)
     for (path, batch), chosen in zip(pages.pages.items(), pages.segments.page, strict=True):
@@ -158,9 +151,9 @@ def _can_be_handed_over(column: LeafColumn) -> bool:
 
 
 def _rank_column(column: LeafColumn, containers: _Containers, index: MetadataIndex) -> tuple[int, Predicate] | None:
-    """Return the rows gained and the predicate on one column.
+    """Return the number of rows that the ranges of one column exclude, and the predicate with these ranges.
 
-    None if it gains nothing.
+    None if no row is excluded.
     """
     low, high, may_be_null, no_value = _bounds(column, containers, index)
     survivors = np.flatnonzero(containers.survives & ~no_value)
@@ -202,7 +195,10 @@ def _condition(column: LeafColumn, ranges: Sequence[tuple[pa.Scalar, pa.Scalar]]
 def _bounds(
     column: LeafColumn, containers: _Containers, index: MetadataIndex
 ) -> tuple[pa.Array, pa.Array, Flags, Flags]:
-    """Return lower, upper, may-be-null and has-no-value per container; per page if pages were read."""
+    """Return four arrays of containers: lower bounds, upper bounds, flags "may hold null" and flags "holds no value".
+
+    A container is a page if its pages were read.
+    """
     by_group = index.footers.bounds(column).take(containers.row_group)
     low, high = by_group.lower, by_group.upper
     may_be_null, no_value = _nulls(by_group)
@@ -234,7 +230,7 @@ def _excludable(containers: _Containers, low: pa.Array, high: pa.Array, keeps_nu
 def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
     """Join overlapping intervals.
 
-    Per joined interval, return which input holds its low and its high end.
+    Returns, for each joined interval, the indexes of the input intervals that have its low and its high end.
     """
     order = np.argsort(low, kind="stable")
     reach = np.maximum.accumulate(high[order])
@@ -246,10 +242,7 @@ def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
 
 
 def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
-    """Sum the gain of the containers outside of the ranges.
-
-    Such containers are entirely below, between or above the ranges.
-    """
+    """Sum the gain of the containers that are entirely below, between or above the ranges."""
     paying = np.flatnonzero(gain)
     gap = np.searchsorted(low[first], low[paying], side="right")
     after = (gap == 0) | (high[last][np.maximum(gap - 1, 0)] < low[paying])
@@ -259,9 +252,8 @@ def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positi
 
 
 def _literal(column: LeafColumn, bound: pa.Scalar) -> pa.Scalar | None:
-    """Return the bound in the column's type.
+    """Return a bound in the column's type; None if the bound has no literal in Spark SQL.
 
-    None if the bound has no literal in Spark SQL.
     Truncated strings that are not valid UTF-8, and dates whose year does not have four digits, have no literal.
     """
     if not can_be_written(bound):
@@ -282,10 +274,9 @@ class SurvivorBounds:
         self._found: dict[Path, tuple[pa.Scalar, pa.Scalar] | None] = {}
 
     def is_known(self, path: Path) -> bool:
-        """Return True if a filter means the same in all files.
+        """Return True if a filter on the column has the same meaning in all files.
 
-        Spark must read the column as one type.
-        Spark truncates a literal to the type of a file that stores the column as another type.
+        It has not if a file stores the column as another type, to which Spark truncates the literal.
         """
         column = self._columns.get(path)
         if column is None or column.unsupported:
@@ -293,10 +284,7 @@ class SurvivorBounds:
         return path in self._index.groups.partition_values or not self._index.groups.has_several_types(column)
 
     def of(self, path: Path) -> tuple[pa.Scalar, pa.Scalar] | None:
-        """Return the smallest and the largest value.
-
-        None if a survivor lacks bounds, or NaN may be above them.
-        """
+        """Return the smallest and the largest value of a column; None if a survivor lacks bounds or may hold NaN."""
         if path not in self._found:
             self._found[path] = self._compute_bounds(self._columns[path])
         return self._found[path]
@@ -342,9 +330,7 @@ def can_be_written(value: pa.Scalar) -> bool:
 
 
 def value_key(value: pa.Scalar) -> Any:
-    """Return the sort key of a value within its column.
-
-    Numbers are unchanged, times are counts, strings are bytes.
+    """Return a sort key of a value within its column: numbers unchanged, times as counts, strings as bytes.
 
     >>> value_key(pa.scalar("é")) > value_key(pa.scalar(b"z"))
     True

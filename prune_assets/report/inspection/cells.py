@@ -1,6 +1,6 @@
 """Tables of an inspection that fit the width.
 
-Numbers are printed whole, or their column is named as left out; texts wrap.
+Numbers are never cut: a column of numbers that does not fit is left out and named. Texts wrap.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def cells(
 ) -> RenderableType:
     """Lay out rows of cells under titles.
 
-    The columns of `numeric` are right-aligned and never wrap.
-    If the width is too small, columns are left out and named: first the columns of `spare` in order, then columns from
-    the right.
+    `numeric`: titles of columns that are right-aligned and never wrap.
+    `spare`: titles of the columns that are left out first, in this order, if the width is too small. Then columns are
+    left out from the right. The output names the columns that are left out.
     """
     rows = list(rows)
     columns = [
@@ -43,9 +43,11 @@ def cells(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CellColumn:
-    """A column: its cells and its widths.
+    """A column: its cells and its widths in characters.
 
-    `least`: minimum width without cuts; `content` and `whole`: one-line widths of the cells, and with the title.
+    `least`: smallest width of the column.
+    `content`: width at which each cell is on one line.
+    `whole`: width at which each cell and the title are on one line.
     """
 
     title: str
@@ -108,9 +110,9 @@ def _table(columns: Sequence[_CellColumn], width: int) -> Table:
 
 
 def _widths(columns: Sequence[_CellColumn], width: int) -> list[int]:
-    """Distribute the width that the minimum widths leave.
+    """Distribute the width that remains after each column has its minimum width.
 
-    The narrowest column grows first, for its cells and then for its title.
+    The narrowest column grows first; all columns grow for their cells before they grow for their titles.
     """
     widths = [column.least for column in columns]
     left = width - _least(columns)

@@ -1,4 +1,4 @@
-"""Columns on the console: one line each, and one block for each chosen column."""
+"""Columns on the console: one line per column, and one block per chosen column."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def column_block(
 ) -> list[RenderableType]:
     """Show one column in the given row groups.
 
-    `position`: position of its chunks in a row group. `pages`: also list pages.
+    `position`: position of the column's chunks in a row group.
+    `pages`: if True, list the pages too.
     """
     chunks = [(group.index, group.chunks[position]) for group in groups]
     parts: list[RenderableType] = [line(text) for text in _summary(column)]

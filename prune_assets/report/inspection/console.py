@@ -46,10 +46,7 @@ _VERDICTS: dict[Verdict, str] = {"maybe": "may contain it", "unknown": "unknown"
 
 
 def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: Console, *, pages: bool) -> None:
-    """Print a file, its first row groups, and blocks of columns.
-
-    A block is printed for each column whose chunks the row groups hold.
-    """
+    """Print a file, its first row groups, and a block for each column that `groups` contain."""
     parts: list[RenderableType] = [grid(_file_header(file))]
     if file.probe is not None:
         parts += _probe(file.probe, file.path)
@@ -63,10 +60,7 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
 
 
 def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
-    """Explain how to see the columns without a block.
-
-    Each of them has a line above.
-    """
+    """Explain how to see the columns that have a line but no block."""
     how = "--column NAME shows one, --json all"
     return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 

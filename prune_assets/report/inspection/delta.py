@@ -1,7 +1,4 @@
-"""Console form of a Delta log.
-
-The output shows features, files by size, statistics by column, and log health.
-"""
+"""Console form of a Delta log: features, files by size, statistics by column, and log health."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumnCoverage:
-    """Number of files with bounds and null counts of a column in the manifests."""
+    """Number of files for which the manifests have bounds of a column, and null counts."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class IcebergColumnCoverage:
 
 @dataclass(frozen=True, slots=True)
 class IcebergPartitionField:
-    """A field of a partition spec, and the number of its files."""
+    """A field of a partition spec, and the number of files with this spec."""
 
     spec: int
     name: str
@@ -47,8 +47,9 @@ class IcebergPartitionField:
 class IcebergInspection:
     """Snapshot of an Iceberg table according to its metadata.
 
-    `snapshot_id`: None for a table without rows; `snapshots`: the latest retained snapshots, newest first.
-    `rows`: rows as written; in files with deletes some of them may be deleted.
+    `snapshot_id`: None for a table without rows.
+    `snapshots`: the latest retained snapshots, newest first.
+    `rows`: rows as written, including rows that delete files delete.
     """
 
     schema: str = SCHEMA

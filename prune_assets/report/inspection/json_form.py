@@ -27,10 +27,7 @@ _NO_ROW_GROUPS = "[]}"
 
 
 def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -> Iterator[str]:
-    """Render the inspection of a file as parts of a JSON line.
-
-    Long files then need little memory.
-    """
+    """Render the inspection of a file as JSON on one line, in parts, so that a long file needs little memory."""
     head = json_text(inspection)
     # The row groups are the last field.
     assert head.endswith(f'"row_groups":{_NO_ROW_GROUPS}')

@@ -56,9 +56,9 @@ def value_text(value: Value) -> str:
 
 
 def bound_text(value: Value, *, exact: bool | None = None, valueless: bool = False) -> str:
-    """Format a bound, with a mark if inexact.
+    """Format a bound, with `~` if it is inexact.
 
-    Without values to bound, the result is a dash.
+    `valueless`: if True, there are no values to bound, and the result is a dash.
 
     >>> bound_text("a", exact=False), bound_text(None, valueless=True)
     ("~'a'", '-')
@@ -78,7 +78,7 @@ def number_text(count: int | None) -> str:
 
 
 def nulls_text(nulls: int | None, nans: int | None) -> str:
-    """Format the number of nulls, and the number of NaN if there are any.
+    """Format the number of nulls, followed by the number of NaN if there are any.
 
     >>> nulls_text(0, None), nulls_text(0, 2), nulls_text(None, 0)
     ('0', '0, 2 NaN', '?')
@@ -87,7 +87,7 @@ def nulls_text(nulls: int | None, nans: int | None) -> str:
 
 
 def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
-    """Return True if there is certainly no value to bound: only nulls and NaN.
+    """Return True if all values are certainly null or NaN, so that there is no value to bound.
 
     >>> is_valueless(3, 3, None), is_valueless(3, 1, 2), is_valueless(3, None, None)
     (True, True, False)
@@ -96,7 +96,7 @@ def is_valueless(values: int, nulls: int | None, nans: int | None) -> bool:
 
 
 def coverage_text(part: int, whole: int) -> str:
-    """Format the number of row groups that have something.
+    """Format how many of the row groups have a property.
 
     >>> coverage_text(0, 3), coverage_text(3, 3), coverage_text(1, 3)
     ('none', 'all', '1 of 3')
@@ -107,9 +107,7 @@ def coverage_text(part: int, whole: int) -> str:
 
 
 def sizes_text(rows: Spread | None, sizes: Spread | None) -> str:
-    """Format rows and bytes of row groups or pages.
-
-    One figure if all are equal, else min, median and max.
+    """Format the rows and bytes of row groups or pages: one figure if all are equal, otherwise min, median and max.
 
     >>> from parquet_core.inspection.facts import Spread
     >>> sizes_text(Spread(5, 5, 5), Spread(10, 20, 900))
@@ -143,10 +141,7 @@ def order_text(index: PageIndexFacts) -> str:
 
 
 def filter_text(bloom: BloomFacts) -> str:
-    """Format the size of a bloom filter, and its estimates.
-
-    The estimates follow from the share of set bits.
-    """
+    """Format the size of a bloom filter, with the estimates that follow from its share of set bits."""
     if bloom.bytes is None or bloom.fill is None or bloom.estimated_fpp is None:
         return NOTHING
     distinct = (
@@ -200,10 +195,7 @@ def line(text: str) -> Text:
 
 
 def more(count: int, what: str, how: str) -> list[RenderableType]:
-    """Return a note about omitted items and how to see them.
-
-    Empty if none are omitted.
-    """
+    """Return a note that `count` items are omitted, and how to see them; "" if none are omitted."""
     return [Text(f"… and {count:,} more {what}; {how}", style="dim")] if count > 0 else []
 
 

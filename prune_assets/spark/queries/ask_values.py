@@ -160,10 +160,7 @@ def _spark_type(column: LeafColumn) -> DataType:
 
 
 def _check_condition(session: SparkSession, analyzed: Any) -> None:
-    """Raise Refusal unless the expression is a stable condition.
-
-    A stable condition has the same value when Spark reads.
-    """
+    """Raise Refusal unless an expression is a condition whose value cannot change between plan and read."""
     if analyzed.nodeName() != "Project" or analyzed.schema().head().dataType().typeName() != "boolean":
         raise Refusal("it is not a condition on its own")
     _check_lasting(session, analyzed.expressions().head())

@@ -85,7 +85,7 @@ class BindingContext(NamedTuple):
 
 
 def column_of(node: nodes.SyntaxNode) -> LeafColumn:
-    """Return the column that a name means. Raises Refusal if predicates do not prune on it."""
+    """Return the column that a name refers to. Raises Refusal if predicates do not prune on the column."""
     if not isinstance(node, nodes.Column):
         raise why_not(node)
     if node.bound.column is None:
@@ -94,7 +94,7 @@ def column_of(node: nodes.SyntaxNode) -> LeafColumn:
 
 
 def is_condition(node: nodes.SyntaxNode) -> bool:
-    """Return whether a node is a condition by its form."""
+    """Return whether a node has the form of a condition, such as a comparison."""
     return isinstance(node, _CONDITIONS) or test_of(node) is not None
 
 
@@ -230,7 +230,7 @@ class Binder:
         return self._cast_branches(branches)
 
     def _truth(self, node: nodes.SyntaxNode) -> Term:
-        """Bind a condition to a term with the values TRUE, FALSE and NULL."""
+        """Bind a condition used as a value to a term whose branches are TRUE, FALSE and NULL."""
         condition = self.context.condition(node)
         if isinstance(condition, Unsupported):
             raise Refusal(condition.reason, condition.remedy, cause=condition.cause)
@@ -267,7 +267,7 @@ class Binder:
         return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
     def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
-        """Return the result of the first test that is TRUE, or else the last result."""
+        """Return a term of the result that belongs to the first test that is TRUE, or else of the last result."""
         branches: list[Branch] = []
         earlier: Predicate | None = None
         for test, result in zip((*tests, None), results, strict=True):
@@ -303,7 +303,7 @@ _CHOICES: dict[Role, Callable[..., Term]] = {
 
 
 def _drop_null_branches(term: Term) -> Term:
-    """Drop the NULL branches of a term that is known not to be NULL."""
+    """Drop the NULL branches of a term that cannot be NULL where it is used."""
     left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
     return Term(left) if left else term
 

@@ -1,4 +1,4 @@
-"""Put clock values and constants that only Spark computes into a predicate.
+"""Put values of the clock, and constants that only Spark computes, into a predicate as literals.
 
 Spark evaluates its clock once per query (ComputeCurrentTime), but a plan is made before that.
 """
@@ -85,10 +85,10 @@ MAX_CONSTANTS = 8
 def with_constants(
     parsed: ParsedPredicate, *, own: Callable[[SyntaxNode], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
-    """Replace constants that the rules here do not evaluate by Spark's literals.
+    """Replace constants that this package does not evaluate with Spark's literals.
 
-    `own`: returns the literal of an operand by the rules here; None if unknown. `ask`: returns Spark's literal for a
-    text; None if unknown.
+    `own`: returns the literal that this package computes for an operand; None if unknown.
+    `ask`: returns Spark's literal for a text; None if unknown.
     """
     literals: dict[tuple[int, int], str] = {}
     end = -1

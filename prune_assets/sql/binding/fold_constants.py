@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
     """Fold sums, differences and signs of literals; return other nodes unchanged.
 
-    Exact numbers are folded, and dates and timestamps plus or minus intervals. Inexact results, and results that
+    Operands are exact numbers, or dates and timestamps plus or minus intervals. Inexact results, and results that
     overflow Spark's result type, are not folded.
     """
     if isinstance(node, (nodes.Literal, nodes.Column)):
@@ -44,7 +44,10 @@ def _float_bits(name: str) -> int:
 
 
 def _named_float(node: nodes.Call, bits: int) -> nodes.SyntaxNode:
-    """Fold `double('NaN')` and similar calls; other strings may not be numbers, and raise."""
+    """Fold a call such as `double('NaN')`.
+
+    Calls on other strings are not folded, because Spark may raise an error for them.
+    """
     arguments = node.arguments
     if len(arguments) != 1 or not isinstance(arguments[0], nodes.Literal):
         return node

@@ -37,7 +37,7 @@ NON_SCALAR: Mapping[str, str] = {
 def refuse_non_scalar(parsed: ParsedPredicate, is_builtin: Callable[[str], bool] | None) -> None:
     """Raise PredicateTypeError if a predicate calls a non-scalar function.
 
-    `is_builtin`: returns whether a name means Spark's own function; None if each name does.
+    `is_builtin`: returns whether a name refers to Spark's own function. None if every name does.
     """
     if not any(token.text.lower() in NON_SCALAR for token in parsed.tokens):
         return

@@ -49,7 +49,7 @@ _STRING_OR_COLUMN = (
 )
 _BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string here"
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
-# Most fields with the same name that a message lists.
+# Maximum number of fields of one name that a message lists.
 _SHOWN_FIELDS = 3
 # The column that Spark adds to every table of files, and its fields. The last line of fields is Delta's.
 FILE_METADATA = "_metadata"
@@ -76,7 +76,7 @@ class Scope:
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
         """Return the meaning of a name. Raises UnknownColumn, or PredicateTypeError if two columns match.
 
-        `beside_text`: the name is compared with a string column, so it may be a text without its quotes.
+        `beside_text`: True if the name is compared with a string column, so that it may be a text without its quotes.
         """
         matching = self._by_top.get(self._key(parts[0]))
         if matching is None:
@@ -97,7 +97,7 @@ class Scope:
         return self._field(parts, matching)
 
     def find(self, parts: Parts) -> LeafColumn | None:
-        """Return the column that predicates with this name prune on; None if unknown."""
+        """Return the column on which predicates with a name prune; None if unknown."""
         try:
             return self.resolve(parts).column
         except (PredicateTypeError, UnknownColumn):
@@ -181,8 +181,9 @@ def bind_names(
 ) -> ParsedPredicate:
     """Bind names to columns, and mark calls of user functions.
 
-    `is_builtin`: returns whether a name means Spark's own function in the session; None if each name does. Raises
-    UnknownColumn, and PredicateTypeError for a name of two columns.
+    `is_builtin`: returns whether a name refers to Spark's own function in the session. None if every name does.
+
+    Raises UnknownColumn, and PredicateTypeError for a name of two columns.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     meanings = _meanings(parsed.tree, scope)
@@ -208,7 +209,7 @@ def bind_names(
 
 
 def named_columns(tree: SyntaxNode) -> list[LeafColumn] | None:
-    """Return the columns that a bound tree names; None if a name does not mean a single column."""
+    """Return the columns that a bound tree names; None if a name does not refer to a single column."""
     columns: dict[tuple[str, ...], LeafColumn] = {}
     for node in tree.walk():
         if isinstance(node, InSubquery):
@@ -255,7 +256,7 @@ def _called(node: SyntaxNode) -> str:
 
 
 def _is_builtin(name: str, is_builtin: Callable[[str], bool] | None) -> bool:
-    """Return whether a name means Spark's own function; True for "", which is not a call."""
+    """Return whether a name refers to Spark's own function; True for "", which is not a call."""
     function = find(name)
     # `extract year` is the name that the grammar gives EXTRACT(YEAR FROM ..).
     is_syntax = function is not None and function.is_syntax

@@ -52,7 +52,7 @@ _LEFT: Mapping[Sign, Builder] = {
 
 
 def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
-    """Return `left sign right`, one operand being a constant. Raises Refusal."""
+    """Return `left sign right`, where one operand is a constant. Raises Refusal."""
     if sign is Sign.REST:
         return _rest(left, right)
     left, right, result = _cast(sign, left, right)
@@ -75,7 +75,7 @@ def arithmetic(sign: Sign, left: Value, right: Value) -> Value:
 
 
 def _rest(left: Value, right: Value) -> Value:
-    """Return `left % right` of exact numbers, the divisor being a constant. Raises Refusal."""
+    """Return `left % right` of exact numbers, where the divisor is a constant. Raises Refusal."""
     kinds = {left.type.kind, right.type.kind}
     if isinstance(left, Fixed) and isinstance(right, Fixed) and right.is_null:
         return Fixed(left.type, None)
@@ -100,7 +100,7 @@ def _rest(left: Value, right: Value) -> Value:
 
 
 def _rest_of(value: Value, divisor: int, shift: int, result: SparkType) -> Value:
-    """Return the remainder of `value * 10**shift`, with the sign of the value."""
+    """Return the remainder of `value * 10**shift`; it has the sign of the value."""
     shifted = int(10**shift)
 
     def rest(ordinal: int) -> int:

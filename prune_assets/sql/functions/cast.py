@@ -26,7 +26,7 @@ _PLACES_BESIDE_INT = 6
 
 
 def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Function | None:
-    """Return CAST(x AS result), or TRY_CAST if `is_try`; None if it is not modelled."""
+    """Return the function CAST(x AS result), or TRY_CAST if `is_try`; None if the cast is not supported here."""
     function = _cast(argument, result)
     if function is None or not is_try:
         return function
@@ -54,7 +54,7 @@ def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: P
 
 
 def _may_round_up(argument: SparkType, result: SparkType) -> bool:
-    """Return whether Spark may round a decimal just below a whole number up to it."""
+    """Return whether Spark may round a decimal up to a whole number if it is just below that number."""
     narrow = result.kind is ValueKind.INTEGER and result.bits < 64
     return narrow and argument.digits > _DIGITS_OF_DOUBLE and argument.scale > _PLACES_BESIDE_INT
 

@@ -25,7 +25,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Clock:
     """Current instant in a session.
 
-    `now`: microseconds since 1970-01-01 UTC. `zone`, `time_zone`: None if unknown.
+    `now`: microseconds since 1970-01-01 UTC.
+    `zone`, `time_zone`: None if unknown.
     """
 
     now: int

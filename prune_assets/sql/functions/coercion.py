@@ -118,7 +118,7 @@ def apply(function: Function, value: Value) -> Value:
 
 
 def _apply_to_doubtful(function: Function, ordinal: int, doubt: int) -> Fixed:
-    """Apply a function to a constant that may be off by up to `doubt`."""
+    """Apply a function to a constant whose error is up to `doubt`."""
     least, most = ordinal - doubt, ordinal + doubt
     if not any(piece.first <= least <= most <= piece.last for piece in function.pieces):
         raise zone_needed()
@@ -138,8 +138,8 @@ def as_number(value: Value) -> Value:
 def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compared: bool = False) -> None:
     """Raise Refusal if the session casts the values differently from Spark's default settings.
 
-    `are_compared`: the values are two operands of a comparison. There Spark casts a text to a date or a number even
-    without ansi.enabled.
+    `are_compared`: True if the values are the two operands of a comparison, where Spark casts a text to a date or a
+    number even without ansi.enabled.
     """
     if semantics.retain_fraction_digits and has_too_many_digits([value.type for value in values]):
         raise Refusal("the session drops digits before the decimal point", _NO_RETAINED_DIGITS)
@@ -157,10 +157,9 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
 
 
 def _is_number_text(values: Sequence[Value]) -> bool:
-    """Return whether each text is a plain number of the other operands' types.
+    """Return whether each text is a plain number of the other operands' types, which are whole numbers or DOUBLE.
 
-    These types must be whole numbers or DOUBLE. Without ansi.enabled Spark casts such a text to exactly the type of the
-    other operand; other texts may become NULL.
+    Without ansi.enabled Spark casts such a text to exactly the type of the other operand; other texts may become NULL.
     """
     strings = [value for value in values if value.type.kind is ValueKind.STRING]
     types = [value.type for value in values if value.type.kind not in {ValueKind.STRING, ValueKind.NULL}]
@@ -174,7 +173,7 @@ def _is_number_text(values: Sequence[Value]) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    """Return whether a whole number is a constant that FLOAT represents exactly, or NULL."""
+    """Return whether a constant is a whole number that FLOAT represents exactly, or NULL."""
     return isinstance(value, Fixed) and (value.is_null or rounded(float(value.ordinal or 0), 32) == value.ordinal)
 
 

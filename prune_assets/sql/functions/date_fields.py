@@ -18,11 +18,11 @@ class DateField:
     """A date or time field, such as the month.
 
     `calls`: functions that return the field.
-    `aliases`: its other names in EXTRACT.
-    `image`: its least and greatest value; None for the year, and if the field is a text or has a fraction.
-    `of_day`: its value on a day.
-    `of_clock`: its value at a number of microseconds since midnight.
-    `beside`: fields that select a range of days together with this field.
+    `aliases`: other names of the field in EXTRACT.
+    `image`: least and greatest value of the field. None for the year, and if the field is a text or has a fraction.
+    `of_day`: value of the field on a day.
+    `of_clock`: value of the field at a number of microseconds since midnight.
+    `beside`: fields that together with this field select a range of days.
     """
 
     calls: tuple[str, ...]
@@ -40,7 +40,7 @@ class DateField:
     def remedy(self, column: str) -> str:
         """Return what to write instead of a condition on the field.
 
-        All fields except the year are periodic, so they have no range.
+        A field other than the year is periodic, so a condition on it does not select a range of days.
 
         >>> MONTH.remedy("day"), DAY_OF_MONTH.remedy("day")  # doctest: +NORMALIZE_WHITESPACE
         ('combine it with year(day) = .., or write a range of day',
@@ -53,7 +53,7 @@ class DateField:
 
 
 def range_of(column: str) -> str:
-    """Return the remedy that adds a range of the column itself."""
+    """Return the remedy to add a range of the column itself."""
     advice = f"add a range of the column itself, e.g. {column} >= TIMESTAMP '..' AND {column} < TIMESTAMP '..'"
     return SkippingRemedy(advice)
 
@@ -85,9 +85,10 @@ _FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of time: a number of `months` or of microseconds (`micros`).
+    """A unit of time: a number of months, or of microseconds.
 
-    Whole days within `micros` are calendar days. `first_day`: returns the first day of the unit that contains a day.
+    `micros`: whole days in it are calendar days.
+    `first_day`: returns the first day of the unit that contains a day.
     """
 
     names: tuple[str, ...]

@@ -50,7 +50,10 @@ def days_later(days: int) -> Function:
 
 
 def add_months(months: int) -> Function:
-    """Return the function that adds months: ends of months may coincide, but never change order."""
+    """Return the function that adds months.
+
+    Several last days of a month may become one day, but the order of days never changes.
+    """
     return of_days("add_months", DATE, lambda day: months_later(day, months))
 
 
@@ -106,9 +109,11 @@ def null_of_any(value: Value) -> Value:
 
 
 def as_time(arguments: Sequence[Value], usual: str) -> Value:
-    """Return the argument of a conversion to a date or timestamp.
+    """Return the argument of a conversion to a date or timestamp: a date, a timestamp, or a constant text.
 
-    The argument is a date, a timestamp, or a constant text in the `usual` format. Raises Refusal for others.
+    `usual`: the format that the text must have.
+
+    Raises Refusal for other arguments.
     """
     value = arguments[0]
     if len(arguments) == 2 and (
@@ -146,9 +151,9 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def _off_by(function: Function, doubt: int) -> Function:
-    """Return a difference from a constant with an error of up to `doubt`.
+    """Return a function whose result has an error of up to `doubt`: a difference from a constant with this error.
 
-    The function treats the uncertainty as one of its argument.
+    The error is treated as an error of the argument.
     """
     return replace(function, doubt=doubt)
 
@@ -182,7 +187,7 @@ def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: S
 def _recurring(field: DateField, name: str, type_: SparkType, why: tuple[str, str]) -> Function:
     """Return a field of a date or timestamp as a periodic function.
 
-    The function has no values, only a set of results, if the field is not modelled or the time zone is unknown.
+    If the field's values are not supported, or the time zone is unknown, only the set of results is known.
     """
     of_part, image = field.of_day or field.of_clock, span(*field.image or ())
     # The local time at the first instant of a date may differ from midnight.
@@ -208,7 +213,7 @@ def _read_clock_field(field: Callable[[int], int], time: Value, why: tuple[str, 
 
 
 def _remedy(remedy_of: Callable[[str], str], value: Value) -> str:
-    """Return a remedy that names the column; for functions of it, only a range of the column helps."""
+    """Return a remedy for a column. For functions of a column, the remedy is a range of the column."""
     if not isinstance(value, Chain):
         return "compare the column itself"
     return (range_of if value.functions else remedy_of)(value.column.name)

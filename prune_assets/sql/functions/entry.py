@@ -62,18 +62,17 @@ class SqlFunction:
     result is unknown.
     `refusal`: reason and remedy if there is no `bind`, or if it returns None.
     `arity`: the least and largest number of arguments.
-    `null_strict`: NULL if any argument is NULL.
-    `may_raise`: may raise for some rows only.
-
-    `casts_to`: the type that a call with one argument casts to.
-    `casts_arguments`: casts all arguments to one common type first.
-    `keeps_fractions`: the result has a fraction if the argument's type has one.
-    `makes_timestamp`: spark.sql.timestampType decides the result type.
-    `infers_not_null`: Spark infers from `f(x) > 1` that x is not null, and pushes that down.
+    `null_strict`: True if the result is NULL if any argument is NULL.
+    `may_raise`: True if the function may raise for some rows only.
+    `casts_to`: type to which a call with one argument casts.
+    `casts_arguments`: True if all arguments are cast to one common type first.
+    `keeps_fractions`: True if the result has a fraction if the argument's type has one.
+    `makes_timestamp`: True if spark.sql.timestampType decides the result type.
+    `infers_not_null`: True if Spark infers from `f(x) > 1` that x is not null, and pushes that down.
     `field`: the date field that the function returns.
     `clock`: returns the literal for a call without arguments at an instant.
-    `without_brackets`: the bare name is a call if no column has the name.
-    `is_syntax`: a form of the grammar, which no function of a session replaces.
+    `without_brackets`: True if the bare name is a call if no column has the name.
+    `is_syntax`: True for a form of the grammar, which no function of a session replaces.
     """
 
     names: tuple[str, ...]
@@ -94,6 +93,6 @@ class SqlFunction:
     is_syntax: bool = False
 
     def takes(self, arguments: int) -> bool:
-        """Return whether the function accepts this number of arguments."""
+        """Return whether the function accepts a number of arguments."""
         least, most = self.arity
         return least <= arguments <= most

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
     from prune_assets.sql.types.spark_types import SparkType
 
-# Beyond the results of every function, including doubles as whole numbers.
+# Larger than every result of a function, including doubles as whole numbers.
 _FAR = 1 << 2_000
 EVERYTHING = ValueRanges(((-_FAR, _FAR),))
 
 
 class Piece(NamedTuple):
-    """Ordinals from `first` to `last` on which a function never falls (`rises`), or never rises."""
+    """Ordinals from `first` to `last` on which a function is monotone.
+
+    `rises`: True if the function never falls there, False if it never rises.
+    """
 
     first: int
     last: int
@@ -33,18 +36,17 @@ class Piece(NamedTuple):
 class Function:
     """A function of one value, as Spark computes it.
 
-    `value` returns the ordinal of the result for every ordinal in the pieces. If it is outside of the type `result`,
-    Spark raises, or returns NULL with `overflows_to_null`. The pieces are disjoint. Every other ordinal is in `raises`,
-    in `nulls`, or in `uncertain` if Spark's result is unknown.
-
-    A function without order, such as a periodic one, has an `image` instead of pieces: the set of its results. Its
-    preimage is either everything or nothing, and it has a value at each ordinal that is not `uncertain`. `why`: reason
-    and remedy to report if the image does not decide.
-
+    `value`: returns the ordinal of the result for every ordinal in the pieces. If that is outside of the type `result`,
+    Spark raises, or returns NULL with `overflows_to_null`.
+    `pieces`: disjoint ranges of ordinals on which the function is monotone. Every other ordinal is in `raises`, in
+    `nulls`, or in `uncertain` if Spark's result is unknown.
+    `image`: the set of results of a function without order, such as a periodic one, instead of pieces. The preimage of
+    such a function is either everything or nothing, and it has a value at each ordinal that is not `uncertain`.
+    `why`: reason and remedy to report if the image does not decide.
     `steps`: functions with the same result if applied in order, which are faster on many values; empty if unavailable.
-    `each`: vectorized `value` for ordinals at which it is defined; None if unavailable.
+    `each`: vectorized `value`, for ordinals at which the function has a value. None if unavailable.
     `is_evaluated`: False if only the set of results is known.
-    `needs_zone`: values are known once the time zone is known.
+    `needs_zone`: True if values are known once the time zone is known.
     `doubt`: maximum error of the argument, such as an unknown zone offset.
     """
 
@@ -91,7 +93,7 @@ class Function:
 
 
 class Preimage(NamedTuple):
-    """Arguments grouped by outcome: a result in the requested set, NULL, an error, or unknown."""
+    """Arguments of a function grouped by outcome: a result in the requested set, NULL, an error, or unknown."""
 
     chosen: ValueRanges
     nulls: ValueRanges = NOTHING
@@ -100,7 +102,7 @@ class Preimage(NamedTuple):
 
 
 def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
-    """Return the ordinals whose value is in the set.
+    """Return the ordinals at which a function's value is in a set.
 
     Uses bisection: at most one evaluation per bit for each end of a range.
     """
@@ -110,9 +112,9 @@ def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
 def recurring(
     name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
-    """Return a periodic function with a known set of results.
+    """Return a periodic function with a known set of results, which is NULL only for NULL.
 
-    It is NULL only for NULL. `value`: the result at each ordinal; None if unknown.
+    `value`: returns the result at each ordinal. None if unknown.
     """
 
     def refuse(_: int) -> int:
@@ -142,9 +144,7 @@ def invert(function: Function, results: Preimage) -> Preimage:
 
 
 def doubted(exact: Preimage, doubt: int, least: int, greatest: int) -> Preimage:
-    """Return the preimage for values with an error of up to `doubt`.
-
-    Ambiguous values are uncertain.
+    """Return the preimage for values with an error of up to `doubt`; ambiguous values become uncertain.
 
     All values are between `least` and `greatest`.
 
@@ -200,9 +200,7 @@ def _inverted(value: Callable[[int], int], piece: Piece, wanted: ValueRanges) ->
 
 
 def _first(value: Callable[[int], int], target: int, piece: Piece, least: int, greatest: int) -> int:
-    """Return the first ordinal with at least this value.
-
-    One past the last ordinal if none.
+    """Return the first ordinal of a piece whose value is at least `target`; one past the last ordinal if there is none.
 
     The value rises over the piece from `least` to `greatest`.
     """

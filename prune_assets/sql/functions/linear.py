@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def of_float(name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True) -> Function:
-    """Return a function that is monotone from -Infinity to Infinity.
-
-    It maps NaN to NaN.
+    """Return a monotone function of floats, defined from -Infinity to Infinity, which maps NaN to NaN.
 
     `compute` works in double precision. The result for a single-precision argument is rounded a second time, which does
     not change sums, products and quotients.
@@ -48,7 +46,7 @@ def rounded(value: float, bits: int) -> float:
 
 
 def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x + constant.
+    """Return the function x + constant.
 
     `constant`: an ordinal for floats, an unscaled number of the given `scale` for decimals.
     """
@@ -60,12 +58,12 @@ def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Fu
 
 
 def subtract(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x - constant."""
+    """Return the function x - constant."""
     return add(argument, result, -constant, scale)
 
 
 def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return constant - x."""
+    """Return the function constant - x."""
     if argument.kind is ValueKind.DOUBLE:
         float_constant = float_of_ordinal(constant, argument.bits)
         return of_float("-", argument, lambda value: float_constant - value, rises=False)
@@ -79,9 +77,9 @@ def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: 
 
 
 def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function | None:
-    """Return x * constant, where the scales of decimals add up.
+    """Return the function x * constant; None for a float times zero, which is NaN at the infinities.
 
-    None for a float times zero, which is NaN at the ends.
+    The scales of decimals add up.
     """
     del scale
     rises = constant >= 0
@@ -97,7 +95,7 @@ def _aligned(argument: SparkType, result: SparkType, constant: int, scale: int) 
 
 
 def divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x / constant; raises for every value if the constant is zero."""
+    """Return the function x / constant, which raises for every value if the constant is zero."""
     if constant == 0:
         return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
     if argument.kind is ValueKind.DOUBLE:
@@ -108,7 +106,7 @@ def divide(argument: SparkType, result: SparkType, constant: int, scale: int) ->
 
 
 def integral_divide(argument: SparkType, result: SparkType, constant: int, scale: int) -> Function:
-    """Return x DIV constant for bigints, truncated; raises for every value if the constant is zero."""
+    """Return the function x DIV constant for bigints, truncated; it raises for every value if the constant is zero."""
     del scale
     if constant == 0:
         return Function("div", result, int, (), raises=span(argument.least, argument.greatest))

@@ -1,6 +1,6 @@
 """Registry of Spark's functions.
 
-A function is one entry in the file of its family; its properties are defined nowhere else. Code that binds, evaluates,
+A function is one entry in the file of its family, which defines all of its properties. Code that binds, evaluates,
 inverts, pushes down or refuses calls uses the registry.
 """
 
@@ -52,7 +52,7 @@ _SUGGESTED = [
 def find(name: str) -> SqlFunction | None:
     """Return the function of a name; None if it is unknown.
 
-    A unit or field that the grammar reads as a word may follow the name: `extract year`.
+    A unit or field that the grammar reads as a word may follow the function name, as in `extract year`.
     """
     return REGISTRY.get(name.partition(" ")[0])
 
@@ -86,7 +86,7 @@ def call(name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
 
 
 def refused(name: str) -> Refusal:
-    """Return the reason why a call of this name is not supported."""
+    """Return the refusal of a call of this name, with the reason."""
     function = find(name)
     if function is not None and function.refusal is not None:
         return Refusal(*function.refusal)

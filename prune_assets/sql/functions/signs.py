@@ -21,7 +21,7 @@ SURE_DIGITS = 34
 
 
 def negate(argument: SparkType) -> Function:
-    """Return -x, which overflows for the least integer; NaN stays NaN."""
+    """Return the function -x, which overflows for the least integer; NaN stays NaN."""
     if argument.kind is ValueKind.DECIMAL:
         # Spark's minus computes with 34 digits (Scala's DECIMAL128) and rounds longer decimals.
         most = min(argument.greatest, 10**SURE_DIGITS - 1)
@@ -39,7 +39,7 @@ def negate(argument: SparkType) -> Function:
 
 
 def absolute(argument: SparkType) -> Function:
-    """Return abs(x), which overflows for the least integer."""
+    """Return the function abs(x), which overflows for the least integer."""
     least = argument.least
     if argument.kind is ValueKind.DECIMAL:
         least = max(least, 1 - 10**SURE_DIGITS)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 MAX_BRANCHES = 64
-# Limit for the guards of branches: nested cases multiply, and shared parts count each time.
+# Maximum number of nodes in all guards of a term. Nested cases multiply; a part of several guards counts for each.
 MAX_NODES = 3_000
 NULL = Constant(Outcomes.NULL)
 
@@ -38,9 +38,9 @@ NULL = Constant(Outcomes.NULL)
 class Fixed:
     """A constant.
 
-    `ordinal`: None for NULL, and for types without ordinals, whose value is in `plain`. `digits`: digits of an integer
-    literal, from which Spark derives its decimal type; 0 for other values. `doubt`: maximum error of the ordinal if the
-    session's time zone is unknown.
+    `ordinal`: None for NULL, and for types without ordinals, whose value is in `plain`.
+    `digits`: digits of an integer literal, from which Spark derives its decimal type; 0 for other values.
+    `doubt`: maximum error of the ordinal if the session's time zone is unknown.
     """
 
     type: SparkType
@@ -57,7 +57,10 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Functions applied to a column in order; `type` is the result type of the last one."""
+    """Functions applied to a column in order.
+
+    `type`: result type of the last function.
+    """
 
     column: LeafColumn
     type: SparkType
@@ -71,7 +74,7 @@ Value: TypeAlias = Fixed | Chain
 class Branch:
     """One possible value of an operand.
 
-    `guard`: the condition, never NULL, under which the operand has this value; None if it always has.
+    `guard`: condition, never NULL, under which the operand has this value. None if it always has.
     """
 
     guard: Predicate | None
@@ -106,10 +109,7 @@ def each(term: Term, change: Callable[[Value], Value]) -> Term:
 
 
 def pairs(left: Term, right: Term) -> list[tuple[Predicate | None, Value, Value]]:
-    """Return the pairs of values of two terms, each with its guard.
-
-    Raises Refusal for more than MAX_BRANCHES pairs.
-    """
+    """Return the pairs of values of two terms, each with its guard. Raises Refusal for more than MAX_BRANCHES pairs."""
     if len(left.branches) * len(right.branches) > MAX_BRANCHES:
         raise Refusal(f"more than {MAX_BRANCHES} cases meet here", "write the cases with AND and OR")
     return [
@@ -128,7 +128,7 @@ def both(left: Predicate | None, right: Predicate | None) -> Predicate | None: .
 
 
 def both(left: Predicate | None, right: Predicate | None) -> Predicate | None:
-    """Return the conjunction of two guards."""
+    """Return the conjunction of two guards; None is a guard that is always TRUE."""
     if left is None or right is None:
         return right if left is None else left
     return And((*_operands(left), *_operands(right)))

@@ -48,7 +48,7 @@ def as_text(value: Value) -> Value:
 def _apply_to_ascii(compute: Callable[[str], str | int], arguments: Sequence[Value], _: SparkType) -> Value | None:
     """Evaluate a function on a constant ASCII text; None for other arguments.
 
-    For other characters, Python's tables may differ from Java's.
+    For other characters, Python's character tables may differ from Java's.
     """
     string = _constant(arguments[0])
     if string is None or not string.isascii():
@@ -91,7 +91,7 @@ def _fixed(string: str) -> Fixed:
 
 
 def _entry(*names: str, compute: Callable[[str], str | int] | None = None, **properties: Any) -> SqlFunction:
-    """Return a string function that is NULL if any argument is NULL, and never raises."""
+    """Return the entry of a string function that is NULL if any argument is NULL, and never raises."""
     bind = None if compute is None else partial(_apply_to_ascii, compute)
     return SqlFunction(names=names, **{"bind": bind, "null_strict": True, "may_raise": False, **properties})
 

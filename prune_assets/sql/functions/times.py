@@ -1,7 +1,7 @@
 """Functions of timestamps, and casts between dates and both types of timestamps.
 
 Local time rises with the instant, except where clocks are set back. The instant rises with local time, except where
-clocks jump forward. A function is split into pieces there.
+clocks jump forward. At such changes, a function is split into monotone pieces.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def zone_of(timestamp: SparkType) -> Zone:
 
 
 def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
-    """Return date_trunc(unit, x); None for a unit whose result is NULL."""
+    """Return the function date_trunc(unit, x); None for a unit whose result is NULL."""
     known_unit = unit_named(unit)
     if known_unit is None:
         return None
@@ -107,9 +107,9 @@ def truncated(name: str, unit: str, timestamp: SparkType) -> Function | None:
 
 
 def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = False) -> Function:
-    """Return unix_micros(x), or the number of units of `size` microseconds, rounded down.
+    """Return the function unix_micros(x), or the number of units of `size` microseconds, rounded down.
 
-    `cut_off`: truncate towards zero before 1970 instead.
+    `cut_off`: if True, truncate towards zero before 1970 instead.
     """
     if cut_off:
         return _one_piece_function(timestamp, BIGINT, lambda instant: towards_zero(instant, size), name)
@@ -117,12 +117,12 @@ def in_units(name: str, timestamp: SparkType, size: int, *, cut_off: bool = Fals
 
 
 def from_units(name: str, number_type: SparkType, result: SparkType, size: int) -> Function:
-    """Return timestamp_micros(x), or the timestamp for a count of units of `size` microseconds."""
+    """Return the function timestamp_micros(x), or the timestamp after a number of units of `size` microseconds."""
     return _one_piece_function(number_type, result, lambda count: count * size, name)
 
 
 def moved(timestamp: SparkType, months: int, micros: int) -> Function:
-    """Return x + interval. Raises Refusal if it depends on an unknown zone.
+    """Return the function x + interval. Raises Refusal if it depends on an unknown zone.
 
     The sum does not always rise with x: clocks change, and several last days of a month may become one day of a shorter
     month.
@@ -190,7 +190,7 @@ def _midnight(result: SparkType, zone: Zone) -> Function:
 
 
 def _drop_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple[int, int]]:
-    """Drop the instants between the two midnights of one day from the pieces.
+    """Remove from the pieces the instants of a day that has two midnights, from the first midnight to the second.
 
     After the first midnight, clocks were set back into the previous day. Spark rewrites comparisons of dates as
     comparisons of instants, which treats the repeated hours as the later day; elsewhere it uses the local time.
@@ -207,9 +207,9 @@ def _drop_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return the known range of a zone, split before the ordinals in `cuts`.
+    """Return the known range of a zone in pieces that begin at the ordinals in `cuts`.
 
-    `beyond`: include times after 2100.
+    `beyond`: if True, include times after 2100.
     """
     # Near the ends of the known range, a result might be outside of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR

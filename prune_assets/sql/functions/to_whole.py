@@ -36,7 +36,7 @@ def ceil(argument: SparkType) -> Function | None:
 
 
 def round_half_up(argument: SparkType, places: int) -> Function | None:
-    """Return round(x, places) of an integer or decimal.
+    """Return the function round(x, places) of an integer or decimal.
 
     None for a float, which Spark rounds by its decimal text.
     """
@@ -73,7 +73,7 @@ def _whole(
 
 
 def _whole_of_double(name: str, argument: SparkType, of_float: Callable[[float], int]) -> Function:
-    """Return the function of a double; NaN becomes 0, and results beyond bigint overflow."""
+    """Return a function that rounds doubles or floats to BIGINT; NaN becomes 0, and results beyond BIGINT raise."""
     infinity, nan = argument.infinity, argument.nan
 
     def value(ordinal: int) -> int:

@@ -60,7 +60,7 @@ def _check(left: LeafColumn, right: LeafColumn, *, ansi: bool) -> None:
 
 
 def _are_alike_times(left: LeafColumn, right: LeafColumn) -> bool:
-    """Return whether Spark reads one timestamp type from both columns, whatever their units are."""
+    """Return whether Spark reads two columns as the same timestamp type, whatever units they are stored in."""
     arrow_types = [column.type for column in (left, right)]
     are_times = all(
         arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit != "ns"

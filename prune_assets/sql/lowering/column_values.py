@@ -1,4 +1,4 @@
-"""Conditions on a column as sets of ordinals that make them TRUE or NULL, or raise."""
+"""Conditions on a column, as sets of ordinals of its values on which they are TRUE or NULL, or raise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 # Maximum number of values that are listed one by one: bloom filters and dictionaries contain values, not ranges.
 _FEW = 10
-# Limit for IN lists: each value stays a point, although the cast to the type of the list may join values to ranges.
+# The same limit for IN lists, whose values are listed even if the cast to the list's type joins some of them to ranges.
 _LISTED = 100_000
 _CALENDAR = TIMES | {ValueKind.DATE}
 
@@ -53,10 +53,10 @@ _CALENDAR = TIMES | {ValueKind.DATE}
 class ColumnValues:
     """Types of a column and its range of ordinals.
 
-    `arrow`: type of the column.
-    `type`: the type that Spark reads.
+    `arrow`: Arrow type of the column.
+    `type`: type that Spark reads the column as.
     `least`, `greatest`: ends of the ordinals.
-    `written`: operator that compares the column itself, EQ for a list; None if functions are applied to the column.
+    `written`: operator that compares the column itself, EQ for a list. None if functions are applied to the column.
     """
 
     path: Path
@@ -125,7 +125,7 @@ def _positive(values: ColumnValues, chosen: ValueRanges) -> Predicate:
 
 
 def _is_short(values: ColumnValues, first: int, last: int) -> bool:
-    """Return whether a range is a point, or a few adjacent floats, as lists and roundings make."""
+    """Return whether a range is a point, or a few adjacent floats, which are tested as a list of values."""
     if first == last:
         # A column that Spark reads wider may hold values beyond the greatest: `x >= greatest` is not `x = greatest`.
         is_end = first in {values.least, values.greatest} and is_read_wider(values.arrow)
@@ -189,10 +189,10 @@ UNCERTAIN = "the result of Spark is uncertain for "
 
 
 class ClassifiedValues(NamedTuple):
-    """Values of a column by the outcome of a condition.
+    """Values of a column by the outcome of a condition, which is FALSE for all values that are in no set.
 
-    All other values make it FALSE. `in_zones`: outcomes are uncertain only because the session's time zone is unknown.
-    `test`: evaluates the condition on rows, in place of ranges; None if ranges are known.
+    `in_zones`: True if outcomes are uncertain only because the session's time zone is unknown.
+    `test`: evaluates the condition on rows instead. None if the sets are known.
     """
 
     column: ColumnValues
@@ -213,8 +213,9 @@ def classify_values(
 ) -> ClassifiedValues:
     """Group the column's values by the outcome of a condition.
 
-    `wanted`: results of the chain that make the condition TRUE. `written`: operator that compares the column itself;
-    None for functions of it. `doubt`: maximum error of a result if the session's time zone is unknown.
+    `wanted`: results of the chain that make the condition TRUE.
+    `written`: operator that compares the column itself. None if functions are applied to the column.
+    `doubt`: maximum error of a result if the session's time zone is unknown.
     """
     is_doubtful = doubt > 0 or any(function.doubt for function in chain.functions)
     column = values_of(chain.column, None if is_doubtful else written)
@@ -230,7 +231,7 @@ def classify_values(
 def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValues | None:
     """Return the conjunction of two conditions on one chain.
 
-    None if the values without a result differ, or a condition is tested on rows.
+    None if the sets other than `true` differ, or a condition is tested on rows.
     """
     if left[2:] != right[2:] or left.test is not None or left.column.path != right.column.path:
         return None
@@ -238,7 +239,10 @@ def intersect(left: ClassifiedValues, right: ClassifiedValues) -> ClassifiedValu
 
 
 def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
-    """Return the condition, NULL for a null column; `sql` is shown if the outcome is unknown."""
+    """Return the predicate of a condition; it is NULL if the column is null.
+
+    `sql`: source of the condition, which is reported if the outcome is unknown.
+    """
     if values.test is not None:
         return values.test
     if values.null == span(values.column.least, values.column.greatest):
@@ -256,7 +260,7 @@ def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple[ValueRanges, Predicate]]) -> Predicate:
-    """Return the condition as a range that includes the exceptions, minus the exceptions."""
+    """Return the condition as ranges that also cover the exceptions, with the exceptions taken out by AND."""
     parts = [is_one_of(values.column, most)]
     for part, outcome in exceptions:
         rest = complement(part, values.column.least, values.column.greatest)
@@ -265,7 +269,7 @@ def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple
 
 
 def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
-    """Return whether the chain is NULL, including nulls of the column; ignores `values.true`."""
+    """Return a predicate that tests whether the chain is NULL, including nulls of the column; ignores `values.true`."""
     if values.test is not None:
         return IsTruth(values.test, Outcomes.NULL)
     if not (values.null or values.raises or values.uncertain):
@@ -278,10 +282,7 @@ def is_null_predicate(values: ClassifiedValues, sql: str) -> Predicate:
 
 
 def does_not_raise(values: ClassifiedValues) -> Predicate | None:
-    """Return a predicate that is unknown for raising values, TRUE for others.
-
-    None if no value raises.
-    """
+    """Return a predicate that is unknown for values that raise, TRUE for others; None if no value raises."""
     if values.test is not None:
         return is_known(values.test)
     if not values.raises:

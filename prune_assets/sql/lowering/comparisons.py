@@ -1,6 +1,6 @@
 """Lower comparisons of function chains on a column and constants, branch by branch.
 
-A plain column is a chain without functions.
+A column without functions is a chain too.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ _TRUE, _FALSE, _NULL = (Constant(outcome) for outcome in (Outcomes.TRUE, Outcome
 class Comparisons:
     """Lowers conditions on terms.
 
-    `sql`: source of the whole condition. `raising`: collects predicates that are TRUE for every row on which nothing
-    raises. Without ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is
-    unknown. `on_rows`: conditions without a range are tested on rows.
+    `sql`: source of the whole condition.
+    `raising`: list to which predicates are added that are TRUE for every row on which nothing raises. Without
+    ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is unknown.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
 
     def __init__(self, sql: str, raising: list[Predicate], semantics: SparkSemantics, *, on_rows: bool) -> None:
@@ -153,11 +154,11 @@ class Comparisons:
         return And((IsNull(left.column.path), _NULL)) if between else self._predicate(classified)
 
     def _are_cast(self, left: Chain, right: Chain) -> bool:
-        """Return whether two columns are compared on rows after a cast, except between numbers."""
+        """Return whether Spark casts one of two compared columns, except between numbers; False unless `on_rows`."""
         return self._on_rows and left.type != right.type and not (left.type.is_number and right.type.is_number)
 
     def _compare_chains(self, left: Chain, op: Op, right: Chain) -> Predicate:
-        """Return a comparison of chains; with functions, it is tested on rows only. Raises Refusal."""
+        """Return a comparison of chains. If one has functions, the comparison is tested on rows. Raises Refusal."""
         if _is_column(left) and _is_column(right) and not self._are_cast(left, right):
             return compare_columns(left.column, op, right.column, ansi=self._semantics.ansi)
         if not self._on_rows:
@@ -180,9 +181,9 @@ class Comparisons:
         return OnPartitions(test.columns, Unsupported(self._sql, ""), test)
 
     def _lies_between(self, chain: Chain, constant: Fixed, equal: ClassifiedValues) -> bool:
-        """Return whether a constant is between adjacent values of a decimal column.
+        """Return whether a constant is between two adjacent values of a decimal column.
 
-        Equality is then FALSE whatever the bounds are.
+        Then `=` is FALSE for every value.
         """
         if chain.type.kind is not ValueKind.DECIMAL or chain.functions or equal.true or equal.raises or equal.uncertain:
             return False
@@ -324,10 +325,10 @@ class Comparisons:
 
 
 def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
-    """Return the outcome of comparing an integer with a literal beyond bigint.
+    """Return the outcome of comparing an integer with a literal beyond bigint; None for other literals.
 
-    None for other literals. Spark folds this comparison without reading the number, so the outcome also holds for null.
-    It does so only for a plain literal, not for other constants or a cast.
+    Spark folds this comparison without reading the number, so the outcome also holds for null. It does so only for a
+    plain literal, not for other constants or a cast.
     """
     is_order = value.kind is ValueKind.DECIMAL and op not in {Op.EQ, Op.NE}
     if not is_order or -_LONG * 10**value.scale <= value.number <= (_LONG - 1) * 10**value.scale:
@@ -338,7 +339,7 @@ def beyond_bigint(op: Op, value: SparkValue) -> Constant | None:
 def any_of(branches: Sequence[tuple[Predicate | None, Predicate]]) -> Predicate:
     """Return the predicate of the branch whose guard is TRUE.
 
-    Guards are never NULL, and one of them is TRUE.
+    Guards are never NULL, and exactly one of them is TRUE.
     """
     if (len(branches) == 1 and branches[0][0] is None) or all(outcome == _NULL for _, outcome in branches):
         return branches[0][1]
@@ -377,7 +378,7 @@ def _compare_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
 
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
-    """Return a text compared with a timestamp in an unknown zone as a time; other values unchanged."""
+    """Return a text that is compared with a timestamp in an unknown zone as a time; other constants unchanged."""
     if constant.type.kind is not ValueKind.STRING or not beside.is_unzoned:
         return constant
     parsed = to_type(constant, beside)
@@ -388,9 +389,11 @@ def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
 def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> int:
     """Return the largest error of constants under an unknown zone, in microseconds.
 
-    `constants`: the constants as given. `cast`: the constants cast to the type of the comparison. In an unknown zone an
-    instant is cast to a local time, which includes its maximum error. Spark compares instants: where clocks change, two
-    instants are nearer or further apart than their local times.
+    `constants`: the constants as written.
+    `cast`: the constants cast to the type of the comparison.
+
+    In an unknown zone an instant is cast to a local time, which includes its maximum error. Spark compares instants:
+    where clocks change, two instants are nearer or further apart than their local times.
     """
     doubts = [converted.doubt for converted in cast]
     for i, (constant, converted) in enumerate(zip(constants, cast, strict=True)):
@@ -404,7 +407,7 @@ def _doubt(value: Value, constants: Sequence[Fixed], cast: Sequence[Fixed]) -> i
 
 
 def _refuse_rounded_order(left: Value, op: Op, right: Value) -> None:
-    """Raise Refusal if ordering an integer and a decimal constant rounds.
+    """Raise Refusal if Spark rounds to compare an integer with a decimal constant by `<` or `>`.
 
     Spark does not round the decimal if it is a literal.
     """
@@ -431,9 +434,9 @@ _CLOCKS_CHANGE = (
 
 
 def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | None:
-    """Return the days or local times that satisfy a comparison with `constant`.
+    """Return the days or local times that satisfy a comparison with `constant`; None for other types.
 
-    None for other types. Raises Refusal where clocks change.
+    Raises Refusal where clocks change.
     """
     wanted, zone = constant.ordinal, constant.type.zone
     if wanted is None or constant.type.kind not in TIMES:
@@ -456,7 +459,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
 
 
 def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:
-    """Raise Refusal for a local time compared with an instant near a change of clocks, as for a column."""
+    """Raise Refusal if a local time is compared with an instant near a change of clocks, as for a column."""
     for operand, other in ((left, right), (right, left)):
         if operand.type == TIMESTAMP_NTZ:
             _local_range(operand.type, Op.EQ, other)
@@ -467,7 +470,7 @@ def _is_column(value: Value) -> TypeGuard[Chain]:
 
 
 def _family(kind: ValueKind) -> ValueKind | None:
-    """Return one kind for all kinds that Spark compares with each other; None for kinds that it casts."""
+    """Return one kind that represents all kinds that Spark compares with each other; None for kinds that it casts."""
     if kind in {ValueKind.STRING, ValueKind.NULL, ValueKind.OTHER}:
         return None
     if kind in {ValueKind.DECIMAL, ValueKind.DOUBLE}:
@@ -476,7 +479,7 @@ def _family(kind: ValueKind) -> ValueKind | None:
 
 
 def _quoted_hint(column: SparkType, constant: SparkType) -> str:
-    """Return the hint for a date without quotes: Spark reads 2024-01-31 as the number 1992."""
+    """Return the hint that a date needs quotes: Spark reads 2024-01-31 as the number 1992."""
     if not constant.is_number or column.kind not in {ValueKind.DATE, *TIMES}:
         return ""
     example = "DATE '2024-01-31'" if column.kind is ValueKind.DATE else "TIMESTAMP '2024-01-31 12:00:00'"
@@ -484,7 +487,7 @@ def _quoted_hint(column: SparkType, constant: SparkType) -> str:
 
 
 def _comparable_string(chain: Chain, constant: Fixed) -> object:
-    """Return the constant for comparing a string or binary column. Raises Refusal for other types."""
+    """Return the constant with which a string or binary column is compared. Raises Refusal for other types."""
     if constant.type == chain.type and constant.plain is not None and not chain.functions:
         return constant.plain.value
     if chain.type.kind is ValueKind.BINARY:
@@ -501,7 +504,7 @@ def _comparable_string(chain: Chain, constant: Fixed) -> object:
 
 
 def _is_iso_date(constant: Value) -> bool:
-    """Return whether a constant is not a text, or is a yyyy-MM-dd date.
+    """Return whether a constant is not a text, or is a text yyyy-MM-dd.
 
     Such a text has the same meaning as a text and as a date.
     """

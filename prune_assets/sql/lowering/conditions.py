@@ -47,10 +47,7 @@ _FAR_YEARS = "the condition is evaluated only for dates from 1583 to 9999"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, OR or NOT; else empty.
-
-    Parts of one date in an AND are joined.
-    """
+    """Return the operands of an AND, OR or NOT; empty for other nodes. In an AND, parts of one date are joined."""
     match node:
         case nodes.Negation(operand):
             return [_drop_double_negation(operand)]
@@ -74,8 +71,10 @@ _MAX_DEPTH = 20
 class Conditions:
     """Lowers conditions on the columns of one table.
 
-    `parsed`: the predicate that contains the conditions, with bound names. `on_rows`: conditions without a range are
-    tested on rows. `known`: values of columns, substituted where a condition is refused.
+    `parsed`: the predicate that contains the conditions, with bound names.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
+    `constants`: known values of columns. If a condition is refused, it is lowered again with these values.
+    `written`: the node as read, for each node that was built from others.
     """
 
     def __init__(
@@ -99,17 +98,21 @@ class Conditions:
         self._substituted = 0
 
     def lower_conjuncts(self, tree: nodes.SyntaxNode) -> list[tuple[Predicate, ...]]:
-        """Lower the operands of the topmost AND, or the whole predicate.
+        """Lower each operand of the topmost AND, or the whole predicate.
 
-        Each is followed by a copy with known constants substituted, if that prunes more. A row on which a part raises
-        never counts as TRUE. Raises PredicateTypeError, and PredicateSyntaxError if the predicate is nested too deeply.
+        Each result is followed by a copy with known constants substituted, if the copy prunes more. A row on which a
+        part raises never counts as TRUE. Raises PredicateTypeError, and PredicateSyntaxError if the predicate is nested
+        too deeply.
         """
         operands = self._operands_of(tree) if isinstance(tree, nodes.Conjunction) else [tree]
         lowered = [self._lower_conjunct(operand) for operand in operands]
         return propagate_constants(lambda: operands, lowered, self.lower_with_constants)
 
     def lower_part(self, root: nodes.SyntaxNode) -> Predicate:
-        """Lower a part of a conjunct; unknown where a condition in it raises. Raises as `lower_tree`."""
+        """Lower a part of a conjunct. The result is unknown for rows on which Spark raises an error.
+
+        Raises PredicateTypeError and PredicateSyntaxError as `lower_conjuncts`.
+        """
         lowered, guards = self.lower_tree(root), self._guards.take()
         return Or((And((lowered, *guards)), Not(all_of(guards)))) if guards else lowered
 
@@ -148,7 +151,7 @@ class Conditions:
         return operands
 
     def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
-        """Return the part as written, for a node that may be built from others."""
+        """Return the source of a node; for a node that was built from others, the source of the node as read."""
         return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:
@@ -203,9 +206,9 @@ class Conditions:
         return tuple(self._guards.raising)
 
     def lower_with_constants(self, node: nodes.SyntaxNode, constants: Known) -> Predicate | None:
-        """Lower a part again with known constants in place of columns.
+        """Lower a part again with known constants in place of columns; None if that changes nothing.
 
-        None if that does not help. The result is added to the part, which itself decides whether a row may raise.
+        The result is added to the part, which itself decides whether a row may raise.
         """
         if self._constants is not None:
             return None
@@ -230,7 +233,10 @@ class Conditions:
     def _lower_date_format(
         self, node: nodes.SyntaxNode, unsupported: Unsupported, leaf: LeafCondition
     ) -> Predicate | None:
-        """Lower a condition on a formatted date to one on the date; in far years it is `unsupported`."""
+        """Lower a condition on a formatted date to a condition on the date.
+
+        In years where that is not exact, the result is `unsupported`.
+        """
         dates = date_condition(node)
         if dates is None:
             return None
@@ -250,7 +256,7 @@ class Conditions:
         return LeafCondition(self._context, "").constant(node)
 
     def _asks_truth(self, operand: nodes.SyntaxNode) -> bool:
-        """Return whether IS TRUE, FALSE or UNKNOWN tests a condition; on a value it is a cast."""
+        """Return whether the operand of IS TRUE, FALSE or UNKNOWN is a condition; otherwise the test is a cast."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
         if isinstance(operand, nodes.Literal):

@@ -36,8 +36,9 @@ _FORMATS = {
 class DateCondition(NamedTuple):
     """A condition on a formatted date, as conditions on the date.
 
-    `in_range`: selects the days to which the others apply; TRUE wherever one of them is TRUE. `one_of`: the condition
-    is TRUE if one of these is TRUE, and FALSE if all are FALSE; reversed if `negated`.
+    `in_range`: condition that selects the days to which the others apply; TRUE wherever one of them is TRUE.
+    `one_of`: the condition is TRUE if one of these is TRUE, and FALSE if all are FALSE.
+    `negated`: True if the outcomes are reversed.
     """
 
     in_range: SyntaxNode
@@ -51,7 +52,7 @@ class _Days(NamedTuple):
 
 
 def date_condition(node: SyntaxNode) -> DateCondition | None:
-    """Return a comparison, list or range of date_format() as conditions on dates; else None."""
+    """Return conditions on dates for a comparison, list or range of date_format(); None for other nodes."""
     call, strings, op = _operands(node)
     pattern = _pattern(call)
     day_ranges = [days for string in strings if pattern and (days := _days(string, pattern)) is not None]
@@ -63,7 +64,7 @@ def date_condition(node: SyntaxNode) -> DateCondition | None:
 
 
 def _operands(node: SyntaxNode) -> tuple[SyntaxNode, Sequence[SyntaxNode], Op]:
-    """Return the compared operand, the values and the operator; no values for other nodes."""
+    """Return the compared operand, the values and the operator; for other nodes, no values."""
     match node:
         case Between(operand, low, high):
             return operand, [low, high], Op.EQ
@@ -117,7 +118,7 @@ def _wanted(node: SyntaxNode, op: Op, days: Sequence[_Days]) -> Sequence[_Days]:
 
 
 def _date(call: SyntaxNode, node: SyntaxNode) -> SyntaxNode:
-    """Return the formatted date; date_format() casts its argument to a timestamp first."""
+    """Return the formatted value as a date, cast to a timestamp first as date_format() does."""
     assert isinstance(call, Call)
     moment = Cast(call.arguments[0], TIMESTAMP, span=node.span)
     return Call(TO_DATE.names[0], (moment,), span=node.span)

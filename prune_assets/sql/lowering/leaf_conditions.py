@@ -43,8 +43,8 @@ ARITHMETIC = (nodes.Arithmetic, nodes.Negative, nodes.BitwiseNot)
 class Guards:
     """Guards against rows on which Spark may raise an error.
 
-    `count`: the number of lowered conditions. With several, one may be FALSE on a row on which another raises.
-    `raising`: one predicate for each condition that may raise, TRUE for the rows on which it does not.
+    `count`: number of lowered conditions. If there are several, one may be FALSE on a row on which another raises.
+    `raising`: for each condition that may raise, a predicate that is TRUE for the rows on which it does not.
     """
 
     count: int = 0
@@ -53,8 +53,7 @@ class Guards:
     def take(self) -> tuple[Predicate, ...]:
         """Return each guard once, and reset the guards and the count.
 
-        Return () for a single condition: its predicate includes its own guard, and no other condition can hide an
-        error of it.
+        Returns () for a single condition: its predicate includes its guard, and no other condition can hide its error.
         """
         guards: list[Predicate] = []
         for guard in self.raising if self.count > 1 else ():
@@ -68,7 +67,8 @@ class Guards:
 class LoweringContext(NamedTuple):
     """Session, predicate with bound names, and the function that lowers nested conditions.
 
-    `condition`: lowers a condition inside an operand. `on_rows`: conditions without a range are tested on rows.
+    `condition`: function that lowers a condition inside an operand.
+    `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
 
     parsed: ParsedPredicate
@@ -176,7 +176,7 @@ class LeafCondition:
         return inner if truth else negated(nodes.Negation(condition, span=node.span), inner, self._parsed)
 
     def _is_whole_number(self, node: nodes.SyntaxNode) -> bool:
-        """Return whether Spark gives a non-literal an integer type."""
+        """Return whether an operand that is not a literal has an integer type in Spark."""
         if isinstance(node, nodes.Literal) or is_condition(node):
             return False
         return all(branch.value.type.kind is ValueKind.INTEGER for branch in self._bind(node).branches)
@@ -215,7 +215,7 @@ class LeafCondition:
             )
 
     def _operand_text(self, node: nodes.SyntaxNode) -> str:
-        """Return the source of a comparison operand, in brackets if it is a condition by its form."""
+        """Return the source of an operand of a comparison, in brackets if the operand has the form of a condition."""
         source = self._parsed.text(node)
         return f"({source})" if is_condition(node) else source
 
@@ -243,7 +243,7 @@ class LeafCondition:
         raise self._no_condition(node)
 
     def _no_condition(self, node: nodes.SyntaxNode) -> Exception:
-        """Return the exception for a value in place of a condition."""
+        """Return the exception for a value where a condition is required."""
         problem = PredicateTypeError(
             f"{self._parsed.text(node)} is a value, not a condition; compare it with something"
         )
@@ -258,13 +258,16 @@ class LeafCondition:
 
 
 def is_boolean(name: nodes.Column) -> bool:
-    """Return whether a name means a boolean column."""
+    """Return whether a name refers to a boolean column."""
     column = name.bound.column
     return column is not None and pa.types.is_boolean(column.type)
 
 
 def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
-    """Return the path for a null test of a name; None for a column of nulls."""
+    """Return the path that a null test of a name reads; None for a column of nulls.
+
+    `on_rows`: if True, a struct, list or map has a path too.
+    """
     bound = name.bound
     if on_rows and bound.group is not None:
         return bound.group
@@ -273,7 +276,10 @@ def _null_path(name: nodes.Column, *, on_rows: bool) -> Path | None:
 
 
 def negated(node: nodes.SyntaxNode, inner: Predicate, parsed: ParsedPredicate) -> Predicate:
-    """Return the opposite of a lowered condition; `node` is the negation as written."""
+    """Return the opposite of a lowered condition.
+
+    `node`: the negation as written.
+    """
     match inner:
         case Not(child):
             return child
@@ -290,7 +296,7 @@ def _is_null(node: nodes.SyntaxNode) -> bool:
 
 
 def compared_with_truth(node: nodes.SyntaxNode) -> tuple[nodes.SyntaxNode, bool] | None:
-    """Return the condition and the literal of `condition = TRUE` or `= FALSE`; else None."""
+    """Return the condition and the literal of `condition = TRUE` or `= FALSE`; None for other nodes."""
     match node:
         case nodes.Comparison(left, right, Op.EQ):
             for condition, other in ((left, right), (right, left)):

@@ -23,8 +23,9 @@ _OF_LONGER = {Op.LT: Op.LE, Op.GE: Op.GT}
 def compare_start(column: LeafColumn, count: int, op: Op, literal: str | bytes) -> Predicate:
     """Return `substr(column, 1, count) op literal`.
 
-    `count`: characters of a string, or bytes. Also exact for strings that are not UTF-8, in which Spark counts
-    characters by their first bytes.
+    `count`: number of characters of a string, or of bytes of a binary.
+
+    The result is exact even for strings that are not UTF-8, in which Spark counts characters by their first bytes.
     """
     if count <= 0:
         return every_value(column, holds=HOLDS[op](b"", literal if isinstance(literal, bytes) else literal.encode()))
@@ -54,7 +55,7 @@ def _compare_prefix(column: LeafColumn, op: Op, literal: str | bytes) -> Predica
 
 
 def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
-    """Return a predicate that is TRUE, or FALSE, for every value and NULL for null."""
+    """Return a predicate that is TRUE (`holds`) or FALSE for every value, and NULL for null."""
     always = StartsWith(column.path, scalar_of(b"" if pa.types.is_binary(column.type) else "", column.type))
     return always if holds else Not(always)
 
@@ -62,8 +63,7 @@ def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
 def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
     """Compare a value with the range of all values with a prefix.
 
-    `<`: less than the end of the range, so less than all of these values or one of them. `>=`: greater than all of
-    these values.
+    `op`: `<` to select values below the end of the range, including those in it; `>=` to select values above the range.
     """
     above = successor(prefix if isinstance(prefix, bytes) else prefix.encode())
     if above is None:

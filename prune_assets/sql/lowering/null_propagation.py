@@ -39,10 +39,9 @@ _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}
 
 
 def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
-    """Return the columns whose null makes a condition NULL.
+    """Return the columns that make a condition NULL if they are null; empty if the condition calls a user's function.
 
-    Empty if the condition calls a user's function. A column is left out if another operand may raise an error although
-    the column is null.
+    A column is left out if another operand may raise an error although the column is null.
     """
     if node.has(nodes.UserCall):
         return ()
@@ -58,10 +57,10 @@ def null_with(node: nodes.SyntaxNode) -> tuple[Path, ...]:
 
 
 def decides_every_value(node: nodes.SyntaxNode) -> bool:
-    """Return whether a condition is TRUE or FALSE for all non-null values.
+    """Return whether a condition is TRUE or FALSE for all non-null values, so that it never raises.
 
-    It never raises then. Known for comparisons with literals of a column, a field of a date column, a text without a
-    cast, or a remainder.
+    This is known for comparisons of literals with a column, a field of a date column, a text without a cast, or a
+    remainder.
     """
     if not isinstance(node, (nodes.Comparison, nodes.Between, nodes.ListTest)):
         return False
@@ -78,7 +77,7 @@ def _is_literal(node: nodes.SyntaxNode, *, is_text: bool) -> bool:
 def _is_text(node: nodes.SyntaxNode) -> bool | None:
     """Return whether a value is a text; False for a number.
 
-    None for other values, and for values that may raise or may be NULL.
+    None for values of other types, and for values that may raise or may be NULL.
     """
     levels: list[_Level] = []
     kinds = _COLUMN_TYPES
@@ -94,8 +93,8 @@ def _is_text(node: nodes.SyntaxNode) -> bool | None:
 class _Level(NamedTuple):
     """A function of one operand.
 
-    `operand_is_text`, `is_text`: whether the operand and the result are texts. `types`: column types that the operand
-    may have.
+    `operand_is_text`, `is_text`: True if the operand, or the result, is a text; False if it is a number.
+    `types`: column types that the operand may have.
     """
 
     operand: nodes.SyntaxNode
@@ -128,7 +127,7 @@ def _is_text_node(node: nodes.SyntaxNode, kinds: _Types) -> bool | None:
 def _evaluated(node: nodes.SyntaxNode) -> Iterator[nodes.SyntaxNode]:
     """Yield the nodes that Spark evaluates even if operands are null.
 
-    Operands after a null first operand are not evaluated.
+    Spark does not evaluate the operands after a first operand that is null.
     """
     stack = [node]
     while stack:
@@ -156,7 +155,7 @@ def _may_raise(part: nodes.SyntaxNode) -> bool:
 
 
 def _casts_strings(node: nodes.SyntaxNode) -> bool:
-    """Return whether string columns occur next to others, where Spark may cast them and fail."""
+    """Return whether a string column occurs next to a column of another type, where Spark may cast it and fail."""
     types = [column.type for name in node.all_of(nodes.Column) for column in _bound(name)]
     return len({pa.types.is_string(arrow_type) for arrow_type in types if arrow_type is not None}) > 1
 
@@ -182,7 +181,7 @@ def _is_order(node: nodes.SyntaxNode) -> bool:
 
 
 def _may_ignore_null(comparison: nodes.SyntaxNode) -> bool:
-    """Return whether Spark may decide a comparison with a literal beyond bigint even for null."""
+    """Return whether Spark may decide a comparison with a literal beyond bigint even if the operand is null."""
     operands = list(comparison.children())
     literals = [operand for operand in operands if isinstance(operand, nodes.Literal) and _is_beyond_bigint(operand)]
     compared = operands[:1] if isinstance(comparison, nodes.Between) else operands

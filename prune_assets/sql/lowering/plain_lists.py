@@ -1,4 +1,4 @@
-"""Membership of a plain column in a long list of its own type, without a step per value."""
+"""Lower `column IN (...)` for a long list of values of the column's own type, without work per value."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def constant_raises(operand: SyntaxNode, refusal: Refusal) -> bool:
-    """Return whether Spark certainly raises for an operand of a refused condition.
+    """Return whether Spark certainly raises an error for an operand of a refused condition, with ansi.enabled.
 
-    Applies to ansi.enabled. Only literals and arithmetic with literals count: in a call such as try_cast, or in CASE,
-    an error may not be raised.
+    Only literals and arithmetic with literals count: in a call such as try_cast, or in CASE, an error may not be
+    raised.
     """
     parts = list(operand.walk())
     if not all(isinstance(part, (Literal, Arithmetic, Negative)) for part in parts):

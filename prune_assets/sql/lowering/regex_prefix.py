@@ -1,7 +1,6 @@
-"""Lower regular expressions that begin with plain text.
+"""Lower regular expressions that begin with plain text, which every matching value contains.
 
-A value without that text does not match. The syntax is Java's (java.util.regex.Pattern), matched anywhere in the value
-as RLIKE does.
+The syntax is Java's (java.util.regex.Pattern), matched anywhere in the value as RLIKE does.
 """
 
 from __future__ import annotations
@@ -37,7 +36,12 @@ _Affix: TypeAlias = StartsWith | EndsWith | Contains
 
 
 class _Regex(NamedTuple):
-    """Beginning of an expression: one of `literals`, `anchored` if it must start the value, then `rest`."""
+    """Beginning of a regular expression.
+
+    `literals`: texts, one of which comes first.
+    `anchored`: True if that text must be at the start of the value.
+    `rest`: the rest of the expression.
+    """
 
     anchored: bool
     literals: tuple[str, ...]
@@ -47,7 +51,7 @@ class _Regex(NamedTuple):
 def match_regex(column: Path, regex: str, unknown: Unsupported) -> Predicate:
     """Return `column RLIKE regex`. Raises Refusal.
 
-    `unknown`: the condition to add if only the beginning of the expression prunes.
+    `unknown`: condition that is added if only the beginning of the expression prunes.
 
     >>> match_regex(("s",), "^ab", None).prefix.as_py()
     'ab'
@@ -84,7 +88,7 @@ def _read(regex: str) -> _Regex:
 
 
 def _read_literal(body: str) -> str:
-    """Return the source of the text at the beginning, without an optional last character."""
+    """Return the plain text at the beginning, in its source form, without a last character that is optional."""
     match = _TEXT.match(body)
     assert match is not None
     source = match.group()
@@ -116,7 +120,7 @@ def _may_have_alternatives(rest: str) -> bool:
 
 
 def _whole(column: Path, read: _Regex) -> Predicate | None:
-    """Return a predicate equivalent to the whole expression; None if not possible."""
+    """Return a predicate that is equivalent to the whole expression; None if there is none."""
     if read.rest in {"", ".*"}:
         return _any(_leaves(_leaf_class(read), column, read.literals))
     if read.rest != "$" or any(literal.endswith("\r") for literal in read.literals):
@@ -128,7 +132,7 @@ def _whole(column: Path, read: _Regex) -> Predicate | None:
 
 
 def _leaves(leaf_class: type[_Affix], column: Path, literals: Sequence[str]) -> list[Predicate]:
-    """Return one leaf per text; an empty text, which every value contains, replaces all others."""
+    """Return one leaf per text; only the leaf of the empty text if there is one, because every value contains it."""
     if "" in literals:
         return [StartsWith(column, scalar_of("", pa.string()))]
     return [leaf_class(column, scalar_of(literal, pa.string())) for literal in dict.fromkeys(literals)]

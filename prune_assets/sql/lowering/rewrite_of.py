@@ -23,14 +23,17 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
 class OperandRewrite(NamedTuple):
-    """SQL to write instead; `exact`: it is TRUE, FALSE and NULL for the same rows."""
+    """SQL to write instead of a condition.
+
+    `exact`: True if the SQL is TRUE, FALSE and NULL for the same rows.
+    """
 
     sql: str
     exact: bool
 
 
 def rewrite_of(node: SyntaxNode) -> OperandRewrite | None:
-    """Return a rewrite of an equality or inequality that casts a side; None if not possible."""
+    """Return a rewrite of an equality or inequality for which Spark casts an operand; None if not possible."""
     match node:
         case Comparison(Literal(value), operand, Op.EQ | Op.NE as op) | Comparison(
             operand, Literal(value), Op.EQ | Op.NE as op
@@ -55,7 +58,7 @@ def _rewrite(operand: SyntaxNode, op: str, value: SparkValue) -> OperandRewrite 
 
 
 def _literal_like(column: LeafColumn | None, string: str) -> str:
-    """Return the literal of the column's type that Spark casts to this text, or ""."""
+    """Return the literal of the column's type that Spark casts to this text; "" if there is none."""
     arrow_type = None if column is None else column.type
     if (
         arrow_type is not None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
-    # Python's integers if 64 bits are too few.
+    # The elements are Python's integers if 64 bits are too few.
     Ordinals = NDArray[Any]
     Flags = NDArray[np.bool_]
 
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 class RowTest:
     """A condition on chains of one type, evaluated on rows.
 
-    `by`: a set of results for one chain, or an operator that compares two chains; None for a test that is TRUE where
-    the results are known. The outcome is unknown where Spark raises an error, or may raise one.
+    `by`: a set of results of one chain, or an operator that compares two chains. None for a test that is TRUE where the
+    results are known.
+
+    The outcome is unknown where Spark raises or may raise an error.
     """
 
     chains: tuple[Chain, ...]
@@ -54,7 +56,10 @@ class RowTest:
         return tuple(dict.fromkeys(chain.column.path for chain in self.chains))
 
     def __call__(self, *values: pa.Array) -> OutcomeArray:
-        """Return the outcome for each row; `values`: one array per column, in the type of its bounds."""
+        """Return the outcome for each row.
+
+        `values`: one array per column, in the type of its bounds.
+        """
         by_path = dict(zip(self.columns, values, strict=True))
         results, certain, valid = zip(*(_evaluate(chain, by_path) for chain in self.chains), strict=True)
         outcomes = np.full(len(certain[0]), Outcomes.TRUE, np.uint8)
@@ -73,7 +78,7 @@ def is_known(tested: OnPartitions) -> OnPartitions:
 
 
 def guarded(predicate: Predicate) -> Predicate:
-    """Make a predicate not TRUE where a `RowTest` in it is unknown.
+    """Restrict a predicate so that it is not TRUE where a `RowTest` in it is unknown.
 
     Spark may raise an error there.
     """
@@ -87,7 +92,11 @@ def guarded(predicate: Predicate) -> Predicate:
 
 
 class _Results(NamedTuple):
-    """Results as ordinals; `certain`: False where Spark raises, or may raise; `valid`: False for NULL."""
+    """Results as ordinals.
+
+    `certain`: False where Spark raises or may raise an error.
+    `valid`: False for NULL.
+    """
 
     ordinals: Ordinals
     certain: Flags
@@ -131,7 +140,7 @@ def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]
 
 
 def _evaluate_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
-    """Return the value at each of ascending ordinals; None if uncertain.
+    """Return the value at each of the ordinals, which ascend; None if uncertain.
 
     If two ordinals have the same value, so has every ordinal between them, unless the function is periodic.
     """
@@ -184,7 +193,7 @@ def _ordinals(values: pa.Array) -> Ordinals:
 
 
 def _float_ordinals(floats: NDArray[Any]) -> Ordinals:
-    """Return the ordinals of floats: their bits in order, with one zero, and NaN above infinity."""
+    """Return the ordinal of each float, in Spark's order: -0.0 equals 0.0, and NaN is above infinity."""
     bits = np.abs(floats).view(np.dtype(f"i{floats.itemsize}")).astype(np.int64)
     return np.where(np.isnan(floats), INFINITIES[8 * floats.itemsize] + 1, np.where(floats < 0, -bits, bits))
 

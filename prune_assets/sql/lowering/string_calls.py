@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """First characters or bytes of a column; `count` is None for all of them."""
+    """The first `count` characters or bytes of a column; the whole value if `count` is None."""
 
     column: LeafColumn
     count: int | None
@@ -59,9 +59,9 @@ _PREFIXES = frozenset({Role.PREFIX, Role.LEFT})
 
 
 def read_call(node: nodes.SyntaxNode) -> Start | None:
-    """Return the first characters that a call computes; None for other nodes.
+    """Read a call that returns the start of a column's value, such as `left(name, 3)`; None for other nodes.
 
-    Raises Refusal for other string functions of a column.
+    Raises Refusal for any other string function of a column.
     """
     if isinstance(node, (nodes.Call, nodes.Concat)) and not node.has(nodes.Column):
         return None
@@ -76,7 +76,7 @@ def role_of(node: nodes.SyntaxNode) -> Role | None:
 
 
 def read_start(node: nodes.SyntaxNode) -> Start:
-    """Return a string or binary column, or its first characters. Raises Refusal."""
+    """Return a string or binary column, or the first characters of one, as a Start. Raises Refusal."""
     role = role_of(node)
     if not isinstance(node, nodes.Call) or role not in _PREFIXES:
         _refuse_call(node)
@@ -96,7 +96,7 @@ def read_start(node: nodes.SyntaxNode) -> Start:
 
 
 def read_string_start(node: nodes.SyntaxNode) -> Start:
-    """Return a string column or its first characters. Raises Refusal, also for binary columns."""
+    """Return a string column, or the first characters of one. Raises Refusal, also for binary columns."""
     start = read_start(node)
     if pa.types.is_binary(start.column.type):
         raise Refusal("Spark casts the bytes of the column to a string here", "write startswith(column, X'1C07')")

@@ -34,7 +34,7 @@ _OPPOSITE_OPS = {Op.LT: Op.GE, Op.GE: Op.LT, Op.LE: Op.GT, Op.GT: Op.LE, Op.EQ: 
 def conjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     """Flatten the operands of an AND.
 
-    Nested ANDs are replaced by their operands, and negated ORs by the inverses of theirs.
+    Nested ANDs are replaced with their operands, and negated ORs with the inverses of their operands.
     """
     return _flat(operands, And, Or)
 
@@ -42,7 +42,7 @@ def conjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 def disjuncts(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
     """Flatten the operands of an OR.
 
-    Nested ORs are replaced by their operands, and negated ANDs by the inverses of theirs.
+    Nested ORs are replaced with their operands, and negated ANDs with the inverses of their operands.
     """
     return _flat(operands, Or, And)
 
@@ -64,7 +64,7 @@ def _flat(operands: Sequence[Predicate], own: type[And | Or], other: type[And | 
 
 
 def inverse(condition: Predicate) -> Predicate:
-    """Return the negation of a condition; NULL where the condition is NULL.
+    """Return the negation of a condition, which is NULL where the condition is NULL.
 
     NaN is greater than all numbers, so every comparison has an opposite.
 

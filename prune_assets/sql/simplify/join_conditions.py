@@ -1,8 +1,8 @@
-"""Evaluate conditions on listed values.
+"""Evaluate conditions on the listed values of a column.
 
 `x IN (..) AND p(x)` becomes IN of the listed values that satisfy p. If no value does, the result is FALSE, or NULL for
-null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of
-`x = 5 AND x = 7`, but never both operands together.
+null. In a row group with the values 1 and 7, each operand of `x IN (1, 9) AND x > 5` may hold, and each operand of `x =
+5 AND x = 7`, but never both operands together.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ MOST = 32
 
 
 def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join the operands of an AND on columns with a list of values.
+    """Join the operands of an AND that are on one column, for columns with a list of values.
 
-    The result replaces the first of the joined operands: the remaining values, or FALSE, and NULL for null.
+    The joined operands are replaced by one at the place of the first: IN of the remaining values, or FALSE, and NULL
+    for null.
     """
     by_column: dict[Path, list[int]] = {}
     plain = [bare(operand) for operand in operands]
@@ -63,7 +64,7 @@ def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def bare(operand: Predicate) -> Predicate:
-    """Return the operand without its `IS TRUE`.
+    """Return an operand without its `IS TRUE`.
 
     `x <=> 5` is `(x = 5) IS TRUE`. Where the bare operand is NULL, the operand with `IS TRUE` is FALSE.
     """

@@ -31,9 +31,9 @@ _LAST_YEAR = 9_999
 
 
 def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
-    """Rewrite months, quarters and days of a known year as dates.
+    """Rewrite conditions on months, quarters and days of a known year as conditions on dates.
 
-    `operands`: of an AND. A new operand keeps the span of the operand that it replaces.
+    `operands`: operands of an AND. A new operand keeps the span of the operand that it replaces.
     """
     fields = [_field(operand) for operand in operands]
     years = _named(operands, fields, YEAR)
@@ -46,7 +46,7 @@ def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
 def _named(
     operands: Sequence[SyntaxNode], fields: Sequence[_Field | None], wanted: DateField
 ) -> dict[tuple[str, ...], int]:
-    """Return the number that a field must equal, by column."""
+    """Return, by column, the number that a field of the column must equal."""
     by_name = {}
     for operand, part in zip(operands, fields, strict=True):
         if part is None or part[0] is not wanted or not isinstance(operand, Comparison) or operand.op is not Op.EQ:
@@ -97,9 +97,9 @@ def _date(field: DateField, year: int, month: int, field_value: int | None) -> L
 
 
 def _field(operand: SyntaxNode) -> _Field | None:
-    """Return the field and column of a condition on `field(column)`; else None.
+    """Return the field and column of a comparison or list test of `field(column)`; None for other conditions.
 
-    The condition is a comparison or list test. Names that differ in case count as different columns.
+    Names that differ in case count as different columns.
     """
     match operand:
         case Comparison(Call(name, [Column(parts)])) | ListTest(Call(name, [Column(parts)])):

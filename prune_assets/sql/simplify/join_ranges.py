@@ -1,7 +1,6 @@
-"""Join comparisons of one column under AND.
+"""Join comparisons of one column under AND: limits to intervals, and many `<>` to one NOT IN.
 
-Limits are joined to intervals, many `<>` to one NOT IN. By De Morgan, many `=` under OR become one IN, which is
-evaluated in one step.
+By De Morgan, many `=` under OR become one IN, which is evaluated in one step.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ _EXACT = Context(prec=80)
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join lower and upper limits of a column under AND to intervals.
-
-    An interval replaces the first of its limits.
-    """
+    """Join lower and upper limits of a column under AND to intervals, each in place of the first of its limits."""
     limits = [_limit(operand) for operand in operands]
     by_column: dict[Path, list[int]] = {}
     for i, limit in enumerate(limits):
@@ -50,7 +46,10 @@ def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
 
 
 def _limit(operand: Predicate) -> Compare | None:
-    """Return a comparison with an inclusive limit; None if it does not exist, and for other operands."""
+    """Return a comparison with a constant as `>=` or `<=`; None for other operands.
+
+    Also None if no value of the type can be the inclusive limit.
+    """
     match operand:
         case Not(Compare() as compared):
             operand = inverse(compared)
@@ -75,7 +74,7 @@ def _neighbour(value: pa.Scalar, step: int) -> pa.Scalar | None:
     """Return the next value of the type (`step` 1) or the previous one (-1); None if it does not exist."""
     arrow_type = value.type
     if pa.types.is_string(arrow_type) or pa.types.is_binary(arrow_type):
-        # The strings that are less than a string have no greatest one.
+        # No string is the greatest below a given one.
         return (
             scalar_of(value.as_py() + ("\0" if pa.types.is_string(arrow_type) else b"\0"), arrow_type)
             if step > 0
@@ -119,10 +118,9 @@ def _interval(limits: Sequence[Compare]) -> Interval | And | None:
 
 
 def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
-    """Return `low <= column <= high` as an interval.
+    """Return `low <= column <= high` as an interval; as two comparisons if `high` is NaN, which cannot end an interval.
 
-    Two comparisons if `high` is NaN, which cannot end an interval. If `low` is greater than `high`, no value satisfies
-    the result.
+    If `low` is greater than `high`, no value satisfies the result.
     """
     if _is_nan(high):
         return And((Compare(column, Op.GE, low), Compare(column, Op.LE, high)))
@@ -132,7 +130,7 @@ def interval(column: Path, low: pa.Scalar, high: pa.Scalar) -> Interval | And:
 
 
 def _sort_key(value: pa.Scalar) -> tuple[bool, Any]:
-    """Return the sort key of a value in the order of predicates; NaN is greatest."""
+    """Return the sort key of a value in the order that predicates use; NaN is greatest."""
     if _is_nan(value):
         return True, 0.0
     # Python cannot represent dates after the year 9999.
@@ -143,12 +141,12 @@ def _is_nan(value: pa.Scalar) -> bool:
     return pa.types.is_floating(value.type) and math.isnan(value.as_py())
 
 
-# Fewer comparisons stay as written.
+# Minimum number of comparisons that are joined.
 MANY = 16
 
 
 def join_equalities(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join many `column <> value` of an AND into one NOT IN, in place of the first."""
+    """Join many `column <> value` of an AND into one NOT IN, in place of the first one."""
     by_column: dict[Path, list[int]] = {}
     for i, operand in enumerate(operands):
         if isinstance(operand, Compare) and operand.op is Op.NE and _can_join(operand.value.type):

@@ -42,11 +42,14 @@ def propagate_constants(
     *,
     of_or: bool = False,
 ) -> list[tuple[Predicate, ...]]:
-    """Return each operand, and a copy with known constants if it prunes more.
+    """Return each operand of an AND or OR, and a copy with known constants if the copy prunes more.
 
-    `operands`: returns their trees. `again`: lowers a tree with the values; None if the result is no better. An added
-    copy is TRUE or NULL, because the operand itself decides for rows with other values. `of_or`: the operands are of an
-    OR, which is FALSE only if all of them are FALSE; an added copy is FALSE or NULL then.
+    `operands`: returns the trees of the operands.
+    `again`: lowers a tree with the constants. None if the result is no better.
+    `of_or`: True for the operands of an OR.
+
+    A copy of an AND's operand is TRUE or NULL, because the operand itself decides for rows with other values. A copy of
+    an OR's operand is FALSE or NULL, because an OR is FALSE only if all operands are FALSE.
     """
     replacements: list[tuple[Predicate, ...]] = [(operand,) for operand in lowered]
     constants = _constants_of(map(inverse, lowered) if of_or else lowered) if len(lowered) <= MOST_OPERANDS else {}
@@ -60,7 +63,7 @@ def propagate_constants(
 
 
 def _answered(operand: Predicate) -> Predicate:
-    """Return an operand whose reason says that the added copy is evaluated instead."""
+    """Return an operand whose reason says that a copy with constants is evaluated instead."""
     if not isinstance(operand, Unsupported):
         return operand
     return replace(
@@ -72,7 +75,7 @@ def _answered(operand: Predicate) -> Predicate:
 
 
 def may_be_refined(leaf: Leaf) -> bool:
-    """Return whether a known column value may refine a leaf: an unsupported one, or one of two columns."""
+    """Return whether a known column value may refine a leaf: an unsupported leaf, or a comparison of two columns."""
     return isinstance(leaf, (Unsupported, CompareColumns))
 
 
@@ -93,7 +96,7 @@ def substitute_constants(node: SyntaxNode, constants: Known) -> SyntaxNode | Non
 
 
 def _constants_of(operands: Iterable[Predicate]) -> Known:
-    """Return the only possible value of each column that has one, except the two zeros of floats."""
+    """Return, for each column that can have only one value, this value. The two zeros of floats count as two values."""
     equalities = [part for part in map(bare, operands) if isinstance(part, Compare) and part.op is Op.EQ]
     return {
         part.column: part.value
@@ -103,9 +106,9 @@ def _constants_of(operands: Iterable[Predicate]) -> Known:
 
 
 def _other_outcomes_to_null(instead: Predicate, *, of_or: bool) -> Predicate | None:
-    """Replace all outcomes except TRUE by NULL (`of_or`: except FALSE).
+    """Replace all outcomes except TRUE (`of_or`: except FALSE) with NULL.
 
-    None if the condition is a constant that may have this outcome.
+    None if the condition is a constant that may have another outcome.
     """
     wanted = Outcomes.FALSE if of_or else Outcomes.TRUE
     parts = list(leaves(instead))

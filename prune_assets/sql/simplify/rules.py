@@ -48,7 +48,7 @@ def _simplified(operands: tuple[Predicate, ...]) -> tuple[Predicate, ...] | None
 
 
 def _connected(connective: type[And | Or], operands: Sequence[Predicate]) -> Predicate:
-    """Connect operands, flattening the same connective.
+    """Connect operands, and flatten nested operands of the same connective.
 
     A NULL operand states that an AND is never TRUE, or an OR never FALSE; only the first one is kept.
     """

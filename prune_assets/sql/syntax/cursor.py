@@ -102,9 +102,9 @@ class Cursor:
 
 
 def text_of(node: SyntaxNode, sql: str, tokens: Sequence[Token], *, brackets: bool = True) -> str:
-    """Return the source of a node without comments.
+    """Return the source of a node without comments; each gap becomes one space.
 
-    Each gap becomes one space. `brackets`: False to omit brackets around the whole node.
+    `brackets`: False to omit brackets around the whole node.
     """
     assert node.span is not None
     inside = tokens[node.span[0] : node.span[1] + 1]

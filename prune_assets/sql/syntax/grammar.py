@@ -89,7 +89,7 @@ _OPEN_CASE = "CASE without END; write a column of that name as `case`"
 
 @dataclass(slots=True)
 class _Pending:
-    """An operator that waits for its operand, or an open bracket (binding 0)."""
+    """An operator whose right operand is not complete yet, or an open bracket (binding 0)."""
 
     sign: str
     binding: int
@@ -346,7 +346,7 @@ class _Parser:
             self._wait(_Pending("IN", 0, first, negated=negated))
 
     def _settle(self, node: SyntaxNode, *, negated: bool) -> None:
-        """Replace the last operand with the predicate on it."""
+        """Replace the last operand with the predicate that was parsed on it."""
         first = _first(self.done.pop())
         self.cursor.mark(node, first)
         self.done.append(self.cursor.mark(Negation(node), first) if negated else node)
@@ -375,7 +375,7 @@ class _Parser:
     # -- reduction
 
     def _end_part(self, sign: str) -> None:
-        """Read a word that ends a part of CASE or CAST."""
+        """Read a keyword that ends a part of CASE or CAST."""
         self._reduce(Binding.OR)
         self._refuse_open_between(Binding.OR)
         bracket = self.pending[-1] if self.pending else None
@@ -475,7 +475,7 @@ def _unary(sign: str, operand: SyntaxNode) -> SyntaxNode:
 
 
 def _operands_held(pending: _Pending) -> int:
-    """Return the number of finished operands of a pending operator or bracket."""
+    """Return the number of finished operands that a pending operator or bracket will take."""
     if pending.sign == "BETWEEN":
         return 2
     return 0 if pending.sign in {"(", "CALL", "CASE", "CAST"} or pending.binding in {Binding.UNARY, Binding.NOT} else 1

@@ -25,7 +25,11 @@ class TokenKind(IntEnum):
 
 
 class Token(NamedTuple):
-    """A token: its source text, and its `start` and `end` in the SQL, as in a slice."""
+    """A token of a SQL text.
+
+    `text`: its source.
+    `start`, `end`: its place in the SQL, as in a slice.
+    """
 
     kind: TokenKind
     text: str
@@ -53,8 +57,8 @@ _INTEGER = re.compile(rf"[0-9]+(?:[lLsSyY]|{_SUFFIX})")
 _WORD = re.compile(r"\w+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
-# The most frequent tokens, where no longer match is possible; `_token` reads the others.
 LONG_REMEDY = "write many equalities of a column as one IN (...), or join with a table of the values"
+# The most frequent tokens, if no longer match is possible; `_token` reads the others.
 _USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
 _USUAL_KINDS = {1: TokenKind.NUMBER, 2: TokenKind.WORD, 3: TokenKind.SIGN}
 # A list of plain whole numbers or plain strings is one token, so that its values cost no time until they are used.

@@ -104,7 +104,10 @@ def mark(node: SyntaxNode, span: Span | None) -> SyntaxNode:
 
 
 def rebuilt(root: SyntaxNode, replacement: Callable[[SyntaxNode], SyntaxNode | None]) -> SyntaxNode:
-    """Return a tree in which each node with a replacement is replaced; unchanged subtrees are shared."""
+    """Return a copy of a tree in which nodes are replaced. Unchanged subtrees are shared with the original.
+
+    `replacement`: returns the new node for a node; None to keep the node.
+    """
     done: list[SyntaxNode] = []
     stack: list[tuple[SyntaxNode, int]] = [(root, 0)]
     while stack:
@@ -137,14 +140,14 @@ class Literal(SyntaxNode):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Meaning of a name: a column that prunes, or a reason.
+    """Meaning of a name: a column that prunes, or the reason why it does not.
 
-    `column`: the column that predicates prune on; None if the name does not prune.
-    `leaf`: the column with this name, whether it prunes or not.
-    `nullable`: the column whose IS NULL prunes.
+    `column`: column on which predicates with the name prune. None if they do not prune.
+    `leaf`: column with this name, whether predicates on it prune or not.
+    `nullable`: column whose IS NULL prunes.
     `nested`: "an array", "a struct" or similar words; "" if the name may be a plain value.
     `group`: path of a struct, list or map, whose nulls are known where rows are read.
-    `is_word`: the name means a function that is called without brackets.
+    `is_word`: True if the name is a function that is called without brackets.
     """
 
     column: LeafColumn | None
@@ -189,10 +192,10 @@ class Parameter(SyntaxNode):
 class OpaqueNode(SyntaxNode):
     """A part that does not prune.
 
-    `reason`: why it does not prune.
-    `remedy`: "" if unknown.
-    `call`: name of the function if it is a call.
-    `columns`: columns named in its text; None if unknown or not bound yet.
+    `reason`: why the part does not prune.
+    `remedy`: what to write instead; "" if unknown.
+    `call`: name of the function if the part is a call.
+    `columns`: columns named in the text of the part. None if unknown or not bound yet.
     """
 
     reason: str
@@ -214,7 +217,10 @@ class Unary(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Negation(Unary):
-    """NOT; the negation around the condition in NOT IN, NOT BETWEEN and similar forms."""
+    """NOT.
+
+    In NOT IN, NOT BETWEEN and similar forms, the negation is a node around the condition.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,14 +240,17 @@ class NullTest(Unary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruthTest(Unary):
-    """`x IS TRUE`, `IS FALSE` or `IS UNKNOWN` (`truth` NULL)."""
+    """`x IS TRUE`, `x IS FALSE` or `x IS UNKNOWN`, for which `truth` is NULL."""
 
     truth: Outcomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Unary):
-    """CAST or TRY_CAST; `to`: the type, None if unsupported."""
+    """CAST or TRY_CAST.
+
+    `to`: the type. None if unsupported.
+    """
 
     to: SparkType | None
     is_try: bool = False
@@ -278,7 +287,7 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullSafe(Binary):
-    """`<=>`, or IS DISTINCT FROM, which is its opposite (`is_same` False)."""
+    """`<=>`, or IS DISTINCT FROM, its opposite, with `is_same` False."""
 
     is_same: bool
 
@@ -316,16 +325,19 @@ class ILike(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RLike(Binary):
-    """RLIKE; `within_not`: written as NOT RLIKE, so that the source of the node includes the NOT."""
+    """RLIKE.
+
+    `within_not`: True if written as NOT RLIKE, so that the source of the node includes the NOT.
+    """
 
     within_not: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikeList(SyntaxNode):
-    """LIKE ALL or LIKE ANY (`is_all` False) of several patterns.
+    """LIKE ALL, or LIKE ANY with `is_all` False, of several patterns.
 
-    `negated`: NOT applies to each pattern, not to the whole.
+    `negated`: True if NOT applies to each pattern, not to the whole.
     """
 
     operand: SyntaxNode
@@ -336,7 +348,10 @@ class LikeList(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Between(SyntaxNode):
-    """BETWEEN; `is_call`: written as `between(x, low, high)`, as Spark prints it."""
+    """BETWEEN.
+
+    `is_call`: True if written as `between(x, low, high)`, as Spark prints it.
+    """
 
     operand: SyntaxNode
     low: SyntaxNode
@@ -346,7 +361,10 @@ class Between(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListTest(SyntaxNode):
-    """IN with a list; `source`: the text of a long list of plain whole numbers or plain strings, or ""."""
+    """IN with a list.
+
+    `source`: text of a long list of plain whole numbers or plain strings; "" for other lists.
+    """
 
     operand: SyntaxNode
     values: tuple[SyntaxNode, ...] = ()
@@ -378,7 +396,10 @@ class InSubquery(Unary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case(SyntaxNode):
-    """CASE; `operand`: the value compared with each test, None if the tests are conditions."""
+    """CASE.
+
+    `operand`: the value compared with each test. None if the tests are conditions.
+    """
 
     operand: SyntaxNode | None
     tests: tuple[SyntaxNode, ...]
@@ -388,7 +409,10 @@ class Case(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(SyntaxNode):
-    """A call by its name in lower case; the name includes a unit or field read as a word."""
+    """A call of a function.
+
+    `name`: in lower case, including a unit or field that is read as a word.
+    """
 
     name: str
     arguments: tuple[SyntaxNode, ...] = ()
@@ -396,7 +420,7 @@ class Call(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UserCall(SyntaxNode):
-    """A call of a function that is not one of Spark's own in the session."""
+    """A call of a function that is not Spark's own in the session."""
 
     name: str
     arguments: tuple[SyntaxNode, ...]
@@ -404,7 +428,7 @@ class UserCall(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row(SyntaxNode):
-    """Several values in brackets."""
+    """Several values in brackets, such as `(a, b)`."""
 
     values: tuple[SyntaxNode, ...]
 

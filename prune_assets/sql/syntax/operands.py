@@ -1,7 +1,7 @@
 """Read operands without nested expressions: literals, columns and opaque parts.
 
-They follow rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is only delimited, which its brackets
-make certain.
+They follow rule primaryExpression of Spark's SqlBaseParser.g4. Of an opaque part only the end is found, by its
+brackets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def read_suffixes(cursor: Cursor, operand: SyntaxNode, *, is_call: bool) -> SyntaxNode:
-    """Return the operand with the casts that follow; other suffixes make it an opaque node."""
+    """Return an operand with the casts that follow it; with other suffixes, an opaque node."""
     assert operand.span is not None
     first = operand.span[0]
     while True:
@@ -119,7 +119,10 @@ def read_operand(cursor: Cursor) -> SyntaxNode:
 
 
 def read_numeral(cursor: Cursor, *, negative: bool) -> SyntaxNode:
-    """Read a number; `negative` if a minus sign was read before it."""
+    """Read a number.
+
+    `negative`: True if a minus sign was read before the number.
+    """
     try:
         value = read_number(cursor.tokens[cursor.position].text, negative=negative)
     except NumberOutOfRange as error:

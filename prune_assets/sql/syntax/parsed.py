@@ -25,7 +25,10 @@ MAX_CONNECTIVES = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParsedPredicate:
-    """A text with its tokens; `tree` is the tree of the whole text or of a part."""
+    """A text with its tokens.
+
+    `tree`: tree of the whole text or of a part.
+    """
 
     sql: str
     tokens: Sequence[Token]
@@ -46,8 +49,9 @@ class ParsedPredicate:
     def with_literals(self, literals: Mapping[Span, str]) -> ParsedPredicate:
         """Replace spans of tokens with literals.
 
-        `literals`: keyed by the first and last token of a span. The first token of a span becomes the literal and the
-        others become empty, so that all nodes keep their spans.
+        `literals`: literal by the first and last token of the span that it replaces.
+
+        The first token of a span becomes the literal and the others become empty, so that all nodes keep their spans.
         """
         if not literals:
             return self
@@ -126,9 +130,9 @@ def _refuse_deep_brackets(sql: str, tokens: Sequence[Token]) -> None:
 
 
 def _refuse_statement(tokens: Sequence[Token]) -> None:
-    """Raise PredicateSyntaxError for a whole statement.
+    """Raise PredicateSyntaxError for a whole statement, such as a SELECT.
 
-    Called after parsing failed, because columns may have these names.
+    Called after parsing failed, because columns may have the names of these keywords.
     """
     first = tokens[0].text.upper() if tokens else ""
     if first == "WHERE":
@@ -149,10 +153,10 @@ _NAMES = frozenset({TokenKind.WORD, TokenKind.QUOTED})
 
 
 def named_by_part(tokens: Sequence[Token], columns: Sequence[LeafColumn]) -> tuple[LeafColumn, ...] | None:
-    """Return the columns that tokens name; None if a name is ambiguous.
+    """Return the columns that tokens may name; None if a name is ambiguous.
 
-    A name is ambiguous if it means a whole struct or several columns. Case is ignored, and any word that may be a
-    column counts as one, so that a part never names more than these.
+    A name is ambiguous if it refers to a whole struct or several columns. Case is ignored, and any word that may be a
+    column counts as one, so that all columns of the part are returned.
     """
     tops = {column.path[0].lower() for column in columns}
     named: dict[tuple[str, ...], LeafColumn] = {}

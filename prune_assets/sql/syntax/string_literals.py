@@ -36,9 +36,7 @@ def read_strings(tokens: Sequence[Token]) -> SparkValue:
 
 
 def read_string(source: str) -> str:
-    r"""Return the value of one string, written with its quotes.
-
-    The value may contain a lone surrogate.
+    r"""Return the value of one string, written with its quotes; the value may contain a lone surrogate.
 
     >>> read_string(r"'a\tb\%\q'") == "a\tb\\%q"
     True

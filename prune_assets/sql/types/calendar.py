@@ -30,9 +30,7 @@ def date_of(epoch_day: int) -> YearMonthDay:
 
 
 def day_of(year: int, month: int, day: int) -> int:
-    """Return the days since 1970-01-01.
-
-    A day past the end of the month becomes its last day.
+    """Return the days since 1970-01-01; a day past the end of the month becomes its last day.
 
     >>> day_of(1970, 2, 31)
     58
@@ -43,7 +41,7 @@ def day_of(year: int, month: int, day: int) -> int:
 
 
 def months_later(epoch_day: int, months: int) -> int:
-    """Return the same day of the month some months later, or the last day of a shorter month."""
+    """Return the day that has the same day of the month some months later, or the last day of a shorter month."""
     start = date_of(epoch_day)
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
     return day_of(year, month + 1, start.day)

@@ -43,13 +43,13 @@ _LENGTHS = {
 
 
 class InvalidDate(ValueError):
-    """The calendar does not have this day."""
+    """A text is written as a date that the calendar does not have."""
 
 
 def read_date(string: str) -> SparkValue:
-    """Return DATE 'text'. Raises InvalidDate.
+    """Return the literal DATE 'text'. Its value is None if the text is not written year-month-day.
 
-    Its value is None if the text is not written year-month-day.
+    Raises InvalidDate.
     """
     match = _DATE.fullmatch(string)
     if match is None:
@@ -66,9 +66,7 @@ def is_dashed(string: str) -> bool:
 
 
 def is_other_format(string: str) -> bool:
-    """Return whether a text starts like a date of another tool or language.
-
-    Spark's DATE and TIMESTAMP refuse such texts.
+    """Return whether a text starts like a date of another tool or language, which Spark's DATE and TIMESTAMP refuse.
 
     >>> [is_other_format(text) for text in ("31.12.2024", "2024/12/31", "2024-12-31", "now")]
     [True, True, False, False]
@@ -99,7 +97,7 @@ def date_of_string(string: str) -> int | None:
 
 
 def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
-    """Return INTERVAL count unit; its value is None unless it is a whole number of units."""
+    """Read an interval such as `INTERVAL 3 DAYS`; its value is None for an unknown unit or a count with a fraction."""
     length = _LENGTHS.get(unit.upper().removesuffix("S"))
     count = count.strip(" ")
     if length is None or not _COUNT.fullmatch(count) or (negative and not count.isdigit()):
@@ -109,7 +107,7 @@ def read_interval(count: str, unit: str, *, negative: bool) -> SparkValue:
 
 
 def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
-    """Return INTERVAL with several counts and units; its value is None if months are mixed with days."""
+    """Add up intervals such as `1 DAY 2 HOURS`; the value is None if months are mixed with days or times."""
     if len(parts) == 1:
         return parts[0]
     kinds = {part.kind for part in parts}
@@ -121,9 +119,6 @@ def join_intervals(parts: Sequence[SparkValue]) -> SparkValue:
 
 
 def months_later(day: int, months: int) -> int | None:
-    """Return the day some months later; in a shorter month its last day.
-
-    None outside of the years 1 to 9999.
-    """
+    """Return the day some months later, in a shorter month its last day; None outside of the years 1 to 9999."""
     later = months_on(day, months)
     return later if MIN_DAY <= later <= MAX_DAY else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """All multiples of 10**-scale from `low` to `high` (both unscaled, included)."""
+    """The values of an exact type: all multiples of 10**-scale from `low` to `high`, both unscaled and included."""
 
     type: pa.DataType
     low: int
@@ -45,10 +45,10 @@ def is_at_end(leaf: Compare) -> bool:
 
 
 def never(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is FALSE for all values, NULL for null.
+    """Return a comparison that is FALSE for all values of a type, and NULL for null.
 
     Spark also reads stored values beyond the type, such as a decimal with more digits or an unsigned byte above 255.
-    The comparison for such types is with the greatest value, so that stored bounds beyond the type do not prune.
+    For such types the comparison is `> greatest value`, so that stored bounds beyond the type do not prune.
     """
     if is_read_wider(domain.type):
         return Compare(column, Op.GT, scalar(domain, domain.high))
@@ -56,14 +56,14 @@ def never(column: Path, domain: Domain) -> Compare:
 
 
 def always(column: Path, domain: Domain) -> Compare:
-    """Return a comparison that is TRUE for all values, NULL for null."""
+    """Return a comparison that is TRUE for all values of a type, and NULL for null."""
     if is_read_wider(domain.type):
         return Compare(column, Op.LE, scalar(domain, domain.high))
     return Compare(column, Op.GE, scalar(domain, domain.low))
 
 
 def is_read_wider(arrow_type: pa.DataType) -> bool:
-    """Return whether Spark reads stored values of this type even if the type cannot hold them."""
+    """Return whether Spark reads stored values of a type even if they are beyond the type."""
     return bool(pa.types.is_decimal(arrow_type) or pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type))
 
 

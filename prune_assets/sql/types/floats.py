@@ -27,9 +27,7 @@ def named_float(string: str) -> float | None:
 
 
 def float_of_text(string: str, bits: int = 64) -> float | None:
-    """Return the float to which Spark casts a string; None if uncertain.
-
-    Certain are plain numbers, NaN and the infinities.
+    """Return the float to which Spark casts a string; None unless the string is a plain number, NaN or an infinity.
 
     >>> float_of_text("1.5"), float_of_text("16777217", 32), float_of_text("1d")
     (1.5, 16777216.0, None)
@@ -77,9 +75,9 @@ def towards_zero(numerator: int, denominator: int) -> int:
 
 
 def ordinal_of_ratio(numerator: int, denominator: int, bits: int) -> int:
-    """Return the ordinal of the float nearest to a ratio.
+    """Return the ordinal of the float nearest to a ratio; halves are rounded to even.
 
-    Halves are rounded to even. `denominator`: positive.
+    `denominator`: must be positive.
 
     >>> ordinal_of_ratio(1, 1, 64) == 0x3FF0000000000000, ordinal_of_ratio(10**400, 1, 32) == 0x7F800000
     (True, True)

@@ -15,11 +15,13 @@ _SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
 
 
 class NumberOutOfRange(ValueError):
-    """Spark refuses this literal."""
+    """A numeric literal that Spark refuses because its type does not have the number."""
 
 
 def read_number(source: str, *, negative: bool) -> SparkValue:
-    """Return the value of a numeric literal; `negative` after a minus sign.
+    """Return the value of a numeric literal.
+
+    `negative`: True after a minus sign.
 
     >>> read_number("1.50", negative=True)
     SparkValue(kind=<ValueKind.DECIMAL: 'decimal'>, value=-150, bits=0, digits=3, scale=2, name=None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ValueRanges:
-    """Pairs (first, last), both included, in ascending order with a gap between neighbours."""
+    """A set of ordinals as pairs (first, last), both included, in ascending order with a gap between neighbours."""
 
     pairs: tuple[tuple[int, int], ...] = ()
 
@@ -78,7 +78,7 @@ def intersection(left: ValueRanges, right: ValueRanges) -> ValueRanges:
 
 
 def complement(ranges: ValueRanges, first: int, last: int) -> ValueRanges:
-    """Return the ordinals from first to last outside of the set.
+    """Return the ordinals from `first` to `last` that are not in the set.
 
     >>> complement(span(3, 4), 1, 9).pairs
     ((1, 2), (5, 9))

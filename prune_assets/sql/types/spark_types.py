@@ -31,9 +31,10 @@ _ORDINAL_BITS = {ValueKind.DATE: 32, ValueKind.TIMESTAMP: 64, ValueKind.TIMESTAM
 class SparkType:
     """A scalar type of Spark.
 
-    `bits`: of integers and floats. `digits`, `scale`: of decimals. `zone`: the session's time zone, for timestamps. If
-    it is unknown, ordinals count either instants (None), as columns do, or local times (UNKNOWN_ZONE), as most literals
-    do.
+    `bits`: width of integers and floats.
+    `digits`, `scale`: of decimals.
+    `zone`: the session's time zone, for timestamps. If it is unknown, ordinals count either instants (None), as columns
+    do, or local times (UNKNOWN_ZONE), as most literals do.
     """
 
     kind: ValueKind
@@ -133,12 +134,12 @@ def digits_of(integer: SparkType) -> int:
 
 
 def is_decimal(digits: int, scale: int) -> bool:
-    """Return whether Spark has this decimal type without adjusting digits or scale."""
+    """Return whether Spark has a decimal type with these digits and this scale, which it would otherwise adjust."""
     return 0 <= scale <= digits <= MAX_DIGITS
 
 
 def type_of_column(arrow: pa.DataType) -> SparkType | None:
-    """Return the type that Spark reads a column as; None if unknown."""
+    """Return the type that Spark gives to a column; None if unknown."""
     type_: SparkType | None = None
     if pa.types.is_signed_integer(arrow):
         type_ = SparkType(ValueKind.INTEGER, bits=arrow.bit_width)

@@ -52,7 +52,7 @@ class SparkValue:
     """A literal, or the result of folding literals.
 
     `value`: an int for INTEGER, MONTHS, DAYS and TIME (microseconds), the unscaled int for DECIMAL, a str, the days
-    since 1970-01-01 for DATE, a Moment for timestamps, a bool, bytes, or a float for DOUBLE; None for NULL, and if
+    since 1970-01-01 for DATE, a Moment for timestamps, a bool, bytes, or a float for DOUBLE. None for NULL, and if
     unknown.
     `digits`, `scale`: the decimal type to which Spark widens an exact number.
     `bits`: width of an INTEGER or DOUBLE.
@@ -79,7 +79,7 @@ class SparkValue:
 
 
 def integer(value: int, bits: int) -> SparkValue:
-    """Return an integer literal; only a tinyint widens to a decimal by its width, others by their digits."""
+    """Return an integer literal. Spark widens a tinyint to a decimal by its width, others by their digits."""
     digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
     return SparkValue(ValueKind.INTEGER, value, bits=bits, digits=digits)
 
@@ -90,5 +90,5 @@ def decimal(unscaled: int, digits: int, scale: int) -> SparkValue:
 
 
 def computed(value: SparkValue) -> SparkValue:
-    """Return the value as the result of an operation: an integer then widens by its full width."""
+    """Return a value as the result of an operation: Spark widens a computed integer to a decimal by its full width."""
     return replace(value, digits=DIGITS_OF_BITS[value.bits]) if value.kind is ValueKind.INTEGER else value

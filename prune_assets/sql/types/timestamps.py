@@ -37,7 +37,7 @@ _DAY_AND_MONTHS = 4 * DAY
 
 
 class TimestampStep(NamedTuple):
-    """Calendar months, or microseconds whose whole days are calendar days."""
+    """An addition to a timestamp: calendar months, or microseconds whose whole days are calendar days."""
 
     months: int
     micros: int
@@ -74,10 +74,10 @@ class Moment:
         return replace(self, zone=None).instant(UNKNOWN_ZONE)
 
     def in_unknown_zone(self) -> tuple[int, int]:
-        """Return the time for an unknown session zone, and its maximum error.
+        """Return the time for an unknown session zone, and its maximum error in microseconds. Raises UncertainTime.
 
-        The time is an instant if the literal has a zone, otherwise a local time. The error is how far steps make the
-        result differ between zones, in microseconds. Raises UncertainTime.
+        The time is an instant if the literal has a zone, otherwise a local time. The error is the largest difference
+        between zones that the steps cause.
         """
         start, moved = replace(self, steps=()).instant(UNKNOWN_ZONE), self.instant(UNKNOWN_ZONE)
         shift = most_shift(min(start, moved))
@@ -116,9 +116,7 @@ def read_moment(string: str) -> Moment | None:
 
 
 def is_no_time(string: str) -> bool:
-    """Return whether a text is written as a timestamp that does not exist.
-
-    Spark refuses such a text.
+    """Return whether a text is written as a timestamp that does not exist, which Spark refuses.
 
     >>> is_no_time("2025-02-30"), is_no_time("2025-02-28 24:00:00"), is_no_time("today")
     (True, True, False)
@@ -139,9 +137,7 @@ def _exists(match: re.Match[str]) -> bool:
 
 
 def is_day_with_zone(string: str) -> bool:
-    """Return whether a text is a day and a zone without a time.
-
-    Spark refuses such a text.
+    """Return whether a text is a day and a zone without a time, which Spark refuses.
 
     >>> is_day_with_zone("2024-01-01Z"), is_day_with_zone("2024-01-01 00:00:00Z")
     (True, False)

@@ -1,9 +1,9 @@
 """Time zone conversions that match Java and Spark.
 
 Local times are converted to instants and back. Both are microseconds since 1970-01-01; instants are in UTC. The rules
-come from the zone database of this machine, which may differ from Spark's. Two builds of it differ in many zones before
-1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted for a span of time
-only.
+are from the zone database of this machine, which may differ from Spark's. Two builds of the database differ in many
+zones before 1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted for a
+span of time only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MOST_SHIFT, _SHIFT_FROM_2012 = 2 * MOST_OFFSET, 6 * HOUR
 
 
 def most_shift(time: int) -> int:
-    """Return the largest later change of any zone's offset, in microseconds.
+    """Return the largest change of any zone's offset after a time, in microseconds.
 
     >>> most_shift(0) // HOUR, most_shift(1_704_067_200 * SECOND) // HOUR
     (36, 6)
@@ -65,12 +65,15 @@ def most_shift(time: int) -> int:
 
 
 class UncertainTime(Exception):
-    """Spark may choose another instant for this time than the rules used here."""
+    """A time for which Spark may choose another instant than the rules here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A time zone, and the instants (both included) between which its rules are trusted to match Spark's."""
+    """A time zone.
+
+    `first`, `last`: instants (both included) between which its rules are trusted to match Spark's.
+    """
 
     name: str
     rules: tzinfo
@@ -128,9 +131,9 @@ class Zone:
         return instant + self.offset(instant)
 
     def is_steady(self, instant: int) -> bool:
-        """Return whether clocks do not change within two days of an instant.
+        """Return whether clocks do not change within two days of an instant. Raises UncertainTime.
 
-        Elapsed time then equals the difference in local time. Raises UncertainTime.
+        Then elapsed time equals the difference in local time.
         """
         if self.is_fixed:
             return True
@@ -141,7 +144,7 @@ class Zone:
         return _changes(self)
 
     def _offsets(self, local: int) -> tuple[int, int]:
-        """Return the offsets before and after a clock change at this local time; equal if there is no change."""
+        """Return the offsets before and after a clock change at a local time; equal if clocks do not change there."""
         if isinstance(self.rules, timezone):
             fixed = _micros(self.rules.utcoffset(None))
             return fixed, fixed
@@ -158,7 +161,7 @@ class Zone:
 
 
 def _shift_into_calendar(time: int) -> int:
-    """Return a time that Python can represent, with the same offset.
+    """Return a time that Python can represent, at which the zone has the same offset.
 
     Before year 1 no clock ever changed.
     """
@@ -246,7 +249,10 @@ NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone"
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Session settings that affect times; `zone` is None if unknown."""
+    """Session settings that affect times.
+
+    `zone`: None if unknown.
+    """
 
     zone: Zone | None
     ansi: bool
@@ -268,9 +274,9 @@ class Clocks:
 
 
 def _after_skipped_days(zone: Zone) -> Zone:
-    """Trust a zone only after the last day it skipped or repeated.
+    """Return a zone that is trusted only after the last day that it skipped or repeated.
 
-    On such a day, Spark's evaluation and its rewritten comparison have different results.
+    On such a day, Spark's evaluation of a condition and its rewritten comparison have different results.
     """
     skipped = [change.instant for change in zone.changes() if abs(change.after - change.before) > DAY // 2]
     return replace(zone, first=max(zone.first, skipped[-1] + 4 * DAY)) if skipped else zone

@@ -1,4 +1,1 @@
-"""Tables named in catalogs.
-
-`resolve` selects the catalog of a name. Each catalog has its own module.
-"""
+"""Tables named in catalogs. `resolve` selects the catalog of a name; each catalog has its own module."""

@@ -21,11 +21,15 @@ _CATALOG_COMMITS = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 class CatalogEntry:
     """Entry of a table in a catalog.
 
-    `format`: name of its format. `location`: directory, or for Iceberg the metadata file. `text_partitions`: all
-    partition columns are strings, whatever their values look like. `registers_partitions`: the catalog keeps a list of
-    partitions. `read_only`: why the table is not written by this name; `instead`: the next step in that case.
-    `in_session`: a catalog of the Spark session has the table, so Spark can read it by this name.
-    `files`: files that the catalog's engine reads; `directories`: its partition directories; None if unknown.
+    `format`: name of the table's format.
+    `location`: directory of the table, or for Iceberg its metadata file.
+    `text_partitions`: True if all partition columns are strings, whatever their values look like.
+    `registers_partitions`: True if the catalog keeps a list of partitions.
+    `read_only`: why the table cannot be written by this name. None if it can.
+    `instead`: the next step if the table cannot be written by this name.
+    `in_session`: True if a catalog of the Spark session has the table, so that Spark can read it by this name.
+    `files`: files that the catalog's engine reads. None if unknown.
+    `directories`: partition directories in the catalog. None if unknown.
     """
 
     name: str
@@ -40,7 +44,7 @@ class CatalogEntry:
     in_session: bool = False
 
     def check_files(self, planned: Iterable[DataFile]) -> None:
-        """Refuse files that are not in the catalog's partitions: unregistered, or at another location."""
+        """Refuse files of partitions that the catalog does not have, or has at another location."""
         paths = {plain(file.path) for file in planned}
         if self.files is not None:
             odd = paths ^ self.files
@@ -65,10 +69,7 @@ def entry_of(
     text_partitions: bool = False,
     read_only: str | None = None,
 ) -> CatalogEntry:
-    """Return the entry of a Parquet or Delta table of Spark.
-
-    Raises UnsupportedFeature for another provider.
-    """
+    """Return the entry of a Parquet or Delta table of Spark. Raises UnsupportedFeature for another provider."""
     from prune_assets.tables.opening import FORMATS
 
     format_name = provider.lower()

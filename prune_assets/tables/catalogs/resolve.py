@@ -1,7 +1,4 @@
-"""Resolve a path or a name to an entry of a catalog.
-
-All functions that open tables call this module.
-"""
+"""Resolve a path or a name to an entry of a catalog; all functions that open tables use this module."""
 
 from __future__ import annotations
 
@@ -53,17 +50,19 @@ def catalog_entry(
 ) -> CatalogEntry | None:
     """Return the catalog entry of a named table; None for a path.
 
-    A path is a string with a slash, a `Path`, or a name that no catalog of the session has; a path takes precedence
-    over a view. Without a session, a name of three parts is an Iceberg table if pyiceberg has a catalog configured with
-    the name of the first part.
+    A path is a string with a slash, a `Path`, or a name that no catalog of the session has. If a path and a view have
+    one name, the path is used. Without a session, a name of three parts is an Iceberg table if pyiceberg has a catalog
+    configured with the name of the first part.
 
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: the table may be new. `may_be_new`: it may also be new in a catalog, which then creates it. Raises
-    WrongUse for a name that is both a path and another table, and for a path in Spark SQL's form; TableNotFound for a
-    name that is neither (with `to_write` only for `database.table`, which is not created here); UnsupportedFeature for
-    a table that only its own engine can write.
+    `to_write`: True if the table may be new.
+    `may_be_new`: True if the table may also be new in a catalog, which then creates it.
+
+    Raises WrongUse for a name that is both a path and another table, and for a path in Spark SQL's form; TableNotFound
+    for a name that is neither a path nor a table (with `to_write` only for `database.table`, which is not created
+    here); UnsupportedFeature for a table that only its own engine can write.
     """
     given: object = table
     if not isinstance(given, str | os.PathLike | Sequence):
@@ -141,7 +140,7 @@ def _check_without_session(table: str, *, to_write: bool) -> None:
 
 
 def _near_names(path: str) -> list[str]:
-    """Return the most similar name in the current directory, as a list of at most one."""
+    """Return a list of the most similar name in the current directory; empty if no name is similar."""
     try:
         return get_close_matches(path, os.listdir(), n=1, cutoff=0.8)  # noqa: PTH208
     except OSError:
@@ -149,10 +148,7 @@ def _near_names(path: str) -> list[str]:
 
 
 def _check_new(table: str, session: SparkSession) -> None:
-    """Refuse a new name `database.table`.
-
-    The user probably expects a table in the catalog, not a directory.
-    """
+    """Refuse a new name `database.table`, because the user probably expects a table in the catalog, not a directory."""
     database, dot, last = table.rpartition(".")
     if not dot or last.lower() in SUFFIXES:
         return

@@ -28,10 +28,7 @@ _HARMLESS_OPTIONS = ("serialization.format", "compression", "parquet.", "path")
 
 
 def described(name: str, spark: SparkSession) -> dict[str, str] | None:
-    """Return the DESCRIBE output of a table or view in a session's catalogs.
-
-    None if they have no such name.
-    """
+    """Return the DESCRIBE output of a table or view in a session's catalogs; None if they do not have the name."""
     from pyspark.errors import AnalysisException, ParseException
 
     try:
@@ -48,9 +45,9 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
 
 def session_table(name: str, description: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
-    """Return the entry of a described table.
+    """Return the catalog entry of a table from its DESCRIBE output.
 
-    Raises UnsupportedFeature if its files alone do not hold its rows.
+    Raises UnsupportedFeature if the rows of the table are not those of its files, for example for a view.
     """
     from prune_assets.tables.opening import FORMATS, format_named
 
@@ -87,20 +84,14 @@ def session_table(name: str, description: Mapping[str, str], spark: SparkSession
 
 
 def full_name(description: Mapping[str, str]) -> str:
-    """Return the full name of a described table.
-
-    It includes the catalog and the database if the catalog reports them.
-    """
+    """Return the full name of a described table, with the catalog and the database if the catalog reports them."""
     return description.get("Name") or ".".join(
         description[key] for key in ("Catalog", "Database", "Table") if key in description
     )
 
 
 def has_database(name: str, spark: SparkSession) -> bool:
-    """Return True if a session's catalogs have the database of a name.
-
-    False for a name without a database.
-    """
+    """Return True if a session's catalogs have the database of a name; False for a name without a database."""
     from pyspark.errors import AnalysisException, ParseException
 
     database = name.rpartition(".")[0]
@@ -112,10 +103,7 @@ def has_database(name: str, spark: SparkSession) -> bool:
 
 
 def databases(spark: SparkSession) -> list[str]:
-    """Return the database names in a session's current catalog.
-
-    Empty if it does not list them.
-    """
+    """Return the database names in a session's current catalog; empty if the catalog does not list them."""
     from pyspark.errors import PySparkException
 
     try:
@@ -144,7 +132,7 @@ def check_columns(entry: CatalogEntry, table: Table, spark: SparkSession) -> Non
 def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
     """Return the columns of a table in its catalog.
 
-    Raises UnsupportedFeature if the values of a column are not stored in the files.
+    Raises UnsupportedFeature for a column whose values are not stored in the files.
     """
     schema = spark.table(entry.name).schema
     odd = next((word for word in _NOT_IN_FILES if word in schema.json()), None)
@@ -155,13 +143,13 @@ def columns_of(entry: CatalogEntry, spark: SparkSession) -> StructType:
 
 
 def _details(rows: list[tuple[str, str]]) -> dict[str, str]:
-    """Return the rows of the detailed information, which follows the columns."""
+    """Return the rows of DESCRIBE that follow the columns: the detailed table information."""
     headings = [i for i, (name, _) in enumerate(rows) if name == "# Detailed Table Information"]
     return dict(rows[headings[-1] + 1 :]) if headings else {}
 
 
 def _keys(listed: str) -> list[str]:
-    """Return the keys in `[a=1, b=2]`.
+    """Return the keys in text such as `[a=1, b=2]`.
 
     >>> _keys("[serialization.format=1, mode=x]")
     ['serialization.format', 'mode']

@@ -1,7 +1,7 @@
-"""Check the constraints of a Delta table while its rows are written.
+"""Check the constraints of a Delta table while its rows are written. One violating row aborts the write.
 
-A row satisfies a CHECK constraint if its condition is true, not if it is null; and a generated column if the value
-equals its expression, null included. One violating row aborts the write.
+A row satisfies a CHECK constraint if its condition is true; null is a violation. A row satisfies a generated column if
+the value equals the column's expression, where null equals null.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _condition(constraint: Constraint) -> Column:
 
 @contextmanager
 def naming_broken(constraints: Sequence[Constraint], location: str) -> Iterator[None]:
-    """Convert the error of a violating row to RefusedCommit, which names the constraint."""
+    """Convert the error of a violating row to RefusedCommit with the name of the constraint."""
     try:
         yield
     except Exception as error:

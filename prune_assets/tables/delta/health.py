@@ -1,7 +1,4 @@
-"""Check the health of a Delta log.
-
-Findings name what makes reads slow, and files that cannot be skipped.
-"""
+"""Check the health of a Delta log. Findings name what makes reads slow, and files that cannot be skipped."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 class ExaminedLog:
     """A version of a Delta table as its log describes it.
 
-    `size`, `partition`: one entry per live file.
+    `size`, `partition`: bytes and partition number of each live file.
     """
 
     name: str

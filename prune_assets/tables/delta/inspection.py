@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def inspect_version(table: DeltaTable, options: InspectOptions) -> Inspection:
     """Describe a version from its log alone.
 
-    All columns, or the chosen columns and structs.
+    `options`: names the columns and structs to show; all columns by default.
     """
     from prune_assets.report.inspection.delta import print_delta
 
@@ -57,7 +57,7 @@ def _choose_columns(snapshot: Snapshot, names: Sequence[str]) -> list[TableColum
 
 @dataclass(slots=True)
 class LogClaims(Claims):
-    """Claims of a Delta log: statistics, deletion vectors and partition values of files."""
+    """What a Delta log claims about files: statistics, deletion vectors and partition values."""
 
     table: DeltaTable
     name = "the log"
@@ -65,25 +65,19 @@ class LogClaims(Claims):
     _records: NDArray[np.int64] | None = None
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file from its statistics.
-
-        None if the column has no statistics.
-        """
+        """Return the bounds of a column in a file from its statistics; None if they lack the column."""
         file_bounds = self.table.file_bounds(path)
         return None if file_bounds is None else file_bounds.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
-        """Return the row count in a file's statistics, including deleted rows; None if missing."""
+        """Return the row count in a file's statistics, which includes deleted rows; None if missing."""
         if self._records is None:
             self._records = record_counts(self.table.snapshot)
         count = int(self._records[file])
         return None if count == ABSENT else count
 
     def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:
-        """Return flags of the rows that a file's deletion vector keeps.
-
-        None without a deletion vector.
-        """
+        """Return flags of the rows that a file's deletion vector keeps; None without a deletion vector."""
         from deltalog.log.deletion_vectors import read_vector, vector_of
 
         snapshot = self.table.snapshot
@@ -97,7 +91,7 @@ class LogClaims(Claims):
         return live
 
     def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a partition value, whose meaning may depend on the session."""
+        """Return a partition value as bounds, because its meaning may depend on the session."""
         from deltalog.log.file_block import empty_codes
         from deltalog.stats.partition_values import partition_bounds
 

@@ -39,7 +39,9 @@ def delta_table(
 ) -> DeltaTable | None:
     """Open a version of a Delta table; None if the location has no Delta log.
 
-    `timestamp`: a time with a zone; strings in ISO 8601. `cache`: cache of versions. `allow`: as in `open_snapshot`.
+    `timestamp`: a time with a zone; strings in ISO 8601.
+    `cache`: cache of opened versions.
+    `allow`: as in `open_snapshot`.
     """
     if allow:
         from parquet_core.storage.allowed_locations import addresses
@@ -136,9 +138,9 @@ def version_history(table: str, limit: int) -> list[tuple[int, int | None, dict[
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the partition values and an identity of each live file.
+    """Yield the partition values and the identity of each live file.
 
-    The identity is a string of the path and the deletion vector.
+    The identity is a string of the path and the deletion vector, so that it changes with the file's rows.
     """
     import deltalog
     from deltalog.log.file_block import empty_codes

@@ -67,9 +67,9 @@ def open_version(spark: SparkSession, table: DeltaTable, wanted: FilesToRead) ->
 def open_live(
     spark: SparkSession, table: DeltaTable, files: Sequence[ReadableFile], *, labels: Sequence[int], label: str
 ) -> DataFrame:
-    """Open files with the table's columns except partition columns, without deleted rows.
+    """Open files without deleted rows, with the table's columns except partition columns.
 
-    `labels`: a number per file, which its rows get in the column `label`.
+    `labels`: a number for each file, which the file's rows get in the column `label`.
     """
     from pyspark.sql import functions as fn
 
@@ -90,7 +90,10 @@ def open_live(
 
 
 def live_files(table: DeltaTable, index: MetadataIndex, file_numbers: Sequence[int]) -> list[ReadableFile]:
-    """Return live files with their partition values and deletion vectors; `file_numbers`: ascending."""
+    """Return live files with their partition values and deletion vectors.
+
+    `file_numbers`: index numbers of the files, ascending.
+    """
     from deltalog.log.deletion_vectors import vector_of
 
     names = partition_names(table)
@@ -109,7 +112,11 @@ def live_files(table: DeltaTable, index: MetadataIndex, file_numbers: Sequence[i
 
 
 class VectorOfFile(NamedTuple):
-    """A deletion vector; `table`: the path of the table, `allow`: as in `open_snapshot`."""
+    """The deletion vector of a file.
+
+    `table`: path of the table.
+    `allow`: as in `open_snapshot`.
+    """
 
     vector: DeletionVector
     table: str
@@ -126,7 +133,10 @@ class VectorOfFile(NamedTuple):
 def constants_of(
     table: DeltaTable, index: MetadataIndex, files: Sequence[int], names: Collection[str]
 ) -> list[FileConstants]:
-    """Return the constants that the log has for files; `files`: ascending index numbers."""
+    """Return the values of partition columns in files, from the log, and the deletion vectors.
+
+    `files`: index numbers of the files, ascending.
+    """
     from deltalog.stats.partition_values import partition_value
 
     snapshot = table.snapshot
@@ -158,7 +168,7 @@ def _value_string(coded: Texts | None, position: int) -> str | None:
 
 
 def partition_names(table: DeltaTable) -> list[str]:
-    """Return the log's names of the partition columns, in the order of the schema."""
+    """Return the names of the partition columns in the log, in the order of the schema."""
     schema = table.snapshot.schema
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     return [keys[name] or name for name in schema.partition_columns]
@@ -171,9 +181,9 @@ def _open(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files that all have a deletion vector, or all lack one.
+    """Open files that either all have a deletion vector, or all lack one.
 
-    `options`: of this read only.
+    `options`: options of Spark's reader for this read only.
     """
     by_values: dict[tuple[str | None, ...], list[ReadableFile]] = defaultdict(list)
     for file in files:
@@ -198,10 +208,7 @@ def _open_stored(
     files: Sequence[ReadableFile],
     options: Mapping[str, str],
 ) -> DataFrame:
-    """Open files with their physical column names.
-
-    Adds the file and the row number of each row.
-    """
+    """Open files with their physical column names, and add the file and the row number of each row."""
     from pyspark.sql.types import StructType
 
     mapping = table.snapshot.schema.mapping
@@ -298,9 +305,9 @@ def logical_schema(schema: StructType) -> StructType:
 
 
 def stored_field(field: StructField, mapping: str, *, ids: bool) -> StructField:
-    """Return a column under its physical name.
+    """Return a column under its physical name, as column mapping gives it.
 
-    Column mapping gives the name, and with `ids` also the field id.
+    `ids`: if True, add the field id.
     """
     from pyspark.sql.types import StructType
 
@@ -319,10 +326,7 @@ def _spark_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _map_fields(data_type: DataType, named: Callable[[StructField], tuple[str, dict[str, Any]]]) -> Any:
-    """Replace the name and the metadata of each field of a type.
-
-    All fields become nullable, as Spark reads files.
-    """
+    """Replace the name and the metadata of each field of a type, and make all fields nullable, as Spark reads files."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match data_type:

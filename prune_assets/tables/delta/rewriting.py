@@ -1,7 +1,7 @@
 """Rewrite some files of a Delta table.
 
-Decides which versions allow it, and how the new files are clustered. New files are moved to partition directories, from
-which some readers take partition values.
+This module decides which versions allow a rewrite, and how the new files are clustered. New files are moved to
+partition directories, from which some readers take partition values.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def rewrite_version(spark: SparkSession, table: DeltaTable, rewrite: Rewrite) ->
 
 
 def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the table's columns and the group of each row."""
+    """Open the files to rewrite, with the table's columns and the group of each row's file."""
     from prune_assets.tables.delta.reading import open_live
 
     return open_live(spark, table, live, labels=rewrite.groups, label=GROUP)
@@ -88,9 +88,9 @@ def _open(spark: SparkSession, table: DeltaTable, live: Sequence[ReadableFile], 
 def _put_into_partitions(
     written: Iterable[str], directory: str, snapshot: Snapshot, values: Mapping[int, Sequence[str | None]]
 ) -> dict[str, NewFile]:
-    """Move new files from group directories to partition directories.
+    """Move new files from group directories to partition directories; return their new paths by their old ones.
 
-    Returns the moved files by their old path. New files have the partition values of the files that they replace.
+    New files have the partition values of the files that they replace.
     """
     import deltalog
     from deltalog.table.data_paths import data_directory
@@ -117,10 +117,10 @@ def _put_into_partitions(
 
 
 def _tag_clustered(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
-    """Tag files as clustered, so that OPTIMIZE of delta-spark leaves them alone.
+    """Tag files as clustered, so that OPTIMIZE of delta-spark does not rewrite them.
 
-    It leaves them alone if all files of a table are in one ZCube. The tag therefore identifies the table and its
-    clustering columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
+    It does not if all files of a table are in one ZCube. The tag therefore identifies the table and its clustering
+    columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
     """
     import msgspec
 
@@ -159,7 +159,7 @@ def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, in
 
 
 def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
-    """Refuse a version or layout that a rewrite cannot follow, before Spark starts."""
+    """Refuse a version whose features, or a layout whose keys, a rewrite does not support, before Spark starts."""
     import deltalog
 
     snapshot = table.snapshot

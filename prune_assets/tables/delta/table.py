@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class DeltaTable(LoggedTable):
-    """A version of a Delta table; `given`: its location.
+    """A version of a Delta table.
 
-    `deleted`: number of rows per file that a deletion vector deletes.
+    `given`: location of the table.
+    `deleted`: for each file, the number of rows that its deletion vector deletes.
     `unknown_rows`: number of unopened files without a row count in the log.
     """
 
@@ -82,7 +83,7 @@ class DeltaTable(LoggedTable):
 
     @property
     def partitions(self) -> Sequence[LeafColumn]:
-        """Columns whose values per file are in the log."""
+        """Columns whose value in each file is in the log."""
         return tuple(column.leaf for column in self.snapshot.schema.columns if column.partition is not None)
 
     def empty_frame(self, spark: SparkSession) -> DataFrame:
@@ -154,10 +155,7 @@ class DeltaTable(LoggedTable):
         )
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds of a column per file from the log.
-
-        None for a partition or unknown column.
-        """
+        """Return the bounds of a column in each file, from the log; None for a partition or unknown column."""
         from deltalog.stats.data_skipping import file_bounds
 
         column = self.snapshot.schema.by_path().get(path)
@@ -170,10 +168,7 @@ class DeltaTable(LoggedTable):
         return self._bounds[path]
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Fill in row counts of unopened files, from the log.
-
-        Only reports need them; plans do not.
-        """
+        """Fill in row counts of unopened files, from the log, for reports; plans do not need them."""
         from deltalog.stats.file_bounds import ABSENT, record_counts
 
         if self.counted or index.groups.opened is None or index.groups.opened.all():
@@ -229,10 +224,7 @@ class DeltaTable(LoggedTable):
         return partition
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's value of a partition column in the log as text.
-
-        None for another column.
-        """
+        """Return the text that the log has for a partition column in a file; None for another column."""
         column = self.snapshot.schema.by_path().get(path)
         if column is None or column.partition is None:
             return None

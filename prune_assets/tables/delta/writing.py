@@ -72,7 +72,8 @@ DELTA_OPTIONS = {"timeZone": "UTC", "mapreduce.fileoutputcommitter.marksuccessfu
 class _Target:
     """A table to write to.
 
-    `snapshot`: None for a new table. `frame`: the data in the table's columns and spelling.
+    `snapshot`: the present version; None for a new table.
+    `frame`: the data, with the table's columns in the table's spelling.
     """
 
     location: str
@@ -142,9 +143,9 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
 
 
 def _open_existing(location: str) -> Snapshot | None:
-    """Open a table.
+    """Open a table; None if it does not exist.
 
-    None if it does not exist, or if another writer has created its log but not its first commit.
+    Also None if another writer has created its log but not its first commit.
     """
     import deltalog
     from deltalog.errors import NotADeltaTable
@@ -158,10 +159,7 @@ def _open_existing(location: str) -> Snapshot | None:
 
 
 def _target(df: DataFrame, location: str, layout: LayoutSpec, mode: Mode) -> _Target:
-    """Open the table, or describe a new one.
-
-    Refuses data that do not fit, before anything is written.
-    """
+    """Open the table, or describe a new one. Refuses data that do not fit, before anything is written."""
     import deltalog
 
     snapshot = _open_existing(location)
@@ -200,10 +198,7 @@ def _check_new(location: str) -> None:
 
 
 def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema) -> tuple[DataFrame, dict[str, str]]:
-    """Return a DataFrame and its options with physical column names.
-
-    Columns that do not belong to the table are kept.
-    """
+    """Return a DataFrame and its options with physical column names; columns that the table lacks keep their names."""
     fields = {field.name: field for field in spark_schema(schema).fields}
     columns = [
         _stored_column(frame, stored_field(fields[name], schema.mapping, ids=True), name)
@@ -220,7 +215,7 @@ def as_stored(frame: DataFrame, options: Mapping[str, str], schema: TableSchema)
 def _stored_column(frame: DataFrame, stored: StructField, name: str) -> Column:
     """Return a column under its physical name.
 
-    Only nested types are cast; partition columns keep directory names.
+    Only nested types are cast: a cast of a partition column could change its directory names.
     """
     column = column_of(name, nested=False)
     if stored.dataType.typeName() in {"struct", "array", "map"} and frame.schema[name].dataType != stored.dataType:
@@ -254,10 +249,7 @@ def _lower_condition(df: DataFrame, target: _Target, where: str | Column) -> tup
 
 @contextmanager
 def own_directory(location: str) -> Iterator[str]:
-    """Yield the path of a new directory inside a table.
-
-    The directory is removed if the block raises.
-    """
+    """Yield the path of a new directory inside a table, which is removed if the block raises."""
     from deltalog.errors import UncertainCommit
 
     directory = f"{location.rstrip('/')}/write-{uuid4().hex}"
@@ -275,10 +267,7 @@ def own_directory(location: str) -> Iterator[str]:
 
 
 def _remove(directory: str) -> int:
-    """Remove a directory and its contents.
-
-    Returns the number of files in a store that could not be deleted.
-    """
+    """Remove a directory; return the number of its files in a store that could not be deleted."""
     from parquet_core.storage import delete_files
 
     if not is_remote(directory):
@@ -306,14 +295,14 @@ def _new_file(target: _Target, path: str) -> NewFile:
 
 
 def _protocol_value(value: str, type_name: str) -> str | None:
-    """Return a partition value in the form of the Delta protocol."""
+    """Return a partition value in the text form that the Delta protocol requires."""
     if value == NULL_DIRECTORY:
         return None
     return f"{value.replace(' ', 'T')}Z" if type_name == "timestamp" else value
 
 
 def _removes_files(snapshot: Snapshot, request: WriteRequest) -> bool:
-    """Return True if a write without rows may still remove files."""
+    """Return True if a write of no rows may still remove files."""
     return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
 

@@ -1,7 +1,6 @@
-"""Values of columns that a data file lacks.
+"""Values of columns that a data file lacks: the partition value, else the initial default, else null.
 
-The value is the partition value, else the initial default, else null. Files migrated from Hive lack partition columns.
-Source: "Column Projection" in Iceberg's specification.
+Files migrated from Hive lack partition columns. Source: "Column Projection" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ _DIGITS = Context(prec=38)
 def absent_values(
     snapshot: IcebergSnapshot, columns: Iterable[IcebergColumn], index: MetadataIndex, file: int
 ) -> Mapping[str, pa.Scalar]:
-    """Return the values of flat columns that a file lacks, by name.
+    """Return the values of top-level columns that a file lacks, by name.
 
-    Columns of unknown value are left out. Columns that are null in every file that lacks them are left out too; the
-    reader fills in the nulls.
+    Columns of unknown value are left out, and so are columns whose value is null in every file that lacks them, because
+    the reader fills in the nulls.
     """
     footer_kind = index.groups.kinds[int(index.groups.kind[file])]
     values = {}
@@ -64,10 +63,7 @@ def _default(snapshot: IcebergSnapshot, column: IcebergColumn) -> Any:
 
 
 def _scalar(column: IcebergColumn, value: Any) -> pa.Scalar | None:
-    """Return a value as an Arrow scalar.
-
-    None if the column's type cannot hold it.
-    """
+    """Return a value as an Arrow scalar; None if the column's type cannot hold it."""
     if value is None:
         return pa.scalar(None, pa.null())
     (scalar,) = as_array(column, [number_of(value)])

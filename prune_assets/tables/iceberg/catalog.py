@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def configured_table(table: str) -> CatalogEntry | None:
-    """Return the table `catalog.database.table` if pyiceberg is configured for the catalog, else None.
+    """Return the table `catalog.database.table` if pyiceberg is configured for the catalog; otherwise None.
 
-    A name in the catalog of a Spark session can therefore be read without Spark. Only a session writes.
+    So a name in the catalog of a Spark session can be read without Spark. Only a session writes.
     """
     parts = table.replace("`", "").split(".")
     if len(parts) < 3 or os.path.lexists(table):
@@ -35,7 +35,10 @@ def configured_table(table: str) -> CatalogEntry | None:
 
 
 def iceberg_table(name: str) -> CatalogEntry:
-    """Load the current metadata from pyiceberg's catalog (`.pyiceberg.yaml`, `PYICEBERG_CATALOG__NAME__URI`)."""
+    """Load a table with its current metadata from pyiceberg's catalog.
+
+    The catalog is configured in `.pyiceberg.yaml` or as `PYICEBERG_CATALOG__NAME__URI`.
+    """
     from prune_assets.tables.iceberg.metadata_files import place_of
 
     full = f"iceberg:{name}"
@@ -54,7 +57,10 @@ def iceberg_table(name: str) -> CatalogEntry:
 
 
 def tables_of(name: str) -> list[tuple[str, ...]]:
-    """Return the tables in pyiceberg's catalog, of all namespaces or of one: `catalog`, `catalog.database`."""
+    """Return the tables in pyiceberg's catalog.
+
+    `name`: `catalog` for all namespaces, `catalog.database` for one.
+    """
     full = f"iceberg:{name}"
     catalog, *namespace = name.split(".")
     tables: list[tuple[str, ...]] = []
@@ -69,7 +75,7 @@ def tables_of(name: str) -> list[tuple[str, ...]]:
 
 @contextmanager
 def _convert_errors(full: str, catalog: str) -> Iterator[Callable[[], Catalog]]:
-    """Yield a function that returns a pyiceberg catalog, and convert its errors to PruneError."""
+    """Yield a function that returns a pyiceberg catalog; convert errors in the block to PruneError."""
     from prune_assets.tables.iceberg.opening import check_installed
 
     check_installed(full)

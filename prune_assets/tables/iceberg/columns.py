@@ -1,7 +1,4 @@
-"""Columns of an Iceberg table.
-
-Files identify the leaves by field ids, under any name.
-"""
+"""Columns of an Iceberg table. Files identify the leaves by field ids, and may name them differently."""
 
 from __future__ import annotations
 
@@ -33,7 +30,10 @@ _SPARK_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumn:
-    """A leaf of the table; `type_name`: Iceberg's name of its type."""
+    """A leaf of the table.
+
+    `type_name`: Iceberg's name of its type.
+    """
 
     leaf: LeafColumn
     field_id: int
@@ -41,23 +41,21 @@ class IcebergColumn:
 
     @property
     def physical(self) -> Path:
-        """Path in files that use the table's names."""
+        """Path of the leaf in files that use the table's names."""
         return self.leaf.path
 
 
 def spark_name(type_name: str) -> str | None:
-    """Return Spark's name of a type.
-
-    None if Spark lacks the type or stores it differently.
-    """
+    """Return Spark's name of a type; None if Spark lacks the type or stores it differently."""
     return type_name if type_name.startswith("decimal(") else _SPARK_NAMES.get(type_name)
 
 
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
     """Return the leaves of a schema.
 
-    `filled`: ids of columns that may have values in files that lack them. Raises ValueError if two leaves have one id,
-    because their values in files could be mixed up.
+    `filled`: ids of columns that may have values in files that lack them.
+
+    Raises ValueError if two leaves have one id, because their values in files could be mixed up.
     """
     columns = list(_leaves(schema.fields, (), filled))
     if len({column.field_id for column in columns}) < len(columns):
@@ -104,10 +102,10 @@ def _leaf(path: Path, iceberg_type: Any, *, may_be_filled: bool) -> LeafColumn:
 
 
 def numbered(schema: Schema, columns: Iterable[IcebergColumn], schemas: Iterable[Schema], names: str) -> Numbered:
-    """Return columns by the field ids of their leaves.
+    """Return columns by the field ids of their leaves. Lists and maps whose parts were renamed are marked as `renamed`.
 
-    `names`: the table's name mapping, "" if missing.
-    `schemas`: all schemas of the table. Lists and maps whose parts were renamed are marked as `renamed`.
+    `schemas`: all schemas of the table.
+    `names`: the table's name mapping; "" if missing.
     """
     called = defaultdict(set)
     for each in schemas:
@@ -153,10 +151,7 @@ def _mapped_field_ids(names: str) -> dict[Path, int]:
 
 
 def spark_type(iceberg_type: Any) -> Any:
-    """Return a type in Spark's JSON.
-
-    Raises ValueError with a type that Spark's Parquet reader lacks.
-    """
+    """Return a type in Spark's JSON. Raises ValueError with a type that Spark's Parquet reader lacks."""
     if iceberg_type.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}

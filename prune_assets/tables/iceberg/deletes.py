@@ -39,10 +39,7 @@ class FileDeletes(NamedTuple):
 
 
 def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
-    """Return the deletes per file number.
-
-    Includes only files that have deletes, and whose manifests were read.
-    """
+    """Return the deletes of each file by its number, only for files that have deletes and whose manifests were read."""
     if not snapshot.deletes:
         return {}
     file_numbers = np.flatnonzero(snapshot.files.has_entry).tolist()
@@ -78,16 +75,13 @@ def deletes_by_file(snapshot: IcebergSnapshot) -> dict[int, FileDeletes]:
 
 
 def _may_be_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Return True if two partitions of a spec may be the same.
-
-    A field that a manifest lacks may have any value.
-    """
+    """Return True if two partitions of a spec may be the same. A field that a manifest lacks may have any value."""
     pairs = zip(left, right, strict=True)
     return all(ABSENT in pair or repr(pair[0]) == repr(pair[1]) for pair in pairs)
 
 
 def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
-    """Return the delete debt of data files from their manifests alone."""
+    """Return the deletes that data files still have, from the manifests alone."""
     rows = files.numbers("records", 0)
     deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
     shared: dict[tuple[str, int | None], int] = {}
@@ -117,10 +111,7 @@ def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
 
 
 def count_positions(snapshot: IcebergSnapshot, file_number: int, deletes: FileDeletes) -> int:
-    """Count the rows of a file that position deletes delete.
-
-    Reads delete files that cover several data files.
-    """
+    """Count the rows of a file that position deletes delete. Reads delete files that cover several data files."""
     applied = applied_positions(deletes)
     if all(only_file(each) is not None for each in applied):
         return sum(each.record_count for each in applied)
@@ -128,7 +119,10 @@ def count_positions(snapshot: IcebergSnapshot, file_number: int, deletes: FileDe
 
 
 class PositionDeletes(NamedTuple):
-    """Position deletes of one data file; `data`: its path in the delete files."""
+    """Position deletes of one data file.
+
+    `data`: path of the data file as the delete files have it.
+    """
 
     data: str
     deletes: tuple[str, ...]

@@ -47,7 +47,7 @@ _LEAST = 1e-30
 
 
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
-    """Return the columns by which Iceberg may skip rows of a predicate.
+    """Return the columns by which Iceberg may skip rows that a predicate selects.
 
     `x > 5` on a float column returns `x`, because it selects NaN; `x < 5` does not. An unsupported condition may refer
     to any column.
@@ -62,10 +62,7 @@ def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozense
 
 
 def trusted_part(conjuncts: tuple[tuple[str, Predicate], ...], doubted: frozenset[Path]) -> str | None:
-    """Return the operands of an AND that use no doubted column, as SQL.
-
-    None if there is no such operand.
-    """
+    """Return the operands of an AND that use no doubted column, as SQL; None if there is no such operand."""
     trusted = [
         f"({sql})"
         for sql, tree in conjuncts
@@ -88,9 +85,9 @@ def _is_doubted(
 
 
 def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
-    """Return True if bounds of a converted table may exclude matching files.
+    """Return True if bounds that were converted from Delta may exclude matching files.
 
-    Compares the bounds as written with the widened ones.
+    For this the bounds as written are compared with the widened ones.
     """
     column_leaves = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
     if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in column_leaves):
@@ -104,10 +101,7 @@ def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Return True if a leaf compares with no number close to zero.
-
-    It tests for null or NaN, or compares only with other numbers.
-    """
+    """Return True if a leaf tests for null or NaN, or compares only with numbers that are not close to zero."""
     match leaf:
         case Compare(_, _, value):
             values = [value]

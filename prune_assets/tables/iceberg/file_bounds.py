@@ -1,10 +1,11 @@
-"""Bounds of a predicate's columns per file, from the manifests.
+"""Bounds of a predicate's columns in each file, from the manifests.
 
 Bounds of strings may be truncated, but still enclose the values. Missing or contradictory claims are unknown.
 
-Converters of a Delta log copy its statistics. These may not enclose the values: timestamps have only milliseconds, and
-long integers may have been rounded to a 64-bit float. Sources: https://github.com/delta-io/delta/issues/7444 (UniForm),
-and DeltaStatsExtractor of Apache XTable, which Microsoft's OneLake uses.
+Converters of a Delta log copy its statistics, whose bounds may not enclose the values: timestamps have only
+milliseconds, and long integers may have been rounded to a 64-bit float. Sources:
+https://github.com/delta-io/delta/issues/7444 (UniForm), and DeltaStatsExtractor of Apache XTable, which Microsoft's
+OneLake uses.
 """
 
 from __future__ import annotations
@@ -44,10 +45,7 @@ def is_converted(snapshot: IcebergSnapshot) -> bool:
 
 
 def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds:
-    """Return the bounds of a column per file.
-
-    They are widened if they were converted from a Delta log.
-    """
+    """Return the bounds of a column in each file, widened if they were converted from a Delta log."""
     bounds = bounds_of(column, snapshot.files)
     if not is_converted(snapshot):
         return bounds
@@ -56,7 +54,7 @@ def enclosing_bounds(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds
 
 
 def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
-    """Return the bounds of a column per file, as written."""
+    """Return the bounds of a column in each file, as written."""
     field_id = column.field_id
     return consistent_bounds(
         claimed_bounds(
@@ -74,7 +72,10 @@ def bounds_of(column: IcebergColumn, files: ListedFiles) -> Bounds:
 def claimed_bounds(
     column: IcebergColumn, lower: pa.Array, upper: pa.Array, **counts: NDArray[np.int64]
 ) -> ClaimedBounds:
-    """Decode the bounds of a column; `counts`: the counts of `ClaimedBounds`."""
+    """Decode the bounds of a column.
+
+    `counts`: the counts of `ClaimedBounds`, by name.
+    """
     low, high = decoded(column, lower), decoded(column, upper)
     return ClaimedBounds(
         enclosing(low, -0.0),
@@ -90,18 +91,12 @@ def _nan_flags(values: pa.Array) -> NDArray[np.bool_]:
 
 
 def rows_of(files: ListedFiles) -> NDArray[np.int64]:
-    """Return the row count per file, including deleted rows.
-
-    At least 1, because 0 would skip the file.
-    """
+    """Return the row count of each file, deleted rows included; at least 1, because 0 would skip the file."""
     return np.maximum(files.numbers("records", 1), 1)
 
 
 def enclosing(values: pa.Array, zero: float) -> pa.Array:
-    """Normalize float bounds.
-
-    NaN bounds nothing and becomes null; both zeros become `zero`.
-    """
+    """Normalize bounds of floats: NaN, which bounds nothing, becomes null; 0.0 and -0.0 become `zero`."""
     if not pa.types.is_floating(values.type):
         return values
     values = pc.if_else(pc.is_nan(values), pa.nulls(1, values.type)[0], values)

@@ -92,10 +92,7 @@ def _coverage(table: IcebergTable, column: IcebergColumn) -> IcebergColumnCovera
 def planned_snapshot(
     table: IcebergTable, index: MetadataIndex, read: NDArray[np.bool_], *, pro_rata: bool, log_bytes: int
 ) -> TableSnapshot | None:
-    """Describe the planned snapshot.
-
-    None for a table without rows. Deletes are counted in files, not rows.
-    """
+    """Describe the planned snapshot; None for a table without rows. Deletes are counted in files, not rows."""
     from prune_assets.report.skip_report import TableSnapshot
 
     snapshot = table.snapshot.snapshot
@@ -129,7 +126,7 @@ def planned_snapshot(
 
 
 def clustered_by(table: IcebergTable) -> list[str]:
-    """Return the columns of the table's sort order, without transforms."""
+    """Return the columns of the table's sort order, except transforms."""
     metadata, by_id = table.snapshot.metadata, {column.field_id: column for column in table.by_path.values()}
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     fields = [] if order is None else [field for field in order.fields if str(field.transform) == "identity"]
@@ -138,10 +135,7 @@ def clustered_by(table: IcebergTable) -> list[str]:
 
 @dataclass(slots=True)
 class ManifestClaims(Claims):
-    """Claims of manifests: bounds, counts and rows.
-
-    They describe the rows as written, including deleted rows.
-    """
+    """What manifests claim about files: bounds, counts and rows, of the rows as written, deleted ones included."""
 
     table: IcebergTable
     name = "the manifest"
@@ -152,15 +146,12 @@ class ManifestClaims(Claims):
         self.table.snapshot.open_all()
 
     def bounds(self, path: Path, file: int) -> Bounds | None:
-        """Return the bounds of a column in a file.
-
-        None if the column has no bounds.
-        """
+        """Return the bounds of a column in a file; None without bounds."""
         file_bounds = self.table.file_bounds(path)
         return None if file_bounds is None else file_bounds.slice(file, file + 1)
 
     def rows(self, file: int) -> int | None:
-        """Return the row count of a file, including deleted rows."""
+        """Return the row count of a file, deleted rows included."""
         return int(self.table.snapshot.files.numbers("records", 0)[file])
 
 

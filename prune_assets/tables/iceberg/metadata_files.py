@@ -33,7 +33,11 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class MetadataFiles:
-    """FileIO for pyiceberg; `root`: directory of the table, `allow`: as in `open_snapshot`."""
+    """FileIO for pyiceberg that reads only from allowed locations.
+
+    `root`: directory of the table.
+    `allow`: as in `open_snapshot`.
+    """
 
     root: str
     allow: Sequence[str]
@@ -41,7 +45,7 @@ class MetadataFiles:
     _at_hand: dict[str, bytes] = field(default_factory=dict)
 
     def fetch(self, locations: Sequence[str]) -> None:
-        """Read files together, for later calls of `new_input`."""
+        """Read files together and keep them for later calls of `new_input`."""
         files = [self.find(location) for location in locations]
         read = read_whole(files, purpose="log", traffic=self.traffic)
         self._at_hand = dict(zip(locations, read, strict=True))
@@ -97,10 +101,7 @@ def is_metadata_file(location: str) -> bool:
 
 
 def listed(table: str) -> list[DataFile]:
-    """Return the files in a table's metadata directory that determine the current one.
-
-    Empty without any.
-    """
+    """Return the files in a table's metadata directory that determine the current one; empty if there are none."""
     try:
         return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
     except UnsupportedFeature:  # the location cannot be listed, such as a web server
@@ -108,10 +109,10 @@ def listed(table: str) -> list[DataFile]:
 
 
 def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
-    """Return the path of the current file among the files in a metadata directory.
+    """Return the path of the current metadata file among the files of a metadata directory.
 
-    A table without a catalog (`v3.metadata.json`) has its last version. For other tables the catalog decides, so
-    two files with the same highest number are refused.
+    It is the file that the version hint names, otherwise the file with the highest version number. Raises
+    UnsupportedFeature if two files have this number, because only the catalog knows which of them is current.
     """
     versions = {
         file.path: int(match[1] or match[2])
@@ -124,7 +125,7 @@ def newest(table: str, files: Sequence[DataFile], traffic: Traffic) -> str:
         named = [file.path for file in files if name_of(file) in {hinted_name, f"{hinted_name}.metadata.json"}]
         if named:
             return named[0]
-        if hinted_name.isdigit():  # Only a table without a catalog has one.
+        if hinted_name.isdigit():  # Only tables without a catalog have a version number in the hint file.
             versions = {path: version for path, version in versions.items() if path.rpartition("/")[2].startswith("v")}
     unnumbered = [file.path for file in files if name_of(file) != HINT]
     if not versions and len(unnumbered) == 1:

@@ -25,7 +25,7 @@ _NESTED = {"list": ("element",), "map": ("key", "value")}
 class ParsedMetadata(NamedTuple):
     """Metadata of a table.
 
-    `manifests`: locations by snapshot id, for snapshots without a manifest list.
+    `manifests`: for each snapshot without a manifest list, by its id, the locations of its manifests.
     """
 
     table: TableMetadata
@@ -52,7 +52,7 @@ def parse_metadata(metadata: dict[str, Any]) -> ParsedMetadata:
 
 
 def _make_strings(parent: dict[str, Any], name: str) -> None:
-    """Convert properties to strings, which they must be, and drop nulls."""
+    """Convert the values of properties to strings, as pyiceberg requires, and drop nulls."""
     if isinstance(parent.get(name), dict):
         parent[name] = {key: _as_string(value) for key, value in parent[name].items() if value is not None}
 

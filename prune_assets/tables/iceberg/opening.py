@@ -44,10 +44,7 @@ _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHE
 
 @contextmanager
 def looking_ahead(location: Location) -> Iterator[None]:
-    """List the metadata directory of a store in the background.
-
-    A listing is slow, so it runs while other formats check the location.
-    """
+    """List a table's metadata directory in a store in the background, while other formats check the location."""
     path = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(path) or is_metadata_file(path):
         yield
@@ -61,9 +58,9 @@ def looking_ahead(location: Location) -> Iterator[None]:
 
 
 def find_metadata_file(location: Location) -> str | None:
-    """Return the address of a table's metadata file.
+    """Return the address of a table's current metadata file; None if missing.
 
-    The location is the metadata file itself, or a table whose current file is returned. None if missing.
+    `location`: the table, or a metadata file, which is returned.
     """
     if not isinstance(location, str | os.PathLike):
         return None
@@ -91,10 +88,7 @@ def is_iceberg(location: Location) -> bool:
 
 
 def _directory_of(location: str) -> str:
-    """Return the directory of a table.
-
-    The location may be a file in its metadata directory.
-    """
+    """Return the directory of a table whose location may be a file in its metadata directory."""
     return location.rsplit("/", 2)[0] if is_metadata_file(location) else location
 
 
@@ -181,7 +175,7 @@ def _open_latest(table: str) -> IcebergSnapshot:
     from prune_assets.tables.iceberg.snapshot import open_iceberg
 
     metadata_path = find_metadata_file(table)
-    assert metadata_path is not None  # it was recognized
+    assert metadata_path is not None  # the table was recognized by this file
     return open_iceberg(metadata_path, version=None, timestamp=None, allow=())
 
 
@@ -208,10 +202,10 @@ def _describe_snapshot(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the partition values and an identity of each file.
+    """Yield the partition values and the identity of each file.
 
-    The values belong to columns in the current spec. The identity is a string of the path and the delete files. For
-    year, month, day and hour transforms the value is the start of the interval.
+    The values belong to columns in the current spec. For year, month, day and hour transforms the value is the start of
+    the interval. The identity is a string of the path and the delete files.
     """
     from prune_assets.tables.iceberg.deletes import FileDeletes, deletes_by_file
 

@@ -1,8 +1,8 @@
 """Partition values as evidence: the range of a column that a transformed value implies.
 
 `day(ts) = 19700` implies that `ts` is in that day. `truncate(10)` with value 20 implies a number in [20, 29], and with
-value 'ab' a string that starts with it. For `bucket`, literals are hashed: a file in another bucket has no row equal to
-them. A value is null if and only if the column is null; `void` and unknown transforms imply nothing.
+value 'ab' a string that starts with 'ab'. For `bucket`, literals are hashed: a file in another bucket has no row equal
+to them. A value is null if and only if the column is null; `void` and unknown transforms imply nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 
 
 class _Ends(NamedTuple):
-    """Minimum and maximum of the possible values; None if unknown."""
+    """Minimum and maximum of the possible values of a column. None: unknown."""
 
     low: Any
     high: Any
@@ -48,7 +48,7 @@ _UNKNOWN = _Ends(None, None)
 
 
 def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return the outcomes of a leaf per file, from partition values."""
+    """Return the outcomes of a leaf for each file, from partition values."""
     outcomes = unknown(len(snapshot.files))
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
@@ -75,7 +75,7 @@ def _outcomes(
 
 
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
-    """Return bounds of the column per transformed value, as for one row."""
+    """Return bounds of the column for each transformed value, in the form of bounds of containers with one row."""
     null = np.array([value is None for value in values], np.bool_)
     plain_values = [None if value is None else number_of(value) for value in values]
     if transform == "identity":
@@ -142,10 +142,7 @@ def _ends_of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
 
 
 def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, iceberg_type: IcebergType) -> set[int] | None:
-    """Return the buckets of a leaf's literals.
-
-    None if the leaf is not an equality or the buckets are unknown.
-    """
+    """Return the buckets of a leaf's literals; None if the leaf is not an equality or the buckets are unknown."""
     match leaf:
         case Compare(_, Op.EQ, value):
             values = array_of([value.as_py()], value.type)

@@ -1,6 +1,6 @@
-"""Read files of a snapshot with Spark's own Parquet reader.
+"""Read files of a snapshot with Spark's own Parquet reader, if its result equals Iceberg's.
 
-It matches columns by name, so it is used only if the result equals Iceberg's.
+Spark's reader matches columns by name, Iceberg by field id.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ _REMEDY = "read it with Spark and Iceberg, or compact it first (rewrite_data_fil
 
 
 def declared_schema(table: IcebergTable) -> StructType:
-    """Return the Spark schema of a snapshot.
-
-    Raises UnsupportedFeature for a type that Spark does not read.
-    """
+    """Return the Spark schema of a snapshot. Raises UnsupportedFeature for a type that Spark does not read."""
     from pyspark.sql.types import StructType
 
     try:
@@ -45,10 +42,7 @@ def declared_schema(table: IcebergTable) -> StructType:
 
 
 def declared_type(table: IcebergTable, name: str) -> DeclaredType:
-    """Return the type of a top-level column.
-
-    Raises UnsupportedFeature if Spark's Parquet reader lacks the type.
-    """
+    """Return the type of a top-level column. Raises UnsupportedFeature if Spark's Parquet reader lacks the type."""
     field = next(field for field in table.snapshot.schema.fields if field.name == name)
     try:
         type_json = spark_type(field.field_type)
@@ -60,7 +54,7 @@ def declared_type(table: IcebergTable, name: str) -> DeclaredType:
 def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame:
     """Open files with the table's schema.
 
-    Raises UnsupportedFeature if Spark would read them differently from Iceberg.
+    Raises UnsupportedFeature if Spark would read the files differently from Iceberg.
     """
     schema, file_numbers = declared_schema(table), wanted.files.tolist()
     if not file_numbers:
@@ -81,10 +75,7 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 
 def _difference(index: MetadataIndex, footer_kind: int) -> str:
-    """Return why Spark would read other columns than Iceberg from files of one schema.
-
-    Return "" if the columns are the same.
-    """
+    """Return why Spark would read other columns than Iceberg from files of one kind; "" if the columns are the same."""
     called, stored = index.groups.kinds[footer_kind], index.groups.names.kinds[footer_kind]
     if called.is_unnamed:
         return "does not number its columns"

@@ -1,8 +1,8 @@
-"""Read a table in a session's catalog with Iceberg itself.
+"""Read a table in a session's catalog with Iceberg itself, which handles deletes, evolution and defaults.
 
-Iceberg handles deletes, evolution and defaults. If the plan keeps fewer files than manifests alone would, exactly these
-files are staged as a set of scan tasks, like Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the
-filters it is given. In both cases no filter uses a column by which Iceberg skips rows that Spark selects.
+If the plan keeps fewer files than manifests alone would, exactly these files are staged as a set of scan tasks, as
+Iceberg's own rewrites do. Otherwise Iceberg scans the snapshot with the filters it is given. In both cases no filter
+uses a column by which Iceberg skips rows that Spark selects.
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ _STAGED = "SparkStagedScan"
 
 
 def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) -> DataFrame | None:
-    """Return rows of files or of the snapshot.
-
-    None if Iceberg cannot be bound to the snapshot and its schema.
-    """
+    """Return rows of files or of the snapshot; None if Iceberg cannot be bound to the snapshot and its schema."""
     name, version, snapshot = table.in_session, table.version_number, table.snapshot
     if name is None or version is None:
         return None
@@ -52,8 +49,8 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
 def _filter_trusted(frame: DataFrame, where: str | None) -> DataFrame:
     """Filter by trusted conditions only, and block the pushdown of later filters.
 
-    Spark pushes no filter below a non-deterministic one. The blocking filter is true for every row, but Spark cannot
-    simplify it, as it simplifies `rand() >= 0`.
+    Spark pushes no filter below a non-deterministic one, so such a filter is added. It is true for every row, but in a
+    form that Spark cannot simplify, unlike `rand() >= 0`.
     """
     from pyspark.sql.functions import spark_partition_id
 
@@ -111,10 +108,7 @@ def _frame(spark: SparkSession, name: str, java_table: JavaObject, task_set: str
 
 
 def _table_cache(spark: SparkSession) -> JavaObject | None:
-    """Return the cache of tables being rewritten.
-
-    None for a runtime of Spark 3.5, which does not expose it.
-    """
+    """Return Iceberg's cache of tables being rewritten; None for a runtime of Spark 3.5, which does not expose it."""
     from py4j.protocol import Py4JError
 
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
@@ -129,17 +123,14 @@ def _table_cache(spark: SparkSession) -> JavaObject | None:
 
 
 def _scan_classes(frame: DataFrame) -> set[str]:
-    """Return the scan classes of a frame, because an unknown option is ignored silently."""
+    """Return the scan classes of a frame, to check an option: Spark ignores an unknown one silently."""
     leaves = frame._jdf.queryExecution().sparkPlan().collectLeaves()
     scan_nodes = [leaves.apply(i) for i in range(leaves.size())]
     return {str(leaf.scan().getClass().getSimpleName()) for leaf in scan_nodes}
 
 
 def _filter_scan(spark: SparkSession, name: str, scan: Any, where: str | None) -> Any:
-    """Add the conditions that Iceberg can express to a scan.
-
-    Iceberg's reader skips row groups by them.
-    """
+    """Add the conditions that Iceberg can express to a scan, so that Iceberg's reader skips row groups by them."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -29,7 +29,7 @@ _SELECTORS = (
 class NameInSession(NamedTuple):
     """A name in SQL, each part in backquotes.
 
-    `table` includes the catalog and the database.
+    `table`: the name with the catalog and the database.
     """
 
     catalog: str
@@ -44,7 +44,7 @@ class NameInSession(NamedTuple):
 def name_in_session(name: str, spark: SparkSession) -> NameInSession:
     """Complete a name with its catalog, by default the session's current catalog.
 
-    In a name of two parts, the first is a database of the current catalog, unless a catalog has this name.
+    The first part of a two-part name is a database of the current catalog, unless a catalog has this name.
     """
     parts = name.replace("`", "").split(".")
     has_catalog = spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) is not None
@@ -77,10 +77,7 @@ def snapshot_in_session(name: str, spark: SparkSession, version: int | None = No
 
 
 def refuse_selector(name: str, spark: SparkSession, *, to_write: bool) -> None:
-    """Raise UnsupportedFeature for a table name with a snapshot selector.
-
-    Called before Spark resolves the name.
-    """
+    """Raise UnsupportedFeature for a table name with a snapshot selector. Called before Spark resolves the name."""
     table, _, last = name.rpartition(".")
     for pattern, instead in _SELECTORS:
         selector = pattern.fullmatch(last.strip("`"))

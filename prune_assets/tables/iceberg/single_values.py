@@ -1,7 +1,6 @@
-"""Convert Iceberg's single values to comparable Arrow arrays.
+"""Convert Iceberg's single values, as encoded in manifests or as Python objects, to comparable Arrow arrays.
 
-The values are encoded as in manifests, or Python objects. Source: "Binary single-value serialization" in Iceberg's
-specification. Invalid encodings become null.
+Invalid encodings become null. Source: "Binary single-value serialization" in Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def numbers_of(column: IcebergColumn, values: Sequence[bytes | None]) -> list[An
 class _Bytes(NamedTuple):
     """Buffers of a binary array in numpy.
 
-    `starts` and `lengths` have one entry per value; the length of null is 0.
+    `starts`, `lengths`: one entry per value; the length of null is 0.
     """
 
     data: NDArray[np.uint8]
@@ -92,7 +91,7 @@ def _bytes(values: pa.Array) -> _Bytes:
 
 
 def _decode_widths(values: pa.Array, dtype: np.dtype[Any], widths: Sequence[int]) -> pa.Array:
-    """Decode numbers; values of a smaller width were written before the column was widened."""
+    """Decode numbers of one or several widths. Values of a smaller width were written before the column was widened."""
     given = _bytes(values)
     widened, valid = np.zeros(len(values), dtype), np.zeros(len(values), np.bool_)
     for width in widths:
@@ -134,7 +133,7 @@ def _decoder(column: IcebergColumn) -> Callable[[bytes], Any]:
 def number_of(value: Any) -> Any:
     """Convert a Python value to a number, string or bytes.
 
-    Times become days or microseconds, decimals their unscaled number.
+    Times become days or microseconds, decimals become their unscaled integers.
     """
     if isinstance(value, dt.datetime):
         return (value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)  # noqa: DTZ001
@@ -147,10 +146,7 @@ def number_of(value: Any) -> Any:
 
 
 def as_array(column: IcebergColumn, values: Sequence[Any]) -> pa.Array:
-    """Convert numbers, strings or bytes to the column's bounds type.
-
-    A value that does not fit becomes null.
-    """
+    """Convert numbers, strings or bytes to the column's bounds type; a value that does not fit becomes null."""
     arrow_type = bounds_type(column.leaf)
     if pa.types.is_binary(arrow_type):
         return bytes_array([value.encode() if isinstance(value, str) else value for value in values])

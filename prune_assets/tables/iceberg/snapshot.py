@@ -54,7 +54,8 @@ _FORMATS = (1, 2, 3)
 class PartitionField(NamedTuple):
     """A field of a partition spec.
 
-    The value at `position` in files of the spec is derived from the column `source`.
+    `source`: field id of the column from which the field's values are derived.
+    `position`: index of the field in the partition of a file.
     """
 
     spec: int
@@ -68,8 +69,10 @@ class PartitionField(NamedTuple):
 class IcebergSnapshot:
     """A snapshot of a table.
 
-    `snapshot`: None for a table without rows. `files`: live files, in manifest order.
-    `summaries`: per manifest, the partition field summaries in the manifest list. `deletes`: delete files.
+    `snapshot`: None for a table without rows.
+    `files`: live files, in manifest order.
+    `summaries`: for each manifest, the summaries of partition fields in the manifest list.
+    `deletes`: delete files.
     """
 
     metadata_path: str
@@ -111,10 +114,7 @@ class IcebergSnapshot:
         return _partition_ids(self.metadata)
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = ()) -> NDArray[np.bool_]:
-        """Read the wanted manifests; return flags of the manifests read.
-
-        All manifests are read if the list's file counts are wrong.
-        """
+        """Read the wanted manifests, or all if the list's file counts are wrong; return flags of the manifests read."""
         try:
             self.files.open(wanted, fields, self.io)
         except Miscounted:
@@ -142,8 +142,9 @@ def open_iceberg(
 ) -> IcebergSnapshot:
     """Open a snapshot by the address of a metadata file.
 
-    `version`: its id, by default the current one. Metadata files never change, so the last opened snapshots are cached
-    in memory.
+    `version`: id of the snapshot; by default the current one.
+
+    Metadata files never change, so the last opened snapshots are cached in memory.
     """
     io = MetadataFiles(metadata_path.rpartition("/")[0].rpartition("/")[0], allow)
     cache_key = io.find(metadata_path), version, timestamp, tuple(allow), os.environ.get(ALLOW)
@@ -210,7 +211,7 @@ def _metadata(metadata_path: str, io: MetadataFiles) -> ParsedMetadata:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a metadata file (gzip, zstd or plain), up to one byte beyond the limit."""
+    """Decompress a metadata file (gzip, zstd or plain), but at most one byte more than the limit."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(BytesIO(data)) as packed:
             return packed.read(MAX_BYTES + 1)

@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 class IcebergTable(LoggedTable):
     """A snapshot of an Iceberg table.
 
-    `given`: its location. `name`: its name as the user gave it.
-    `in_session`: its name in the catalogs of a Spark session, None if it was opened differently. `is_older`: True if a
-    version or time was requested.
+    `given`: location of the table.
+    `name`: name of the table as the user gave it.
+    `in_session`: name of the table in the catalogs of a Spark session. None if it was opened differently.
+    `is_older`: True if a version or time was requested.
     """
 
     given: str
@@ -78,12 +79,12 @@ class IcebergTable(LoggedTable):
 
     @cached_property
     def by_path(self) -> dict[ColumnPath, IcebergColumn]:
-        """Columns with a type that metadata can prune, by path."""
+        """Columns whose type can be pruned by metadata, by path."""
         return {column.leaf.path: column for column in self.snapshot.columns if not column.leaf.unsupported}
 
     @property
     def deletes(self) -> dict[int, FileDeletes]:
-        """Deletes per file number, for files that have deletes and whose manifests were read."""
+        """Deletes of each file by its number, for files that have deletes and whose manifests were read."""
         opened = int(self.snapshot.files.opened.sum())
         if self._deletes is None or self._deletes[0] != opened:
             self._deletes = opened, deletes_by_file(self.snapshot)
@@ -102,10 +103,7 @@ class IcebergTable(LoggedTable):
         return spark.createDataFrame([], declared_schema(self))
 
     def open_in_spark(self, spark: SparkSession, wanted: FilesToRead) -> DataFrame:
-        """Open files with Iceberg, or with Spark's own Parquet reader.
-
-        Iceberg is used if a catalog of the session has the table.
-        """
+        """Open files with Iceberg if a catalog of the session has the table, else with Spark's own Parquet reader."""
         from prune_assets.tables.iceberg.reading import open_files
         from prune_assets.tables.iceberg.reading_with_iceberg import open_with_iceberg
 
@@ -113,17 +111,14 @@ class IcebergTable(LoggedTable):
         return open_files(spark, self, wanted) if frame is None else frame
 
     def kept_by_manifests(self) -> int:
-        """Return the number of files that the last predicate kept.
-
-        Iceberg would read about the same number itself.
-        """
+        """Return how many files the manifests kept for the last predicate; Iceberg alone would read about as many."""
         return len(self.snapshot.files) if self.last_answers is None else int(self.last_answers[1].kept.sum())
 
     def file_bounds(self, path: ColumnPath) -> Bounds | None:
-        """Return the bounds of a column from the manifests already read.
+        """Return the bounds of a column from the manifests that were read already.
 
-        None for an unsupported column. Also None for a column that the name mapping lacks: files without field ids read
-        as null there, whatever their bounds claim.
+        None for an unsupported column, and for a column that the name mapping lacks: in files without field ids that
+        column is read as null, whatever their bounds claim.
         """
         from prune_assets.tables.iceberg.file_bounds import enclosing_bounds
 
@@ -136,7 +131,10 @@ class IcebergTable(LoggedTable):
         return self._bounds[cache_key]
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return values of columns that files lack, and position deletes. Raises UnsupportedFeature for others."""
+        """Return values of columns that files lack, and position deletes.
+
+        Raises UnsupportedFeature for other kinds of deletes.
+        """
         from prune_assets.tables.iceberg.absent_columns import absent_values
 
         columns = [column for column in self.by_path.values() if column.leaf.path[0] in names]
@@ -188,10 +186,9 @@ class IcebergTable(LoggedTable):
         )
 
     def count_rows(self, index: MetadataIndex) -> None:
-        """Fill in row counts of unopened files, from the metadata.
+        """Fill in row counts of unopened files, from the metadata, for reports; plans do not need them.
 
-        Only reports need them; plans do not. For unread manifests, the manifest list has the row counts, and the
-        snapshot summary the total bytes.
+        For unread manifests, the manifest list has the row counts, and the snapshot summary the total bytes.
         """
         if index.groups.opened is None or index.groups.opened.all():
             return
@@ -205,10 +202,10 @@ class IcebergTable(LoggedTable):
         index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
-        """Count the rows per file that position deletes delete.
+        """Count the rows of each file that position deletes delete.
 
-        Reads delete files that have no count per data file in the manifests. Rows deleted by equality deletes are
-        unknown without the data, and are not counted.
+        Reads delete files whose count for each data file is not in the manifests. Rows deleted by equality deletes are
+        not counted, as only the data shows them.
         """
         from prune_assets.tables.iceberg.deletes import count_positions
 
@@ -218,10 +215,7 @@ class IcebergTable(LoggedTable):
         return counts
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's partition values of a column as text.
-
-        None if the column is not in the file's spec.
-        """
+        """Return a file's partition values of a column as text; None if the column is not in the file's spec."""
         column, snapshot = self.by_path.get(path), self.snapshot
         positions = [
             field

@@ -22,9 +22,9 @@ def files_fingerprint(table: str) -> str:
 
 
 def partition_files(table: str, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], str]]:
-    """Yield the partition values and an identity of each file.
+    """Yield the partition values of each file, from directory names, and the identity of the file.
 
-    Values come from directory names. The identity is a string of the path, size and time.
+    The identity is a string of the path, size and time.
     """
     from parquet_core.dataset.opening import list_dataset
 

@@ -38,17 +38,14 @@ def is_file(table: ParquetTable) -> bool:
 
 @dataclass(slots=True)
 class DirectoryClaims(Claims):
-    """Claims of directory names: partition values."""
+    """What directory names claim about files: partition values."""
 
     table: ParquetTable
     name = "the directory"
     partition_remedy = "move the file to the partition of its rows, or write it without the column"
 
     def partition(self, path: Path, file: int) -> Bounds | None:
-        """Return the value of a partition column in a file.
-
-        None if it is not certain.
-        """
+        """Return the value of a partition column in a file; None if it is not certain."""
         index = self.table.schema
         values = index.groups.partition_values.get(path)
         if values is None:

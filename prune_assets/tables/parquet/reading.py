@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) -> DataFrame:
     """Open files with the schema of the whole table.
 
-    Paths are made absolute here, because Java keeps the working directory of its start while Python's may change.
+    Paths are made absolute here, because Java keeps the working directory of its start, while Python's may change.
     """
     index, opening, given = wanted.index, wanted.opening, table.given
     paths = [index.groups.files[file_number].path for file_number in wanted.files.tolist()]
@@ -78,10 +78,7 @@ def _is_staged_in_partition(path: str) -> bool:
 
 
 def _refuse_unfinished(table: ParquetTable) -> None:
-    """Raise UnfinishedWrite if a write is unfinished.
-
-    Called before Spark lists directories, because it ignores the journal.
-    """
+    """Raise UnfinishedWrite if a write is unfinished, before Spark lists directories: Spark ignores the journal."""
     if table.listed.is_unfinished:
         raise UnfinishedWrite(
             f"{table.name}: a write is running or was interrupted, and only Spark knows the partition columns of "
@@ -111,7 +108,7 @@ def _base_path(table: Location) -> str | None:
 def one_of_names(names: Iterable[str]) -> str:
     r"""Return a pattern for `pathGlobFilter` that matches only these names, at least one.
 
-    The common prefix and suffix are factored out.
+    The common start and end of the names are written once.
 
     >>> one_of_names(["part-1.parquet", "part-2.parquet"])
     'part-{1,2}.parquet'

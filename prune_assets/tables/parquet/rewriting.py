@@ -39,7 +39,7 @@ def check_rewrite(table: ParquetTable, layout: LayoutSpec) -> None:
 
 
 def directories(table: ParquetTable) -> NDArray[np.int64]:
-    """Return a number per file that identifies its directory."""
+    """Return, for each file, a number that identifies its directory."""
     names = [file.path.rpartition("/")[0] for file in table.listed.files]
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
 
@@ -64,9 +64,9 @@ def rewrite_files(spark: SparkSession, table: ParquetTable, decided: Rewrite) ->
 
 
 def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
-    """Open the picked files with the columns stored in them, and their group.
+    """Return the rows of the files to rewrite, with the group of each row's file as column GROUP.
 
-    Directory names are ignored.
+    Partition values in directory names do not become columns.
     """
     import pyarrow as pa
     from pyspark.sql import functions as fn
@@ -82,10 +82,7 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
 
 
 def _check_columns(rewrite: Rewrite) -> None:
-    """Refuse plain files whose columns or types differ from the table's schema.
-
-    Spark would read and write all files with the columns of one.
-    """
+    """Refuse plain files whose columns or types differ: Spark would write all files with the columns of one."""
     index = rewrite.index
     ours = _types(index.groups.columns)
     for file in rewrite.numbers:
@@ -101,7 +98,7 @@ def _check_columns(rewrite: Rewrite) -> None:
 
 
 def _check_types(stage: Path, rewrite: Rewrite) -> None:
-    """Refuse new files whose types differ from the old files, e.g. from unsigned integers."""
+    """Refuse new files whose types differ from the old files, for example if these have unsigned integers."""
     table_types = _types(rewrite.index.groups.columns)
     for path, written_type in _types(read_dataset(str(stage)).groups.columns).items():
         if table_types.get(path) != written_type:
@@ -116,10 +113,7 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
 
 
 def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
-    """Move new files to the directories of the files that they replace.
-
-    Directories are created inside the stage.
-    """
+    """Move new files to directories in the stage with the names of the directories of the files that they replace."""
     old_directories = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
     for group, target_directory in old_directories.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):

@@ -1,7 +1,4 @@
-"""A table of plain Parquet files.
-
-It is a directory, a file, a glob, or a list of files.
-"""
+"""A table of plain Parquet files: a directory, a file, a glob, or a list of files."""
 
 from __future__ import annotations
 
@@ -41,8 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ParquetTable(TableDefaults):
-    """Plain files as listed; `given`: their location. `schema`: footers read to determine the columns.
+    """Plain files as listed.
 
+    `given`: location of the files.
+    `schema`: footers that were read to determine the columns.
     `entry`: the table's entry in a catalog.
     """
 
@@ -140,10 +139,7 @@ class ParquetTable(TableDefaults):
         return [column.name for column in self.partitions]
 
     def partition_text(self, path: ColumnPath, file: int) -> str | None:
-        """Return a file's value of a partition column as text.
-
-        None if its directory has no such column.
-        """
+        """Return a file's value of a partition column as text; None if its directory has no such column."""
         values = self.schema.groups.partition_values.get(path)
         if values is None:
             return None
@@ -153,8 +149,8 @@ class ParquetTable(TableDefaults):
 def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may refer to.
 
-    Columns in directory names take precedence over columns in files. If the names differ in case, the session
-    determines which column is meant. Then the column in files represents both, and is marked so that it does not prune.
+    A column in directory names takes precedence over a column in files with the same name. If the two names differ in
+    case, the session determines which column is meant; then the column in files stands for both, and does not prune.
     """
     in_directories = {column.path[0] for column in index.groups.partitions}
     in_files = {column.path[0] for column in index.groups.columns}

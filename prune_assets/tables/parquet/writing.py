@@ -57,7 +57,7 @@ def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
         )
 
     def replaced(stage: Path) -> tuple[str, ...]:
-        assert where is not None  # else `mode` says
+        assert where is not None  # without `where`, the mode decides which files are removed
         return partitions_replaced(directory, stage, where, df, bound.partition_by)
 
     result = write_files(
@@ -85,9 +85,10 @@ def write_files(
 ) -> WriteResult:
     """Add the Parquet files that `fill` writes, or replace files with them, atomically.
 
-    `fill`: takes a directory to create and the files of the table; returns the number of rows written. `replaced`:
-    takes the filled directory and returns the files to remove; None to decide by `mode`. `only_by_rows`: as in
-    WriteRequest. Other arguments as in `write`.
+    `fill`: takes a directory to create and the files of the table; returns the number of rows written.
+    `replaced`: takes the filled directory and returns the files to remove. None to decide by `mode`.
+    `only_by_rows`: as in WriteRequest.
+    Other arguments are documented in `write`.
     """
     with staging_directory(directory, lock_timeout=lock_timeout) as stage:
         old = _files_before(directory, mode)
@@ -113,7 +114,10 @@ def write_files(
 
 
 def _files_to_remove(directory: Path, old: tuple[str, ...], new_directories: set[Path], mode: Mode) -> tuple[str, ...]:
-    """Return the files to remove; `new_directories`: directories of the new files."""
+    """Return the files to remove.
+
+    `new_directories`: directories of the new files.
+    """
     if mode == "overwrite" or not old:
         # A summary file would keep the schema of removed files for the table.
         return (*old, *(file.path for file in summaries_below(directory)))
@@ -135,7 +139,7 @@ def _files_before(directory: Path, mode: Mode) -> tuple[str, ...]:
 def _check_same_shape(df: DataFrame, directory: Path, old: tuple[str, ...], partition_by: Sequence[str]) -> None:
     """Refuse data whose columns or partitions differ from the existing files."""
     _check_partitions(directory, old, partition_by)
-    read_dataset(old[0])  # names a file that is not Parquet
+    read_dataset(old[0])  # its error names a file that is not Parquet
     existing = df.sparkSession.read.option("recursiveFileLookup", "true").parquet(_literal(old[0])).schema
     theirs = {field.name: field.dataType.simpleString() for field in existing.fields}
     for field in df.schema.fields:
@@ -163,12 +167,12 @@ def _check_partitions(directory: Path, old: tuple[str, ...], partition_by: Seque
 
 
 def _literal(path: str) -> str:
-    """Escape the path of a local file for a reader of patterns."""
+    """Escape the path of a local file for a reader that takes patterns."""
     return "file:" + re.sub(r"([\[\]{}*?\\])", r"\\\1", str(Path(path).absolute()))
 
 
 def _order_columns(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
-    """Return the columns in the order of the catalog's table.
+    """Return the data with its columns in the order of the catalog's table.
 
     Raises WrongUse for other columns, and LayoutError for other partitions.
     """
@@ -194,7 +198,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table whose files differ from the files in its catalog."""
+    """Refuse a table whose catalog lists files that differ from the files of the directory."""
     if entry.format == "parquet" and entry.files is not None:
         entry.check_files(files_below(local_path(entry.location)))
 
@@ -219,9 +223,10 @@ def partitions_replaced(
 ) -> tuple[str, ...]:
     """Return the files in partitions that a condition selects.
 
-    Raises WrongUse if `stage` has files of other partitions.
-    `table`, `stage`: directories of files by partition. Spark evaluates the condition on the directory values, cast to
-    the types of `df`: with inferred types, `01` and `1` would be the same number.
+    `table`, `stage`: directories of files by partition.
+
+    Spark evaluates the condition on the directory values, cast to the types of `df`: with inferred types, `01` and `1`
+    would be the same number. Raises WrongUse if `stage` has files of other partitions.
     """
     old, new = _by_directory(table), _by_directory(stage)
     selected = _select_partitions(sorted(old.keys() | new.keys()), where, df, partition_by)

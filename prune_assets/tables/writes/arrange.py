@@ -43,10 +43,10 @@ _TIMESTAMP_TYPE = "spark.sql.parquet.outputTimestampType"
 
 
 def arrange(df: DataFrame, layout: LayoutSpec, bound: WriteLayout) -> tuple[DataFrame, dict[str, str]]:
-    """Return the data in the order of the layout, and writer options.
+    """Return the data in the order of the layout, and writer options. Takes one pass over the data.
 
-    Takes one pass over the data. Strings to partition by are replaced by their directory names. Otherwise Spark would
-    compute the names of a column with nulls itself and sort again by them, which loses the order inside partitions.
+    Strings to partition by are replaced by their directory names. Otherwise Spark would compute the names of a column
+    with nulls itself and sort again by them, which loses the order inside partitions.
     """
     check_row_group_rows(df.sparkSession, layout.row_group_rows)
     keys = (*bound.keys, *map(SortKey, bound.curve_by))
@@ -118,10 +118,7 @@ def _directory_text(name: str) -> Column:
 
 
 def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) -> dict[str, str]:
-    """Merge the options of a layout and the caller's options.
-
-    Raises LayoutError for an option in both.
-    """
+    """Merge the options of a layout and the caller's options. Raises LayoutError for an option in both."""
     for key in others or {}:
         if key in of_layout:
             raise LayoutError(f"options[{key!r}]: the layout sets it to {of_layout[key]}; change the layout instead")
@@ -129,10 +126,7 @@ def merged_options(of_layout: dict[str, str], others: Mapping[str, str] | None) 
 
 
 def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, partition_by: Sequence[str] = ()) -> int:
-    """Write files to a directory that does not exist yet.
-
-    Returns the number of rows that Spark observed.
-    """
+    """Write files to a directory that does not exist yet; return the number of rows that Spark wrote."""
     from pyspark.sql import functions as fn
 
     passed = observation(df)
@@ -149,10 +143,9 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
 def along_curve(
     df: DataFrame, layout: LayoutSpec, bound: WriteLayout, measured: MeasuredData, codes: Sequence[Codes]
 ) -> tuple[DataFrame, Codes]:
-    """Add each row's position on the curve.
+    """Add each row's position on the curve as a column; also return the positions of the sample.
 
-    Returns the data with the position as a column, and the positions of the sample.
-    `codes`: order of the sample's rows by each column of the key, partition columns first.
+    `codes`: for each column of the key, partition columns first, the order of the sample's rows.
     """
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
     cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)

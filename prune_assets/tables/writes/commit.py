@@ -1,10 +1,10 @@
-"""Commit staged files to a plain directory, atomically by a journal.
+"""Commit staged files to a plain directory, and remove the replaced files, atomically by a journal.
 
-The same commit removes the replaced files. Steps of a commit, while the writer holds the directory's lock:
+Steps of a commit, while the writer holds the directory's lock:
 
 1. The staged files are synced to disk.
-2. The journal, which names all files to add and remove, is renamed to its final name. From here on the write counts.
-3. The staged files are moved into the directory, one by one.
+2. The journal, which names all files to add and remove, is renamed to its final name. From now on the write is
+committed. 3. The staged files are moved into the directory, one by one.
 4. The replaced files are removed.
 5. The journal is removed, then the rest of the staging directory.
 
@@ -40,8 +40,8 @@ _SECONDS_OF_AN_ORPHAN = 10.0
 class Recovered:
     """Result of cleaning up interrupted writes.
 
-    `added`, `removed`: files of a committed write that is complete now. `leftovers`: staging directories of uncommitted
-    writes, which were removed.
+    `added`, `removed`: files of a committed write that is complete now.
+    `leftovers`: staging directories of uncommitted writes, which were removed.
     """
 
     added: tuple[str, ...] = ()
@@ -53,11 +53,10 @@ class Recovered:
 
 
 def commit(staged: Sequence[Path], stage: Path, *, replaced: Sequence[str]) -> tuple[str, ...]:
-    """Move staged files into their table, and remove the replaced files.
+    """Move staged files into their table, and remove the replaced files; return the new paths.
 
-    The table is the directory that contains `stage`. Returns the new paths. An error before the first removal leaves
-    the table unchanged. Raises WrongUse if the table, or a directory of replaced files, has become a Delta, Iceberg or
-    Hudi table meanwhile.
+    The table is the directory that contains `stage`. An error before the first removal leaves the table unchanged.
+    Raises WrongUse if the table, or a directory of replaced files, has become a Delta, Iceberg or Hudi table meanwhile.
     """
     if not staged and not replaced:
         return ()
@@ -115,9 +114,9 @@ def leftovers(table: Path) -> list[str]:
 
 
 def finish(table: Path) -> Recovered:
-    """Recover like `recover`, for a writer that holds the lock.
+    """Complete or remove interrupted writes like `recover`, for a writer that holds the lock.
 
-    All staging directories belong to finished writers then.
+    While it holds the lock, all other staging directories belong to finished writers.
     """
     left = leftovers(table)
     journal = read_journal(str(table / JOURNAL)) if JOURNAL in left else None
@@ -135,7 +134,7 @@ def finish(table: Path) -> Recovered:
 
 
 def delete_folder(folder: Path) -> None:
-    """Delete a temporary directory; if that fails it stays, and `recover` reports it.
+    """Delete a temporary directory. If that fails, the directory stays, and `recover` reports it.
 
     The JVM of a killed driver keeps running for a moment, and a file that it adds meanwhile makes the deletion fail.
     """
@@ -158,10 +157,7 @@ def _carry_out(journal: Journal, table: Path) -> None:
 
 
 def _publish(journal: Journal, table: Path) -> None:
-    """Publish the write by renaming the journal to its final name.
-
-    The journal and all files that it names are synced before.
-    """
+    """Sync the journal and all files that it names, then rename the journal to its final name."""
     stage = table / journal.staging
     (stage / JOURNAL).write_bytes(journal.encode())
     for name in (*journal.added, JOURNAL, *_directories_of(journal.added), ""):
@@ -190,10 +186,7 @@ def _directories_of(names: Iterable[str]) -> list[str]:
 
 
 def _undo(journal: Journal, table: Path) -> None:
-    """Move the files back, then remove the journal.
-
-    As long as the journal exists, its files count as committed.
-    """
+    """Move the files back, then remove the journal, because its files count as committed while it exists."""
     if not (table / JOURNAL).exists():
         return
     try:
@@ -236,7 +229,7 @@ def _existing_directories(directories: Iterable[Path]) -> list[Path]:
 
 
 def _sync(path: Path) -> None:
-    """Sync a file, or the names in a directory, to disk."""
+    """Sync a file, or the entries of a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

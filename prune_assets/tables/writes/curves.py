@@ -23,9 +23,9 @@ def bits_per_column(columns: int) -> int:
 
 @cache
 def curve_positions(columns: int, *, hilbert: bool) -> Cells:
-    """Return the curve position of each cell.
+    """Return the curve position of each cell of a grid.
 
-    A cell number concatenates the ranks, the first column in the high bits.
+    The number of a cell is the concatenation of its coordinates, the first column in the high bits.
 
     >>> curve_positions(2, hilbert=True).shape
     (16384,)
@@ -46,7 +46,7 @@ def _interleaved(axes: list[Cells], bits: int) -> Cells:
 
 
 def _transposed(axes: list[Cells], bits: int) -> list[Cells]:
-    """Return Skilling's transpose, whose interleaved bits are the position on the Hilbert curve."""
+    """Return Skilling's transposed form, whose interleaved bits are the position on the Hilbert curve."""
     turned = [axis.copy() for axis in axes]
     for bit in reversed(range(1, bits)):
         low = (1 << bit) - 1

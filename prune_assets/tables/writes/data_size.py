@@ -1,4 +1,4 @@
-"""Measured size of a DataFrame, and file and row group sizes."""
+"""Measured size of a DataFrame, and the file and row group sizes that follow from it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,18 @@ class DataSize:
 
 
 def file_count(size: DataSize, layout: LayoutSpec) -> int:
-    """Return the target number of files.
-
-    It is the layout's number, or follows from its bytes per file.
-    """
+    """Return the target number of files: the layout's number, or the number that follows from its bytes per file."""
     if layout.files is not None:
         return layout.files
     return max(1, math.ceil(size.plain_bytes / SHRINK / layout.target_file_bytes))
 
 
 def row_group_rows(size: DataSize, layout: LayoutSpec, *, is_limited: bool = True) -> int:
-    """Return the rows per row group.
+    """Return the rows per row group: the layout's number, or the smaller of its limits by rows and by bytes.
 
-    The layout's number, or the smaller of its limits by rows and by bytes. The result is set as a limit if bloom
-    filters are written, so that no row group holds more distinct values than its filter was sized for. `is_limited`:
-    True if the writer supports a row limit.
+    If bloom filters are written, the result becomes a limit of the writer, so that no row group holds more distinct
+    values than its filter was sized for.
+    `is_limited`: True if the writer supports a row limit.
     """
     if layout.row_group_rows is not None:
         return layout.row_group_rows

@@ -1,11 +1,10 @@
-"""Measure data in one pass before they are written.
+"""Measure data in one pass before they are written: count rows and bytes, and draw a sample of limited size.
 
-Counts rows and bytes, and draws a sample of limited size. Each row has a random score, and one score per bloom column:
-the hash of its value. The sample consists of the rows with the smallest scores. Let `rate` be the largest score in the
-sample. Then the sample has every row with the same probability `rate`, and in addition *all* rows of that share of each
-bloom column's values. The random rows determine where files begin and end. The hashed values determine the number of
-distinct values in a row group (k minimum values: Bar-Yossef et al., "Counting distinct elements in a data stream",
-2002).
+Each row has a random score, and one score per bloom column: the hash of its value. The sample consists of the rows with
+the smallest scores. Let `rate` be the largest score in the sample. Then the sample has every row with the same
+probability `rate`, and in addition *all* rows of that share of each bloom column's values. The random rows determine
+where files begin and end. The hashed values determine the number of distinct values in a row group (k minimum values:
+Bar-Yossef et al., "Counting distinct elements in a data stream", 2002).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from parquet_core.layout.sort_key import SortKey
     from prune_assets.tables.writes.write_options import WriteLayout
 
-# Rows sampled for the ranges of files, and for each bloom column.
+# Number of rows sampled for the ranges of files, and again for each bloom column.
 SAMPLE = 10_000
 # Rows sampled per file. With this number, file sizes vary by a tenth.
 SAMPLE_PER_FILE = 100
@@ -48,8 +47,11 @@ _TIMES_AND_LONGS = {"long": 8, "double": 8, "timestamp": 8, "timestamp_ntz": 8}
 class MeasuredData:
     """Results of a pass over the data.
 
-    `keys`: key columns of the sampled rows. `random`, `hashes` (per bloom column): scores of these rows; all rows with
-    a score below `rate` are in the sample. `distinct`: approximate number of distinct values per bloom column.
+    `keys`: key columns of the sampled rows.
+    `random`: random scores of these rows.
+    `hashes`: for each bloom column, the scores of these rows.
+    `rate`: all rows with a score below it are in the sample.
+    `distinct`: for each bloom column, the approximate number of distinct values.
     """
 
     size: DataSize
@@ -66,10 +68,7 @@ class MeasuredData:
 
 
 def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, files: int | None) -> MeasuredData:
-    """Count rows and plain bytes, and draw a sample.
-
-    Takes one Spark job with one stage.
-    """
+    """Count rows and plain bytes, and draw a sample, in one Spark job with one stage."""
     from pyspark.sql import functions as fn
 
     seen, blooms = observation(df), [column_of(name) for name in bound.bloom]
@@ -100,10 +99,7 @@ def measure(df: DataFrame, bound: WriteLayout, keys: tuple[SortKey, ...], *, fil
 
 
 def _score(leaf: Column) -> Column:
-    """Return the hash of a value scaled to [0, 1).
-
-    The score of null is 1, because bloom filters do not hold null.
-    """
+    """Return the hash of a value scaled to [0, 1); 1 for null, because bloom filters do not hold null."""
     from pyspark.sql import functions as fn
 
     high_bits = fn.shiftrightunsigned(fn.xxhash64(leaf), 11)

@@ -24,7 +24,10 @@ _FEWEST_VALUES = 30
 
 
 def ranks_of(codes: Sequence[Codes], rows: int) -> Codes:
-    """Return each row's rank among the distinct keys; `codes`: the columns of the keys."""
+    """Return each row's rank among the distinct keys.
+
+    `codes`: the columns of the keys.
+    """
     if not codes:
         return np.zeros(rows, np.int64)
     order = np.lexsort(tuple(reversed(codes)))
@@ -37,10 +40,10 @@ def ranks_of(codes: Sequence[Codes], rows: int) -> Codes:
 
 
 def cuts(ranks: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
-    """Return the starts of `parts` ranges of equal size.
+    """Return the starts of `parts` ranges of equal size, ascending.
 
-    One entry per range, ascending: (first row in the sample, number of the range). Rows with equal keys are never
-    split, so there may be fewer ranges; the number counts as if they were split.
+    A start is a pair of the first row in the sample and the number of the range. Rows with equal keys are in one range,
+    so numbers may be missing.
     """
     rows = np.flatnonzero(drawn)
     rows = rows[np.argsort(ranks[rows], kind="stable")]
@@ -56,11 +59,11 @@ def cuts(ranks: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, 
 def at_partitions(
     starts: Sequence[int], ranks: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
 ) -> list[tuple[int, bool]]:
-    """Move starts of files to starts of partitions nearby.
+    """Move each start of a file to the start of a partition nearby, by at most half a file.
 
-    A start moves by at most half a file. Returns (first row in the sample, True if a partition starts there) per file.
-    Otherwise, a partition with only a few rows beyond a start would get a small file for them. `starts`: the rows of
-    `cuts`.
+    Otherwise a partition that ends shortly after a start would get a small file for its last rows. Returns, for each
+    file, the first row in the sample, and True if a partition starts there.
+    `starts`: the rows of `cuts`.
 
     >>> rows = np.arange(30)
     >>> at_partitions([10, 20], rows, np.ones(30, np.bool_), rows // 13, 3)
@@ -89,13 +92,12 @@ def values_at(measured: MeasuredData, rows: Sequence[int], columns: Sequence[int
 
 
 def distinct_per_row_group(measured: MeasuredData, ranks: Codes, partitions: Codes, *, group_rows: int) -> list[int]:
-    """Estimate, per bloom column, the most distinct values in one row group.
+    """Estimate, for each bloom column, the largest number of distinct values in a row group.
 
     A bloom filter is sized for one row group, and the number of values in a row group depends on the sort order: the
     rows of a customer are all together, or in every row group. So the key is cut into slices of at least the size of a
-    row group, and the largest count of values in a slice is used. Too large a count wastes bytes, too small a count
-    exceeds the requested false-positive rate: hence the largest count, plus three standard deviations, but never more
-    than the rows.
+    row group, and the largest number of values in a slice is used. Too large a number wastes bytes, too small a number
+    exceeds the requested false-positive rate: hence three standard deviations are added, up to the number of rows.
     """
     drawn, rows = measured.drawn, measured.size.rows
     slices = max(1, min(rows // group_rows, int(drawn.sum()) // SAMPLE_PER_FILE))

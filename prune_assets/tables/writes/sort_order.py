@@ -56,10 +56,7 @@ def sort_expression(key: SortKey) -> Column:
 
 
 def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
-    """Return integers in the order of the key.
-
-    Equal values have equal integers; NaN sorts above all values.
-    """
+    """Return integers in the order of the key. Equal values have equal integers; NaN sorts above all values."""
     if len(values) == 0:
         return np.zeros(0, np.int64)
     array = values.combine_chunks()
@@ -71,10 +68,11 @@ def order_codes(values: pa.ChunkedArray, key: SortKey) -> NDArray[np.int64]:
 
 
 def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], ranks: Sequence[int]) -> Column:
-    """Return the rank of a row as a search tree.
+    """Return an expression of the rank of a row: `ranks[i]` if `i` bounds sort before or equal to the row.
 
-    It is `ranks[i]` if `i` bounds sort before or equal to the row.
-    `bounds`: values of the keys, or of the first keys, ascending. `ranks`: one more entry than `bounds`.
+    The expression is a search tree.
+    `bounds`: values of the keys, or of the first keys, ascending.
+    `ranks`: one more entry than `bounds`.
     """
     from pyspark.sql import functions as fn
 
@@ -87,7 +85,7 @@ def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], 
 
 
 def _sorts_before(keys: Sequence[Ordered], bound: tuple[Any, ...]) -> Column:
-    """Return True if a row sorts before a bound; the expression is never null."""
+    """Return an expression that is true if a row sorts before a bound, and never null."""
     (column, key), value = keys[0], bound[0]
     first = _value_before(column, key, value)
     if len(bound) == 1:

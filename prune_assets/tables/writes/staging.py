@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A staged file, as read back from its footer."""
+    """A staged file, as its footer describes it."""
 
     path: Path
     rows: int
@@ -41,8 +41,8 @@ def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iter
     """Yield a hidden directory inside the table, for one writer at a time.
 
     Interrupted writes are completed or removed first. Afterwards the directory is deleted, and also a table directory
-    that was created but stayed empty; only a commit that could not be completed stays, for the next writer. Raises
-    UnfinishedWrite if another writer runs for longer than `lock_timeout` seconds (None for PRUNE_LOCK_TIMEOUT).
+    that was created but stayed empty. The directory of a commit that could not be completed stays, for the next writer.
+    Raises UnfinishedWrite if another writer runs for longer than `lock_timeout` seconds (None for PRUNE_LOCK_TIMEOUT).
     """
     seconds = lock_seconds(lock_timeout)
     made = [path for path in (table, *table.parents) if not path.exists()]
@@ -75,10 +75,9 @@ def _remove_empty(directories: list[Path]) -> None:
 
 
 def prove(stage: Path, *, rows: int) -> list[StagedFile]:
-    """Read back the footers of the staged files.
+    """Read back the footers of the staged files, sorted by name, which is the order of the sort key.
 
-    They are sorted by name, which is the order of the sort key. Raises MalformedFile if a footer cannot be read, or if
-    the files do not hold `rows` rows in total.
+    Raises MalformedFile if a footer cannot be read, or if the files do not hold `rows` rows in total.
     """
     staged = [_read_back(path) for path in sorted(stage.rglob("*.parquet"))]
     counted = sum(file.rows for file in staged)

@@ -63,8 +63,8 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 def refuse_unread(table: object) -> None:
     """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    It is a local Hudi or Iceberg directory, or inside a table of any format. Such directories also hold rows of old
-    versions, which a plain Parquet read would return.
+    This is a local Hudi or Iceberg directory, or one inside a table of any format. It also holds rows of old versions,
+    which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
@@ -90,10 +90,7 @@ def refuse_unread(table: object) -> None:
 
 
 def _refuse_pattern(table: object, pattern: Path) -> None:
-    """Refuse a file pattern below the directory of a table.
-
-    Only the table's log lists which files are current.
-    """
+    """Refuse a file pattern below the directory of a table, whose log alone lists the current files."""
     for above in (each for each in pattern.parents if not has_magic(str(each))):
         for name, mark_of in FORMATS.items():
             if mark_of(above) is not None:
@@ -104,9 +101,9 @@ def _refuse_pattern(table: object, pattern: Path) -> None:
 
 
 def table_inside(table: object) -> tuple[str, Path] | None:
-    """Return the first Delta, Iceberg or Hudi table below a directory.
+    """Return the format and the path of the first Delta, Iceberg or Hudi table below a directory.
 
-    Returns its format and its path; None without one or for a remote location.
+    None without such a table, and for a remote location.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
@@ -122,9 +119,11 @@ def table_inside(table: object) -> tuple[str, Path] | None:
 
 
 def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] = FORMATS) -> None:
-    """Raise WrongUse if a directory or a parent belongs to a table.
+    """Raise WrongUse if a directory or one of its parents belongs to a table.
 
-    `formats`: names of the formats to check. Checks each directory as given and with symbolic links resolved.
+    `formats`: names of the formats to check.
+
+    Checks each directory as given and with symbolic links resolved.
     """
     seen: set[Path] = set()
     for directory in directories:

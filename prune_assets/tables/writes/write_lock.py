@@ -68,7 +68,7 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
 def _sign(lock: int) -> None:
     """Write the owner into the lock file, for messages of waiting writers.
 
-    The lock also holds if the disk is full.
+    If the disk is full, the lock is held without it.
     """
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with suppress(OSError):
@@ -96,10 +96,7 @@ def _take(path: Path, timeout: float | None) -> int:
 
 
 def _open(path: Path) -> int:
-    """Open the lock file.
-
-    Recreates the table directory if another writer removed it because it stayed empty.
-    """
+    """Open the lock file. The table directory is created again if another writer removed it while it was empty."""
     while True:
         try:
             with suppress(FileNotFoundError):

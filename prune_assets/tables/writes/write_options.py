@@ -33,7 +33,7 @@ _GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGH
 class WriteLayout:
     """A layout in the DataFrame's spelling of columns.
 
-    `bloom` and `dictionary` are keyed by dotted leaf path.
+    `bloom`, `dictionary`: values by dotted leaf path.
     """
 
     sort_by: tuple[SortKey, ...]
@@ -86,10 +86,9 @@ def bind_layout(schema: StructType, layout: LayoutSpec, *, case_sensitive: bool)
 
 
 def refuse_unknown_columns(layout: LayoutSpec, names: list[str]) -> None:
-    """Raise LayoutError for a layout column that the data lack.
+    """Raise LayoutError for a layout column that the data lack, ignoring case.
 
-    Ignores case. `names`: top-level columns of the data.
-    `bind_layout` checks the rest of a layout, because it has the types.
+    `names`: top-level columns of the data. `bind_layout` checks the rest of a layout, because it has the types.
     """
     folded_names = {name.casefold() for name in names}
     curve = "zorder_by" if layout.zorder_by else "hilbert_by"
@@ -113,8 +112,8 @@ def write_options(
 ) -> dict[str, str]:
     """Convert a layout to options of `DataFrameWriter`.
 
-    `row_group_rows`: row limit per row group, None for no limit. `distinct`: expected number of distinct values in a
-    row group, per bloom column.
+    `row_group_rows`: row limit per row group. None for no limit.
+    `distinct`: for each bloom column, the expected number of distinct values in a row group.
     """
     options = {
         "compression": layout.compression,
@@ -151,10 +150,7 @@ def _optional_settings(layout: LayoutSpec) -> dict[str, object]:
 
 
 def _first_size_check(layout: LayoutSpec) -> int:
-    """Return the rows before the first size check.
-
-    The default, 100, is too late for small or wide pages.
-    """
+    """Return the number of rows before the first size check; the default, 100, is too late for small or wide pages."""
     return max(1, min(100, layout.page_rows, layout.page_bytes >> 13))
 
 

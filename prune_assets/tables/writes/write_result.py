@@ -30,8 +30,9 @@ def check_mode(mode: object, where: object | None = None) -> None:
 class WriteResult:
     """Files and figures of a write.
 
-    `files`: new files in the order of the sort key. `removed`: replaced files, including summary files. `version`:
-    Delta version or Iceberg snapshot that has the rows; None for a plain table.
+    `files`: new files in the order of the sort key.
+    `removed`: replaced files, including summary files.
+    `version`: Delta version or Iceberg snapshot that has the rows. None for a plain table.
     """
 
     table: str

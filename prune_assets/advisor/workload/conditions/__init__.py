@@ -1,4 +1,1 @@
-"""Translate conditions of Spark's plans, with unquoted constants, back into SQL.
-
-Ambiguous text is refused.
-"""
+"""Translate conditions of Spark's plans, whose constants have no quotes, back into SQL. Ambiguous text is refused."""

@@ -1,12 +1,12 @@
-"""Functions that may be written as SQL, with the types of their results and arguments."""
+"""Functions of Spark's plans that can be translated to SQL, with the types of their results and arguments."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# The type of the first argument.
+# Marks a result that has the type of the first argument.
 SAME = "same"
-# A decimal type for a decimal argument, `bigint` for any other number.
+# Marks a result that is a decimal for a decimal argument, and a `bigint` for any other number.
 WHOLE_OF = "whole"
 
 

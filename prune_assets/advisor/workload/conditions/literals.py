@@ -67,10 +67,7 @@ def _string(text: str, *, is_known: bool, exact: bool) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    """Return True if the brackets in `text` are balanced.
-
-    Balanced brackets do not affect the brackets around the constant.
-    """
+    """Return True if the brackets in `text` are balanced, so that they do not affect brackets around the constant."""
     depth = 0
     for bracket in re.findall(r"[()]", text):
         depth += 1 if bracket == "(" else -1
@@ -136,8 +133,8 @@ def _rules(zone: str) -> dt.tzinfo | None:
 def literals(text: str, separator: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> list[str]:
     """Return the constants of a printed list.
 
-    Refuses a list of strings if a string contains the separator next to a blank or at an end. In a list of at most ten
-    strings, a string with a comma inside a word cannot be distinguished from two strings.
+    Raises NotUnderstood for a list of strings if one contains the separator next to a blank or at an end. In a list of
+    at most ten strings, a string with a comma inside a word cannot be distinguished from two strings.
     """
     parts = text.split(separator)
     if spark_type is None or is_string(spark_type):

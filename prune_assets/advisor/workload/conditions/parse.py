@@ -47,7 +47,8 @@ def parse_condition(
     """Return the tree of a condition.
 
     `attributes`: column name by printed attribute, such as `id#4L`.
-    `types`: types of columns and fields, by path. `strings`: the strings that placeholders replace (`pushed_texts.py`).
+    `types`: types of columns and fields, by path.
+    `strings`: the strings that placeholders in `text` replace (`pushed_texts.py`).
 
     >>> parse_condition("(k#1 > 3)", {"k#1": "k"})
     Comparison(left=Column(parts=('k',)), right=PrintedConstant(text='3', exact=False), op=<Op.GT: '>'>)
@@ -56,9 +57,9 @@ def parse_condition(
 
 
 class _ConditionParser:
-    """A parser of one condition, with the closing bracket of each opening bracket.
+    """A parser of one condition, which knows the closing bracket of each opening bracket.
 
-    Each node is parsed from `start` to `end` of the text.
+    Its methods parse the part of the text from `start` to `end`.
     """
 
     def __init__(
@@ -117,10 +118,7 @@ class _ConditionParser:
         return node
 
     def _list_or_like(self, start: int, end: int, depth: int) -> SyntaxNode | None:
-        """Parse `x IN (a,b)`, `x INSET a, b` and `x LIKE a`.
-
-        `x` is a column or an expression, never a constant.
-        """
+        """Parse `x IN (a,b)`, `x INSET a, b` and `x LIKE a`. `x` is a column or an expression, never a constant."""
         match = self._find(_LIST, start, end)
         if match is None:
             return None
@@ -161,9 +159,9 @@ class _ConditionParser:
             yield self.parse(start, end, depth + 1)
 
     def _find(self, wanted: re.Pattern[str], start: int, end: int) -> re.Match[str] | None:
-        """Return the first match outside of brackets.
+        """Return the first match of a pattern outside of brackets.
 
-        `wanted` also matches an opening bracket; the search then continues after the closing one.
+        `wanted`: pattern that also matches an opening bracket; the search then continues after the closing one.
         """
         while (match := wanted.search(self.text, start, end)) is not None and match[0] == "(":
             start = self.closing.get(match.start(), end) + 1

@@ -20,9 +20,7 @@ _MAP, _ARRAY, _STRUCT = "map<", "array<", "struct<"
 
 
 def part_of_column(column: str, rest: str, types: Mapping[Path, str]) -> Column | PrintedElement | None:
-    """Return the field or element that `rest` selects in a column.
-
-    None if the types do not contain it.
+    """Return the field or element that `rest` selects in a column; None if the types do not contain it.
 
     >>> types = {("s", "a-b"): "int", ("m",): "map<string,int>"}
     >>> part_of_column("s", ".a-b", types), part_of_column("m", "[k]", types)
@@ -57,7 +55,7 @@ def _element(path: Path, spark_type: str, rest: str) -> PrintedElement | None:
 
 
 def _step(spark_type: str, rest: str) -> tuple[str, str, str] | None:
-    """Return one step into a value as SQL, its type, and the remaining text."""
+    """Parse the first field name or element in `rest`; return it as SQL, its type, and the remaining text."""
     if rest[0] == "." and spark_type.startswith((_STRUCT, _ARRAY + _STRUCT)):
         return _field(spark_type, rest)
     key, bracket, after = rest[1:].partition("]")

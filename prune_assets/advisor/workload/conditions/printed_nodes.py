@@ -33,7 +33,10 @@ class PrintedConstant(SyntaxNode):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrintedList(Unary):
-    """An operand in a list of constants; `separator`: the text between two constants."""
+    """A list of constants as the operand of a condition.
+
+    `separator`: the text between two constants.
+    """
 
     text: str
     separator: str

@@ -1,4 +1,4 @@
-"""Replace strings of a condition that pushed filters repeat by placeholders.
+"""Replace strings in a condition by placeholders, if pushed filters show where the strings end.
 
 `(user#2 = Smith (Jr))` may contain a string or a call. The pushed filter `EqualTo(user,Smith (Jr))` shows where the
 string ends. A placeholder replaces such a string before the condition is parsed, so that its brackets have no meaning.
@@ -45,7 +45,10 @@ _PLACEHOLDER = re.compile(f"{_START}([0-9]+){_END}")
 
 
 class PushedFilter(NamedTuple):
-    """A comparison that was pushed down; `column`: a dotted name without quotes."""
+    """A comparison that Spark pushed down.
+
+    `column`: dotted name without quotes.
+    """
 
     name: str
     column: str
@@ -93,7 +96,9 @@ def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
 
 
 def hide_texts(condition: str, pushed: list[PushedFilter], attributes: Mapping[str, str], strings: list[str]) -> str:
-    """Return a condition with placeholders for its pushed strings, which are appended to `strings`.
+    """Return a condition with placeholders for the strings of pushed filters.
+
+    `strings`: list to which these strings are appended.
 
     >>> strings = []
     >>> hide_texts("(user#2 = a (b))", [PushedFilter("EqualTo", "user", "a (b)")], {"user#2": "user"}, strings), strings

@@ -47,8 +47,9 @@ _PUSHED = {
 class ScanFilter:
     """The filter of a scan: sorted conjuncts in SQL.
 
-    `columns`: columns that the scan reads. `joined_on`: columns that joins compare. `not_understood`: reasons why parts
-    are left out.
+    `columns`: columns that the scan reads.
+    `joined_on`: columns that joins compare.
+    `not_understood`: reasons why conjuncts are left out.
     """
 
     conjuncts: tuple[str, ...]
@@ -74,12 +75,15 @@ def scan_filter(
     joined_on: frozenset[str] = frozenset(),
     zone: str | None = None,
 ) -> ScanFilter:
-    """Return the filter of a scan.
+    """Return the filter of a scan. Conjuncts that are not understood are left out, with their reasons.
 
-    Conjuncts that are not understood are left out, with their reasons.
-    All arguments except `zone` are printed parts of the plan. `joined_on`: attributes of the scan. `applied_filters`: a
-    list of conditions that the scan applies. `direct_conditions`: the `conditions` that only use columns of the scan;
-    they provide the columns that a shortened `output` omits. Raises NotUnderstood.
+    All arguments except `zone` are printed parts of the plan.
+    `joined_on`: attributes of the scan that joins compare.
+    `applied_filters`: a list of conditions that the scan itself applies.
+    `direct_conditions`: those of `conditions` that only use columns of the scan. They provide the columns that a
+    shortened `output` omits.
+
+    Raises NotUnderstood.
 
     >>> parsed = scan_filter(
     ...     output="[id#1L, user#2]", read_schema="struct<id:bigint,user:string>", conditions=["(user#2 = New York)"]
@@ -115,7 +119,7 @@ def scan_filter(
 class _Made:
     """The conjuncts of a scan that are understood, with their columns.
 
-    NOT NULL tests are separate, because other conjuncts often imply them.
+    IS NOT NULL tests are separate, because other conjuncts often imply them.
     """
 
     def __init__(self, writer: SqlWriter, joined: set[Path], leaves: set[Path]) -> None:
@@ -151,10 +155,7 @@ class _Made:
         self.not_null += not_null
 
     def without_implied(self) -> Iterator[str]:
-        """Yield all conjuncts, without implied NOT NULL tests.
-
-        Spark adds such tests for columns of other conjuncts and of joins.
-        """
+        """Yield all conjuncts, without the IS NOT NULL tests that other conjuncts or joins imply."""
         tested = {path for _, columns in self.conjuncts for path in columns}
         yield from (sql for sql, _ in self.conjuncts)
         for sql, path in self.not_null:
@@ -169,10 +170,7 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns that conditions use and a shortened output omits.
-
-    These are pushed columns and other operands.
-    """
+    """Yield the columns that a shortened output omits: columns of pushed filters, and other operands of conditions."""
     by_name: dict[str, set[str]] = {}
     for part in printed:
         for attribute, name in _OPERAND.findall(part):
@@ -184,7 +182,7 @@ def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, s
 
 
 def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
-    """Return the conditions of a list.
+    """Return the conditions of a printed list.
 
     An entry without a column continues the constants of the previous entry.
     """
@@ -206,9 +204,9 @@ def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, 
 
 
 def _is_contradicted(strings: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
-    """Return True if the filters that Spark pushed down contradict a parsed string.
+    """Return True if pushed filters contradict a parsed string.
 
-    A pushed filter of the same column and operator must contain the string.
+    There are pushed filters of the same column and operator, and none of them contains the string.
     """
     for path, operator, string in strings:
         start = f"{_PUSHED.get(operator)}({'.'.join(path)},"

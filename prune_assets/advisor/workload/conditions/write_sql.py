@@ -45,10 +45,10 @@ _DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 @dataclass(slots=True)
 class SqlWriter:
-    """A writer of nodes as SQL.
+    """Writes nodes as SQL; collects the columns, and the strings that are compared with a column.
 
-    It collects the columns, and the strings that are compared with a column.
-    `types`: column types by path; `zone`: session time zone, None if unknown.
+    `types`: column types by path.
+    `zone`: session time zone; None if unknown.
     """
 
     types: Mapping[Path, str]
@@ -57,7 +57,10 @@ class SqlWriter:
     strings: list[tuple[Path, str, str]] = field(default_factory=list)
 
     def write(self, node: SyntaxNode, spark_type: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
-        """Return a node as SQL; `spark_type`: the type of a constant. Raises NotUnderstood."""
+        """Return a node as SQL. Raises NotUnderstood.
+
+        `spark_type`: type in which a constant is written.
+        """
         match node:
             case Column(path):
                 self.columns.add(path)
@@ -92,7 +95,10 @@ class SqlWriter:
         return literal(node.text, spark_type, self.zone, exact=node.exact)
 
     def _test(self, node: SyntaxNode, negation: str) -> str:
-        """Return IN or IS NULL, or their negations; "" for another node."""
+        """Return SQL of an IN or IS NULL test; "" for another node.
+
+        `negation`: "NOT " for a negated test, otherwise "".
+        """
         match node:
             case PrintedList(operand, text, separator, exact):
                 values = literals(text, separator, self.type_of(operand), self.zone, exact=exact)
@@ -121,10 +127,7 @@ class SqlWriter:
         return f"{self._operand(node.left, spark_type)} {sign} {self._operand(node.right, spark_type)}"
 
     def _refuse_texts(self, *nodes: SyntaxNode) -> None:
-        """Raise NotUnderstood if an expression could also be a string.
-
-        For example `name#3` may be a string in `(user#2 = name#3)`.
-        """
+        """Raise NotUnderstood if an expression could also be a string, such as `name#3` in `(user#2 = name#3)`."""
         if any(spark_type is None or is_string(spark_type) for spark_type in map(self.type_of, nodes)):
             raise NotUnderstood(_AMBIGUOUS)
 
@@ -162,10 +165,7 @@ class SqlWriter:
         return f"{function.sql}({', '.join(map(self.write, node.arguments, argument_types))})"
 
     def _without_options(self, node: Call) -> Call:
-        """Return a call without printed arguments that SQL omits.
-
-        Examples are trim(s#1, None) and the time zone of date_format.
-        """
+        """Return a call without printed arguments that SQL omits, such as None in `trim(s#1, None)` or a time zone."""
         match node:
             case Call("trim" | "ltrim" | "rtrim", (text, PrintedConstant("None"))):
                 return Call(node.name, (text,))
@@ -225,10 +225,7 @@ def _sign(node: Binary) -> str:
 
 
 def _refusal(name: str) -> str:
-    """Return why a function is not translated.
-
-    A name over 40 characters may be from a constant and is not quoted.
-    """
+    """Return why a function is not translated. A name over 40 characters may be from a constant and is not quoted."""
     if name in {"dynamicpruning", "dynamicpruningexpression", "might_contain"}:
         return "a filter made at run time, from the other side of a join"
     return f"the function {name}" if len(name) <= 40 else "a function"

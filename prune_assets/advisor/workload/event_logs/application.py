@@ -58,10 +58,10 @@ class _Execution:
 class Application:
     """The state of an application while its events are read.
 
-    `not_understood`: number of scans left out, by reason. `own_queries`: scans of prune-assets' own queries, which are
-    left out.
-
-    `passed_over`: queries that an earlier read of the log has counted; `ended`: queries counted by this read.
+    `not_understood`: number of scans left out, by reason.
+    `own_queries`: scans of prune-assets' own queries, which are left out.
+    `passed_over`: queries that an earlier read of the log has counted.
+    `ended`: queries that this read has counted.
     """
 
     passed_over: Container[int] = ()
@@ -123,9 +123,9 @@ class Application:
         )
 
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
-        """Return the scans of a query's latest plan, and of its initial plan.
+        """Return the scans of a query's latest plan.
 
-        Scans that only the initial plan has may have run.
+        Scans that only its initial plan has are added, because they may have run.
         """
         scans: dict[object, PlannedScan] = {}
         try:
@@ -224,10 +224,7 @@ class Application:
 
 
 def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
-    """Replace missing metrics of a finished query by 0.
-
-    Spark does not report a metric that stays 0.
-    """
+    """Replace missing metrics of a finished query by 0, because Spark does not report a metric that stays 0."""
     rows = totals.rows_read if totals.rows_read is not None or metrics.rows is None else 0
     selected = totals.rows_selected
     return replace(totals, rows_read=rows, rows_selected=0 if selected is None and rows is not None else selected)
@@ -236,7 +233,7 @@ def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
 def _is_filtered_by_source(scan: PlannedScan) -> bool:
     """Return True if Iceberg filters by a column that no condition of Spark has.
 
-    Iceberg prints the value without its type, so the filter is left out.
+    Such a filter is left out of the predicate, because Iceberg prints its value without a type.
     """
     match = _SOURCE_FILTERS.search(scan.fields.get("Arguments", ""))
     names = [] if match is None else [part.split(" ")[0] for part in match[1].split(", ") if " " in part]
@@ -244,10 +241,9 @@ def _is_filtered_by_source(scan: PlannedScan) -> bool:
 
 
 def one_run(scans: Iterable[RanScan]) -> list[RanScan]:
-    """Merge the scans of one query that differ only in their totals.
+    """Merge the scans of one query that differ only in their totals, and add the totals.
 
-    The totals are added.
-    Both sides of a self-join remain if only one side has a condition.
+    The two scans of a self-join remain separate if only one of them has a condition.
     """
     totals_by_scan: dict[RanScan, ScanTotals] = {}
     for scan in scans:

@@ -22,7 +22,10 @@ _IN_PROGRESS = ".inprogress"
 
 
 class _LogState(msgspec.Struct):
-    """The state of one log; `counted`: query numbers, as half-open ranges."""
+    """The state of one log.
+
+    `counted`: numbers of the counted queries, as half-open ranges.
+    """
 
     size: int
     is_finished: bool
@@ -35,7 +38,7 @@ class _Document(msgspec.Struct):
 
 
 class EventLogCursor:
-    """A cursor in a file, which may not exist yet. `save` writes the file."""
+    """The event logs and queries that were read, stored in a file, which may not exist yet. `save` writes the file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -49,7 +52,7 @@ class EventLogCursor:
         return state is not None and state.is_finished == log.is_finished and state.size == log.size
 
     def counted(self, log: EventLog) -> frozenset[int]:
-        """Return the numbers of a log's queries that were counted."""
+        """Return the numbers of the queries of a log that were counted already."""
         state = self.logs.get(_key(log))
         return frozenset(chain.from_iterable(range(*interval) for interval in ([] if state is None else state.counted)))
 

@@ -1,7 +1,4 @@
-"""Decompress a log file according to its first bytes.
-
-Supported are plain text, gzip, bz2, and Spark's zstd, lz4 and snappy.
-"""
+"""Decompress a log file: plain text, gzip, bz2, or Spark's zstd, lz4 and snappy, recognized by the first bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +51,7 @@ class NoEventLog(MalformedFile):
 
 
 class ByteStream(io.RawIOBase):
-    """A file read sequentially, from blocks of any size."""
+    """A binary file object that reads an iterator of blocks, which may have any size."""
 
     def __init__(self, path: str, blocks: Iterator[bytes]) -> None:
         self.path, self.blocks = path, blocks
@@ -65,10 +62,7 @@ class ByteStream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, the rest of the block if `size` is negative.
-
-        Returns b"" at the end.
-        """
+        """Return up to `size` bytes; the rest of the current block if `size` is negative; b"" at the end."""
         if not self.buffer:
             self.buffer = memoryview(next(self.blocks, b""))
         taken = self.buffer[: size if size >= 0 else None]
@@ -85,7 +79,7 @@ class ByteStream(io.RawIOBase):
 
 
 def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
-    """Yield the bytes that a file had when it was listed."""
+    """Yield the bytes of a file, up to the size that it had when it was listed."""
     # A running application appends to its log: the times change, and the listed bytes do not.
     listed = file._replace(modified_ns=0, changed_ns=0)
     step = _REMOTE_BLOCK if is_remote(file.path) else BLOCK
@@ -96,8 +90,8 @@ def _ranges(file: DataFile, traffic: Traffic) -> Iterator[bytes]:
 def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
     """Yield the decompressed bytes of a log, block by block.
 
-    Raises NoEventLog for other files, MalformedFile for a damaged log, after the blocks before the damage, and
-    UnsupportedFeature for an unsupported compression.
+    Raises NoEventLog for other files, and UnsupportedFeature for an unsupported compression. For a damaged log, yields
+    the blocks before the damage, then raises MalformedFile.
     """
     read = _ranges(file, traffic) if isinstance(file, DataFile) else read_member(file, traffic)
     stream = ByteStream(file.path, read)
@@ -115,10 +109,7 @@ def blocks(file: LogFile, traffic: Traffic) -> Iterator[bytes]:
 
 
 def _checked(path: str, content: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the blocks of a text.
-
-    Raises NoEventLog if the text does not begin like an event log.
-    """
+    """Yield the blocks of a text. Raises NoEventLog if the text does not begin like an event log."""
     start = b""
     for block in content:
         start += block
@@ -148,7 +139,7 @@ def _arrow(codec: str, stream: ByteStream) -> Iterator[bytes]:
 
 
 def _lz4(stream: ByteStream) -> Iterator[bytes]:
-    """Yield blocks of lz4-java: magic, a token, both sizes in little endian, a checksum."""
+    """Yield blocks of lz4-java. The header of a block: magic, a token, both sizes in little endian, a checksum."""
     while len(header := stream.exactly(21)) == 21 and header.startswith(_LZ4):
         size, length = (int.from_bytes(header[offset : offset + 4], "little") for offset in (9, 13))
         if length:
@@ -159,10 +150,7 @@ def _lz4(stream: ByteStream) -> Iterator[bytes]:
 
 
 def _snappy(stream: ByteStream) -> Iterator[bytes]:
-    """Yield blocks of snappy-java.
-
-    Sizes are in big endian; each stream starts with 16 bytes of header.
-    """
+    """Yield blocks of snappy-java. Sizes are in big endian; each stream starts with 16 bytes of header."""
     while header := stream.exactly(4):
         if header == _SNAPPY[:4]:
             stream.exactly(12)

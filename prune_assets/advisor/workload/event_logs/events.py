@@ -1,7 +1,4 @@
-"""Decode the events that this package uses.
-
-Other events are recognized by their first bytes and not decoded.
-"""
+"""Decode the events that this package uses; other events are recognized by their first bytes and not decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ EVENT = b'{"Event":"'
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """A metric of an operator; later events report its values by the accumulator."""
+    """A metric of an operator. Later events report its values by the id of its accumulator."""
 
     name: str
     accumulatorId: int  # noqa: N815 - names of the log
@@ -25,7 +22,7 @@ class Metric(msgspec.Struct, frozen=True):
 class PlanNode(msgspec.Struct, frozen=True):
     """An operator of a plan in Spark's UI.
 
-    `metadata`: the sections of a file scan.
+    `metadata`: the sections that Spark prints for a file scan, by title.
     """
 
     nodeName: str  # noqa: N815
@@ -57,7 +54,10 @@ class Environment(msgspec.Struct, rename={"spark": "Spark Properties", "system":
 
 
 class ExecutionStart(msgspec.Struct):
-    """The start of a query, with its plan; `time` in milliseconds since 1970-01-01."""
+    """The start of a query, with its plan.
+
+    `time`: milliseconds since 1970-01-01.
+    """
 
     executionId: int  # noqa: N815
     physicalPlanDescription: str  # noqa: N815
@@ -94,7 +94,7 @@ class _StageInfo(msgspec.Struct, rename={"accumulables": "Accumulables"}):
 
 
 class StageCompleted(msgspec.Struct, rename={"info": "Stage Info"}):
-    """The metrics of all tasks of a stage; they make task events unnecessary."""
+    """The end of a stage, with the metrics of all its tasks, so that events of tasks need not be read."""
 
     info: _StageInfo
 

@@ -39,7 +39,7 @@ _MOST_FOLDERS = 10_000
 class EventLog(NamedTuple):
     """The log of one application: its files in order.
 
-    `is_finished`: Spark no longer writes to it.
+    `is_finished`: True if Spark no longer writes to the log.
     """
 
     path: str
@@ -48,16 +48,17 @@ class EventLog(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """Total bytes of the log's files."""
         return sum(file.size for file in self.files)
 
 
 def find_logs(paths: Sequence[str]) -> list[EventLog]:
     """Return the event logs at `paths`.
 
-    A path is a file, a zip, an application folder, a directory that contains these, or a pattern.
-    Parts of one log that are named separately form one log. Raises TableNotFound if a path does not exist or contains
-    no log.
+    `paths`: each is a file, a zip, an application folder, a directory that contains these, or a pattern. Parts of one
+    log that are named separately form one log.
+
+    Raises TableNotFound if a path does not exist or contains no log.
     """
     named: dict[str, list[LogFile]] = {}
     event_logs: list[EventLog] = []
@@ -84,10 +85,7 @@ def _real(path: str) -> str:
 
 
 def _places(path: str) -> Iterator[tuple[str, LogFile | None]]:
-    """Yield the matches of a path or pattern, each with its file.
-
-    The file is None if the match may be a directory.
-    """
+    """Yield the matches of a path or pattern, each with its file, or None if the match may be a directory."""
     if path.startswith("dbfs:"):
         raise WrongUse(
             f"{path}: only Databricks reads dbfs:/; copy it (`databricks fs cp -r {path} logs`), and name the copy"
@@ -127,9 +125,9 @@ def _searched(folders: Sequence[str]) -> list[str]:
 
 
 def _logs_of(directory: str, files: Sequence[LogFile], *, every: Sequence[LogFile] = ()) -> list[EventLog]:
-    """Return the logs that the files of one directory form.
+    """Return the logs that files of one directory form.
 
-    `every`: all files in it, including empty ones.
+    `every`: all files of the directory, including empty ones.
     """
     if _ROLLING.search(directory):
         return [_rolling(directory, files, every or files)]
@@ -158,7 +156,7 @@ def _in_zip(file: LogFile) -> list[EventLog]:
     try:
         members = members_of(file)
     except MalformedFile:
-        # The error is raised when the file is read, as for any other file.
+        # A damaged zip counts as one log; reading that log raises the error, which names the file.
         return [EventLog(file.path, (file,), is_finished=True)]
     for member in members:
         folders.setdefault(member.path.rpartition("/")[0], []).append(member)
@@ -170,10 +168,7 @@ def _in_zip(file: LogFile) -> list[EventLog]:
 
 
 def _rolling(path: str, files: Sequence[LogFile], every: Sequence[LogFile]) -> EventLog:
-    """Return the log of a rolling folder.
-
-    A compacted file replaces the parts up to its number.
-    """
+    """Return the log of a folder with rolling files. A compacted file replaces the files up to its number."""
     parts = [(int(match[1]), bool(match[3]), file) for file in files if (match := _PART.match(_name(file)))]
     compacted = max((number for number, is_compact, _ in parts if is_compact), default=-1)
     remaining = [part for part in parts if part[0] > compacted or (part[1] and part[0] == compacted)]

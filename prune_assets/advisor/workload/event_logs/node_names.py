@@ -10,13 +10,13 @@ import re
 
 # `PhotonScan parquet`, `GpuScan parquet`, `CometNativeScan parquet`, `FileSourceScanExecTransformer parquet`.
 _SCAN = re.compile(r"\w*Scan(?:Exec)?(?:Transformer)?(?!\w)")
-# Rows from the driver.
+# Scans of rows that the driver holds, which belong to no table.
 _NO_TABLE = re.compile(r"\w*(?:LocalTableScan|RDDScan)")
 # Nodes with plans that may have run in an earlier query.
 _HOLDER = re.compile(r"\w*InMemoryTableScan|Scan In-memory|CommandResult")
 _FILTER = re.compile(r"\w*Filter(?:Exec)?(?:Transformer)?")
 _JOIN = re.compile(r"\w*Join(?:Exec)?(?:Transformer)?(?!\w)")
-# Nodes that return the rows that they read. Columns that they compute have new numbers.
+# Nodes that pass on every row of their child. Columns that they compute get new ids (`#12` in the plan).
 _BETWEEN = re.compile(
     r"(?!TakeOrdered)\w*(?:(?:Row|Columnar|Spark)To\w+|InputAdapter|InputIterator|Batches|SecureView|Project)"
     r"(?:Exec)?(?:Transformer)?$|WholeStageCodegen|.*QueryStage"
@@ -49,7 +49,7 @@ def is_scan(name: str) -> bool:
 
 
 def is_holder(name: str) -> bool:
-    """Return True for a node whose children may have run in an earlier query."""
+    """Return True for a node whose children may have run in an earlier query, such as a cached table."""
     return _HOLDER.match(name) is not None
 
 

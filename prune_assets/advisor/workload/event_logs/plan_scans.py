@@ -1,7 +1,4 @@
-"""Extract the scans of a plan.
-
-Table, columns and filters are in its text, metrics in its nodes.
-"""
+"""Extract the scans of a plan: tables, columns and filters from its text, metrics from its nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +28,8 @@ _COMPARED = 10
 class PlanMetrics(NamedTuple):
     """Accumulators of a scan and of its filter.
 
-    `held`: the plan alone does not prove that the scan ran.
+    `held`: True if the scan is below a node that holds the plan of another query, such as a cached table. The scan
+    may have run in that query or not at all.
     """
 
     files: int | None = None
@@ -45,8 +43,8 @@ class PlanMetrics(NamedTuple):
 class PlannedScan(NamedTuple):
     """A scan of a plan: its sections, the conditions of its filters, and its join keys.
 
-    `direct_conditions`: conditions that only use columns of the scan. `applied_filters`: a list of conditions that the
-    scan itself applies.
+    `direct_conditions`: conditions that only use columns of the scan.
+    `applied_filters`: a list of conditions that the scan itself applies.
     """
 
     name: str
@@ -68,16 +66,13 @@ class _ScanNode(NamedTuple):
 
 
 def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
-    """Return the scans of a plan.
-
-    Raises NotUnderstood if neither the text nor the nodes can be parsed.
-    """
+    """Return the scans of a plan. Raises NotUnderstood if neither the text nor the nodes can be parsed."""
     operators = _operators(text, root)
     parents = {child: operator for operator in operators.values() for child in operator.children}
     keys = _join_keys(operators)
     nodes = [*_scan_nodes(root)]
     scans = [_planned(operator, parents, keys, nodes) for operator in operators.values() if is_scan(operator.name)]
-    # These nodes have no section in the text.
+    # The remaining nodes are scans without a section in the text.
     others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
     return [*scans, *(_planned(operator, {}, keys, nodes) for operator in others)]
 
@@ -112,19 +107,16 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
 
 
 def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
-    """Return the text's sections, completed by sections of the node.
-
-    Sections that the text lacks or shortens are taken from the node.
-    """
+    """Return the sections of the text, with sections of the node where the text lacks or shortens them."""
     lacking = {title for title in of_node if title not in fields}
     shortened = {title for title, section in fields.items() if _SHORTENED.search(section) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
-    """Return the conditions of the filters on a scan.
+    """Return the conditions of the filters on a scan, and those that no projection separates from the scan.
 
-    Also returns the conditions before any projection, and whether a filter on Python results follows.
+    The third value is True if a filter on Python results follows.
     """
     conditions: list[str] = []
     direct: list[str] = []
@@ -163,10 +155,9 @@ def _ids(output: str) -> tuple[str, ...]:
 
 
 def _node_of(scan: Operator, nodes: list[_ScanNode]) -> _ScanNode | None:
-    """Return the first node that matches a scan, and remove it from `nodes`.
+    """Return the first node that matches a scan, and remove it from `nodes`; None if no node matches.
 
-    None if no node matches.
-    A node lists at most `spark.sql.debug.maxToStringFields` columns.
+    A node lists at most `spark.sql.debug.maxToStringFields` columns, so only these are compared.
     """
     ids = _ids(scan.fields.get("Output", ""))
     for index, node in enumerate(nodes):
@@ -206,9 +197,9 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics
 
 
 def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
-    """Yield each scan, with the accumulator of the rows that its filter selects.
+    """Yield each scan, with the accumulator of the number of rows that its filter selects.
 
-    The filter is the topmost one directly on the scan.
+    The filter is the topmost one of the filters directly above the scan.
     """
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]

@@ -20,7 +20,8 @@ class Operator(NamedTuple):
     """An operator of a plan, with the fields of its section.
 
     `children`: numbers of its child operators.
-    `fields`: such as `Condition`, `Location`; `counts`: number of entries that a list such as `Output` states.
+    `fields`: text by title, such as `Condition` or `Location`.
+    `counts`: number of entries that the title of a list states, such as 3 of `Output [3]`.
     """
 
     number: int
@@ -31,9 +32,8 @@ class Operator(NamedTuple):
 
 
 def operators_of(text: str) -> dict[int, Operator]:
-    """Return the operators of a formatted plan by number.
+    """Return the operators of a formatted plan by number; of an adaptive plan, those of its final form.
 
-    An adaptive plan gives the operators of its final form.
     Raises NotUnderstood for a plan in another form, and if operator numbers contradict each other.
     """
     if not text.strip():
@@ -67,7 +67,7 @@ def _sections(text: str) -> dict[int, Operator]:
 def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
     """Return the fields of a section by title.
 
-    A line without a title continues the previous line unless that line ends a list.
+    A line without a title continues the line before it, unless that line ends a list.
     """
     lines: list[str] = []
     for line in body.split("\n"):
@@ -90,10 +90,7 @@ def _fields(body: str) -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _link(tree: str, operators: dict[int, Operator]) -> set[int]:
-    """Add the children to the operators of a drawn tree.
-
-    Return the numbers drawn before any `Initial Plan`.
-    """
+    """Add the children to the operators of a drawn tree; return the numbers drawn before any `Initial Plan`."""
     drawn: set[int] = set()
     above: list[tuple[int, int]] = []
     for line in tree.split("\n"):

@@ -1,7 +1,4 @@
-"""Read the scans of event logs, one application at a time.
-
-Unreadable lines are counted and skipped.
-"""
+"""Read the scans of event logs, one application at a time. Unreadable lines are counted and skipped."""
 
 from __future__ import annotations
 
@@ -33,9 +30,12 @@ TOO_LONG = b""
 class LogReader:
     """A reader of logs that collects what could not be read.
 
-    `problems`: a message for each damaged log. `not_understood`: number of skipped parts by reason.
-    `advance` is called with the number of bytes of each block read. `is_wanted`: returns True, given the start event,
-    if an application counts; `left_out`: names of the other applications. `no_logs`: files that are not event logs.
+    `problems`: a message for each damaged log.
+    `not_understood`: number of skipped parts, by reason.
+    `no_logs`: files that are not event logs.
+    `advance`: called with the number of bytes of each block read.
+    `is_wanted`: called with the start event of an application; returns True if the application counts.
+    `left_out`: names of the other applications.
     `since`, `until`: only queries that began in this interval count (milliseconds since 1970-01-01).
     """
 
@@ -63,7 +63,7 @@ class LogReader:
     def read(self, log: EventLog, cursor: EventLogCursor | None = None) -> Iterator[RanScan]:
         """Yield the scans of a log.
 
-        With a cursor, only the scans of ended queries that it has not counted.
+        `cursor`: if given, only scans of queries that have ended and that the cursor has not counted.
         """
         if cursor is not None and cursor.has_read(log):
             self.passed_over += 1
@@ -125,9 +125,9 @@ class LogReader:
 
 
 def lines_of(blocks: Iterable[bytes], *, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    r"""Yield each line without its end; `TOO_LONG` replaces a line that is too long.
+    r"""Yield each line without its end, and `TOO_LONG` instead of a line that is too long.
 
-    The last line may be truncated if Spark still writes the log.
+    The last line may be incomplete, if Spark is still writing the log.
 
     >>> list(lines_of([b"ab", b"c\nlong", b"er\n", b"d"], longest=5))
     [b'abc', b'', b'd']

@@ -29,9 +29,10 @@ _NAME = re.compile(r"[\w`.-]+")
 
 
 class ScannedTable(NamedTuple):
-    """A table by its path, or by its name if the plan has no path.
+    """A table that a scan reads.
 
-    `name`: catalog name, "" if there is no name.
+    `table`: its path, or its name if the plan has no path.
+    `name`: its catalog name; "" if the plan has none.
     """
 
     table: str

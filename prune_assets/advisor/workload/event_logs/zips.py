@@ -1,4 +1,4 @@
-"""Read logs in a zip without unpacking it; each member is a file."""
+"""Read logs in a zip without unpacking the zip; each member is read like a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _MOST_MEMBERS = 100_000
 
 
 class ZippedFile(NamedTuple):
-    """A member of a zip; `size`: its compressed bytes."""
+    """A member of a zip.
+
+    `size`: its compressed bytes.
+    """
 
     archive: DataFile
     member: str
@@ -36,10 +39,7 @@ LogFile: TypeAlias = DataFile | ZippedFile
 
 
 def is_zip(file: LogFile) -> bool:
-    """Return True if the name of a file ends in .zip.
-
-    Zips in zips are not read.
-    """
+    """Return True if the name of a file ends in .zip. A zip inside a zip is not read."""
     return isinstance(file, DataFile) and file.path.lower().endswith(".zip")
 
 

@@ -51,9 +51,11 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AvroRows:
-    """The `count` concatenated rows of a file.
+    """The rows of a file, as concatenated bytes.
 
-    `schema`: its record type, `metadata`: of the file header.
+    `count`: number of rows.
+    `schema`: record type of the rows.
+    `metadata`: metadata in the file header.
     """
 
     schema: dict[str, Any]
@@ -184,7 +186,11 @@ def _resolve_names(schema: Any, names: dict[str, Any], depth: int) -> Any:
 
 
 def compiled(schema: Any, wanted: Mapping[int, int], slot: int = -1) -> Node:
-    """Compile a schema to nodes; `wanted`: slot of each wanted field id."""
+    """Compile a schema to nodes.
+
+    `wanted`: slot of each wanted field, by field id.
+    `slot`: slot of the value itself; -1 for none.
+    """
     if isinstance(schema, list):
         # The slot is for the value itself, not for the number of the union branch.
         branches = [compiled(branch, wanted, -1 if branch == "null" else slot) for branch in schema]
@@ -223,7 +229,7 @@ def _size(schema: Mapping[str, Any]) -> int:
 
 
 def value_at(schema: Any, data: bytes, position: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
-    """Return the value at a position, and the next position.
+    """Return the value at a position, and the position after it.
 
     Records become dicts by field id, maps become dicts.
     """

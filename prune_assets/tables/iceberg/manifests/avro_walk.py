@@ -1,10 +1,10 @@
 """Find wanted fields and map values in the rows of an Avro file.
 
 An Avro file has no index of its rows. So each row is walked from start to end, by the `Node`s of the schema that wrote
-it. A node with a slot notes the position of its value; a null notes nothing. The bytes are not trusted: a count or a
+it. The position of each value whose node has a slot is stored, except of null. The bytes are not trusted: a count or a
 length that exceeds the remaining bytes is an error. `avro_walk.pxd` has the types with which Cython compiles this file;
-without a compiler it runs as Python, and then takes about as long as pyiceberg.
-Source: "Binary encoding" in Avro's specification.
+without a compiler it runs as Python, and then takes about as long as pyiceberg. Source: "Binary encoding" in Avro's
+specification.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ _UNION: Final = 7
 class Node:
     """A type in a schema.
 
-    `size`: of FIXED. `least`: minimum bytes of a value. `slot`: -1 for none.
+    `size`: bytes of a value of type FIXED.
+    `least`: minimum bytes of a value.
+    `slot`: index of the table cell that gets the position of the value; -1 for none.
     """
 
     def __init__(self, kind: int, children: list[Node], size: int, least: int, slot: int) -> None:
@@ -64,9 +66,9 @@ def is_compiled() -> bool:
 
 
 def walk(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> None:
-    """Walk `count` rows, which must fill the buffer.
+    """Walk `count` rows, which must fill the buffer, and write the positions of fields to `table`.
 
-    Writes the positions of fields to `table`, `width` cells per row.
+    `width`: number of cells of `table` per row.
     """
     _rows(buffer, node, count, width, table)
 
@@ -80,10 +82,7 @@ def _rows(buffer: bytes, node: Node, count: int, width: int, table: Numbers) -> 
 
 
 def numbers_at(buffer: bytes, starts: Numbers, numbers: Numbers) -> None:
-    """Read the number at each position into `numbers`.
-
-    Entries whose position is -1 are kept.
-    """
+    """Read the number at each position into `numbers`; entries whose position is -1 stay unchanged."""
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -92,10 +91,7 @@ def numbers_at(buffer: bytes, starts: Numbers, numbers: Numbers) -> None:
 
 
 def behind_at(buffer: bytes, starts: Numbers, stops: Numbers) -> None:
-    """Write the position after each varint to `stops`.
-
-    Entries whose position is -1 are kept.
-    """
+    """Write the position after each varint to `stops`; entries whose position is -1 stay unchanged."""
     data, size = buffer, len(buffer)
     for i in range(len(starts)):
         if starts[i] >= 0:
@@ -103,9 +99,8 @@ def behind_at(buffer: bytes, starts: Numbers, stops: Numbers) -> None:
 
 
 def positions_of_key(buffer: bytes, starts: Numbers, key: int, of_bytes: bool, positions: Numbers) -> None:  # noqa: FBT001
-    """Find the value of a key in each array of pairs.
+    """Find the value of a key in each array of pairs; write its position to `positions`, -1 if the key is missing.
 
-    Writes its position to `positions`, -1 if the key is missing.
     `of_bytes`: True if the values are length-prefixed bytes, False if they are numbers.
     """
     data, size = buffer, len(buffer)
@@ -196,7 +191,8 @@ def _after_bytes(data: bytes, position: int, size: int) -> int:
 def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
     """Walk an array or a map.
 
-    It consists of blocks of a count and values; a negative count is followed by the block's bytes.
+    It consists of blocks, each with a count and values. A negative count is followed by the number of bytes of the
+    block.
     """
     while True:
         stop = _after(data, position, size)

@@ -1,7 +1,4 @@
-"""Delete files as listed in manifests.
-
-Each manifest is read whole, because there are few delete files.
-"""
+"""Delete files as listed in manifests. A manifest of delete files is read whole, because there are few delete files."""
 
 from __future__ import annotations
 
@@ -22,10 +19,12 @@ _REFERENCED, _OFFSET, _LENGTH = 143, 144, 145
 
 
 class DeleteFile(NamedTuple):
-    """A delete file; `content`: POSITIONS or EQUALITY, `sequence`: sequence number of its commit.
+    """A delete file.
 
-    `referenced`: the only data file that it applies to; None if unknown. `offset`, `length`: position of a deletion
-    vector in a Puffin file.
+    `content`: POSITIONS or EQUALITY.
+    `sequence`: sequence number of its commit.
+    `referenced`: the only data file to which it applies. None if unknown.
+    `offset`, `length`: position of a deletion vector in a Puffin file.
     """
 
     content: int
@@ -78,10 +77,7 @@ def _delete(listed: Listed, file: Mapping[int, Any], sequence: int | None, parti
 
 
 def only_file(delete: DeleteFile) -> str | None:
-    """Return the only data file that position deletes apply to.
-
-    None if their manifest entry does not state one.
-    """
+    """Return the only data file to which position deletes apply; None if their manifest entry does not state it."""
     if delete.referenced is not None:
         return delete.referenced
     low, high = delete.lower_bounds.get(_FILE_PATH), delete.upper_bounds.get(_FILE_PATH)

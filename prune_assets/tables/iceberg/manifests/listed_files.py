@@ -38,13 +38,14 @@ class ListedFile(NamedTuple):
 
 
 class Miscounted(Exception):
-    """A manifest has another number of files than the manifest list states."""
+    """A manifest has a number of files that differs from the manifest list."""
 
 
 class ListedFiles(Sequence[ListedFile]):
     """Files by number.
 
-    `specs`: partition field ids by spec, `miscounted`: the list's counts are wrong, so read all.
+    `specs`: partition field ids of each spec.
+    `miscounted`: True if file counts of the manifest list are wrong; all manifests are then read.
     """
 
     def __init__(
@@ -69,24 +70,26 @@ class ListedFiles(Sequence[ListedFile]):
 
     @property
     def opened(self) -> NDArray[np.bool_]:
-        """Flags of the manifests already read."""
+        """Flags of the manifests that were read already."""
         flags = np.zeros(len(self.listed), np.bool_)
         flags[list(self._opened)] = True
         return flags
 
     @property
     def has_entry(self) -> NDArray[np.bool_]:
-        """Flags of the files whose manifest was read."""
+        """Flags of the files whose manifest was read, so that their entries are known."""
         return self.by_file(self.opened)
 
     def by_file(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Spread values per manifest to the files of each manifest."""
+        """Repeat the value of each manifest for each of its files."""
         return np.repeat(values, np.diff(self.first))
 
     def open(self, wanted: NDArray[np.bool_], fields: Iterable[int] = (), io: MetadataFiles | None = None) -> None:
         """Read the wanted manifests, with bounds of some columns.
 
-        Raises Miscounted if the list's counts are wrong.
+        `fields`: field ids of these columns.
+
+        Raises Miscounted if file counts of the manifest list are wrong.
         """
         fields, self._io = list(fields), io or self._io
         for i in np.flatnonzero(wanted & self.opened).tolist():
@@ -138,7 +141,8 @@ class ListedFiles(Sequence[ListedFile]):
     def name(self, index: int) -> str:
         """Return a file's location.
 
-        If its manifest is unread, return the manifest's location and the file's position in it: `m0.avro#3`.
+        If its manifest is unread, return the manifest's location with the file's number in the manifest, such as
+        `m0.avro#3`.
         """
         of, i = self._locate(index % len(self))
         return self.path(index) if of in self._opened else f"{self.listed[of].location}#{i}"
@@ -153,7 +157,10 @@ class ListedFiles(Sequence[ListedFile]):
         return self._opened[of]
 
     def numbers(self, name: str, missing: int) -> NDArray[np.int64]:
-        """Return `sizes`, `records` or `sequence` per file; `missing` for files of unread manifests."""
+        """Return one number for each file; `missing` for files of unread manifests.
+
+        `name`: `sizes`, `records` or `sequence`.
+        """
         values = np.full(len(self), missing, np.int64)
         for i, manifest in self._opened.items():
             values[self.first[i] : self.first[i + 1]] = getattr(manifest, name)
@@ -165,10 +172,7 @@ class ListedFiles(Sequence[ListedFile]):
         return self.by_file(np.array([entry.spec for entry in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the values of a partition field in read manifests of a spec.
-
-        First the file numbers, then the value per file.
-        """
+        """Return the values of a partition field in read manifests of a spec, as file numbers and their values."""
         file_numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
@@ -179,15 +183,15 @@ class ListedFiles(Sequence[ListedFile]):
         return np.concatenate(file_numbers), values
 
     def partitions(self) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
-        """Yield number, spec and partition of each file in a read manifest."""
+        """Yield number, spec and partition of each file whose manifest was read."""
         for i, manifest in sorted(self._opened.items()):
             for k in range(len(manifest.row)):
                 yield int(self.first[i]) + k, manifest.listed.spec, manifest.partition_of(k)
 
     def of_column(self, of: int, field_id: int) -> Any:
-        """Return bounds or counts of a column per file.
+        """Return bounds or counts of a column in each file; unknown bounds are null, unknown counts -1.
 
-        Unknown bounds are null, unknown counts -1.
+        `of`: which ones (`LOWER`, ..).
         """
         parts: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)

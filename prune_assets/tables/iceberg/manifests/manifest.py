@@ -1,8 +1,7 @@
 """A manifest: path, size, partition and bounds of each live file.
 
-Bounds are read for the columns of a predicate only. A manifest is decompressed to read some columns, and only these are
-cached. `packed` keeps the compressed bytes, to read other columns later. Field ids are those in "Manifests" of
-Iceberg's specification.
+Bounds are read only for the columns of a predicate, and only these are cached. `packed` keeps the compressed bytes of
+the manifest, to read other columns later. Field ids are those in "Manifests" of Iceberg's specification.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ _OF_PARTITION = -1000
 
 
 class Absent:
-    """Value of a partition field that a manifest lacks: unknown, not null."""
+    """Value of a partition field that a manifest lacks: it is unknown, not null."""
 
     def __repr__(self) -> str:
-        """Return the word for messages."""
+        """Return the word for this value in messages."""
         return "unknown"
 
 
@@ -60,10 +59,9 @@ ABSENT: Final = Absent()
 
 
 class Listed(NamedTuple):
-    """Entry of a manifest in the manifest list.
+    """Entry of a manifest in the manifest list. Files of the manifest inherit its spec and its sequence number.
 
-    Files of the manifest inherit its spec and its sequence number.
-    `files`, `rows`: counts of live files and their rows; None if unknown.
+    `files`, `rows`: numbers of live files and of their rows. None if unknown.
     """
 
     location: str
@@ -77,9 +75,9 @@ class Listed(NamedTuple):
 class Manifest:
     """Live files of a manifest, in columns.
 
-    `partition`: by field position, the value of each file.
-    `spec`: ids of its partition fields; a field that the manifest lacks is None in `partition`. `cached`: entries
-    of the files' maps (`LOWER`, ..), by map and column id, one per file.
+    `spec`: ids of the partition fields.
+    `partition`: for each partition field, the values of all files; None for a field that the manifest lacks.
+    `cached`: for each map of the files (`LOWER`, ..) and column id, the entries of all files.
     """
 
     listed: Listed
@@ -107,16 +105,19 @@ class Manifest:
         return tuple(ABSENT if values is None else values[i] for values in self.partition)
 
     def read(self, fields: Iterable[int]) -> None:
-        """Cache the bounds and counts of columns, by field id."""
+        """Cache the bounds and counts of columns.
+
+        `fields`: field ids of the columns.
+        """
         missing = [field_id for field_id in fields if (LOWER, field_id) not in self.cached]
         if missing:
             _cache_maps(self, locate_fields(self.packed, self.listed, self.spec, _MAPS), missing)
 
 
 class LocatedFields(NamedTuple):
-    """Rows, and the positions of wanted fields by field id.
+    """Rows, and the positions of wanted fields in them, by field id.
 
-    Partition fields have the ids `_OF_PARTITION` minus position.
+    A partition field has the id `_OF_PARTITION` minus its position in the spec.
     """
 
     rows: AvroRows
@@ -124,16 +125,17 @@ class LocatedFields(NamedTuple):
     positions: Mapping[int, NDArray[np.int64]]
 
     def numbers(self, field_id: int, missing: int) -> NDArray[np.int64]:
-        """Return the numbers in a field; `missing` if the field is missing."""
+        """Return the number that each row has in a field; `missing` if the field is missing."""
         values = np.full(self.rows.count, missing, np.int64)
         numbers_at(self.rows.data, self.positions[field_id], values)
         return values
 
 
 def locate_fields(packed: bytes, listed: Listed, spec: Sequence[int], wanted: Iterable[int]) -> LocatedFields:
-    """Decompress a manifest and find wanted fields and partition fields of its rows.
+    """Decompress a manifest and find wanted fields and partition fields in its rows.
 
-    `spec`: partition field ids.
+    `spec`: ids of the partition fields.
+    `wanted`: ids of the other fields.
     """
     rows = read_avro(packed)
     fields = _number_partition_fields(_partition(rows.schema), spec)
@@ -150,10 +152,10 @@ def locate_fields(packed: bytes, listed: Listed, spec: Sequence[int], wanted: It
 
 
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
-    """Number each partition field by its position in the spec.
+    """Return the position of each partition field of a manifest in the spec; None if field ids are missing.
 
-    Returns the numbers, None if field ids are missing. A manifest may lack fields, such as fields of a dropped column.
-    Writers that use other numbers write all fields.
+    A manifest may lack fields of the spec, such as fields of a dropped column. Writers that use other ids write all
+    fields.
     """
     ids: list[int | None] = [partition_field.get("field-id") for partition_field in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}
@@ -170,7 +172,8 @@ def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[in
 def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Sequence[int]) -> Manifest:
     """Read a manifest of data files.
 
-    `fields`: columns to cache bounds and counts of, `spec`: partition field ids.
+    `fields`: ids of the columns whose bounds and counts are cached.
+    `spec`: ids of the partition fields.
     """
     fields = list(fields)
     located = locate_fields(packed, listed, spec, (*_FIXED_FIELDS, *(_MAPS if fields else ())))
@@ -194,7 +197,7 @@ def open_manifest(listed: Listed, packed: bytes, fields: Iterable[int], spec: Se
 
 
 def partition_columns(located: LocatedFields, row: NDArray[np.int64], width: int) -> list[list[Any] | None]:
-    """Return the values of the `width` partition fields in some rows.
+    """Return the values of each of the `width` partition fields in some rows.
 
     None for a field that the manifest lacks.
     """
@@ -213,10 +216,7 @@ def _partition(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _type_of(record: Mapping[str, Any], field_id: int) -> Any:
-    """Return the type of a record field without its null branch.
-
-    Some writers add a null branch to every field.
-    """
+    """Return the type of a record field, without the null branch that some writers add to every field."""
     avro_type = next((entry["type"] for entry in record["fields"] if entry.get("field-id") == field_id), None)
     branches = [branch for branch in avro_type if branch != "null"] if isinstance(avro_type, list) else [avro_type]
     return branches[0] if len(branches) == 1 else None

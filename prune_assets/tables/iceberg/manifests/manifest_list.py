@@ -26,7 +26,7 @@ _SPEC_ID = "partition-spec-id"
 
 
 class FieldSummary(NamedTuple):
-    """Summary of a partition field in a manifest; None if unknown."""
+    """Summary of a partition field in a manifest. None: unknown."""
 
     contains_null: bool | None
     contains_nan: bool | None
@@ -35,7 +35,7 @@ class FieldSummary(NamedTuple):
 
 
 class ListedManifest(NamedTuple):
-    """An entry of the manifest list; None if unknown."""
+    """An entry of the manifest list. None: unknown."""
 
     manifest_path: str
     partition_spec_id: int
@@ -54,7 +54,7 @@ class ListedManifest(NamedTuple):
         return self.content == _DATA
 
 
-# Id and names of each field; the first name is the one in the specification.
+# Field id and names of each field in files: first the name of the specification, then older names.
 _FIELDS: Mapping[str, tuple[int, tuple[str, ...]]] = {
     "manifest_path": (500, ("manifest_path",)),
     "partition_spec_id": (502, ("partition_spec_id",)),
@@ -102,10 +102,7 @@ def _fields_by_name(record: Mapping[Any, Any], fields: Mapping[str, tuple[int, t
 
 
 def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> list[ListedManifest]:
-    """Return the manifests that a version 1 snapshot lists itself.
-
-    The header of each manifest has its partition spec.
-    """
+    """Return the manifests that a version 1 snapshot lists itself; the partition spec is in each manifest's header."""
     io.fetch(list(locations))
     manifests = []
     for location in locations:
@@ -116,10 +113,7 @@ def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> lis
 
 
 def listing(manifest: ListedManifest, specs: Collection[int], metadata_path: str) -> Listed:
-    """Return the trusted part of a manifest's list entry.
-
-    Raises MalformedFile for an unknown partition spec.
-    """
+    """Return the trusted part of a manifest's entry in the list. Raises MalformedFile for an unknown partition spec."""
     if manifest.partition_spec_id not in specs:
         raise MalformedFile(
             f"{metadata_path}: {manifest.manifest_path} has a partition spec that does not exist; it is damaged"

@@ -1,7 +1,6 @@
-"""The manifest list as evidence, before a manifest is read.
+"""The manifest list as evidence, before a manifest is read: it has the range of partition values in each manifest.
 
-It has the range of partition values in each manifest. Bounds [19700, 19702] of `day(ts)` imply that `ts` is in those
-three days, like single values in `partition_values.py`.
+Bounds [19700, 19702] of `day(ts)` imply that `ts` is in these three days, like single values in `partition_values.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _CUT_AT = 16
 
 
 def outcomes_of_manifests(leaf: ColumnLeaf, column: IcebergColumn, snapshot: IcebergSnapshot) -> OutcomeArray:
-    """Return the outcomes of a leaf per manifest, from the manifest list."""
+    """Return the outcomes of a leaf for each manifest, from the manifest list."""
     outcomes = unknown(len(snapshot.summaries))
     for field in snapshot.partition_fields:
         if field.source != column.field_id or field.transform == "void":
@@ -83,7 +82,7 @@ def _bounds(
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
-    """Return bounds of the column per manifest, as for a file of one row."""
+    """Return bounds of the column in each manifest, in the form of bounds of containers with one row."""
     lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
     no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)
@@ -119,7 +118,7 @@ def _untruncated_upper(column: IcebergColumn, value: Any) -> Any:
 
 
 def _round_up(upper: bytes | None) -> bytes | None:
-    """Return an upper bound that also holds if it was truncated.
+    """Return an upper bound that is valid even if it was truncated.
 
     DuckDB truncates strings to 16 bytes or characters without rounding up (duckdb/duckdb-iceberg#1047).
     """
@@ -134,8 +133,8 @@ def _absences(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return flags of manifests without nulls, and of manifests without NaN.
 
-    Iceberg's specification requires bounds unless all values are null or NaN: a manifest without bounds has one of
-    them, whatever its flags claim.
+    Iceberg's specification requires bounds unless all values are null or NaN. So a manifest without bounds contains
+    nulls or NaN, whatever its flags claim.
     """
     no_nulls = np.array([summary.contains_null is False for summary in summaries], np.bool_)
     no_nans = np.array([summary.contains_nan is False for summary in summaries], np.bool_)
@@ -144,10 +143,7 @@ def _absences(
 
 
 def _ordered(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return both bounds of transformed values.
-
-    None for both if the lower exceeds the upper.
-    """
+    """Return both bounds of transformed values; None for both if the lower exceeds the upper."""
     return (None, None) if low is not None and high is not None and low > high else (low, high)
 
 

@@ -1,7 +1,4 @@
-"""Estimate rows and bytes of files in unread manifests, for reports.
-
-Known totals are spread over the files.
-"""
+"""Estimate rows and bytes of files in unread manifests, for reports: known totals are spread over the files."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
-    """Return rows and bytes per file; reads the remaining manifests if the totals are unknown."""
+    """Return rows and bytes of each file; reads the remaining manifests if the totals are unknown."""
     files = snapshot.files
     unread = np.flatnonzero(~files.opened).tolist()
     left = 0 if not unread else _bytes_left(snapshot, unread)
@@ -34,10 +31,7 @@ def totals_of(snapshot: IcebergSnapshot) -> tuple[Numbers, Numbers]:
 
 
 def _bytes_left(snapshot: IcebergSnapshot, unread: list[int]) -> int | None:
-    """Return the total bytes of files in unread manifests.
-
-    None if the bytes or rows are unknown.
-    """
+    """Return the total bytes of files in unread manifests; None if the bytes or rows are unknown."""
     files, listed = snapshot.files, snapshot.files.listed
     summary = None if snapshot.snapshot is None else snapshot.snapshot.summary
     total_size = "" if summary is None else str(summary.get("total-files-size") or "")

@@ -22,7 +22,10 @@ _WIDE = {"bucket", "truncate"}
 
 
 class PartitionTransform(NamedTuple):
-    """A field of a partition spec; `transform`: Spark's name, "identity" for the column itself."""
+    """A field of a partition spec.
+
+    `transform`: Spark's name; "identity" for the column itself.
+    """
 
     column: str
     transform: str = "identity"
@@ -32,7 +35,10 @@ class PartitionTransform(NamedTuple):
         return self.sql("")
 
     def sql(self, functions: str) -> str:
-        """Return SQL; `functions`: prefix of the function name, "" in CREATE TABLE, else `lake.system.`."""
+        """Return the field in SQL.
+
+        `functions`: prefix of the function name, such as `lake.system.`; "" in CREATE TABLE.
+        """
         name = quoted(self.column) if functions or not self.column.isidentifier() else self.column
         if self.transform == "identity":
             return name
@@ -50,9 +56,7 @@ def spark_name(transform: str) -> str:
 
 
 def parse_transform(entry: str) -> PartitionTransform:
-    """Parse a `partition_by` entry.
-
-    An entry that is not a function call is a column name.
+    """Parse a `partition_by` entry; an entry that is not a function call is a column name.
 
     >>> parse_transform("bucket(16, id)"), parse_transform("day(ts)").transform, parse_transform("day").column
     (PartitionTransform(column='id', transform='bucket', width=16), 'days', 'day')
@@ -87,10 +91,11 @@ def transforms_of(snapshot: IcebergSnapshot) -> list[PartitionTransform]:
 def transforms_kept(
     layout: LayoutSpec, snapshot: IcebergSnapshot | None, name: str, *, by: str = "optimize"
 ) -> list[PartitionTransform]:
-    """Return the fields of the current spec.
+    """Return the fields of the current spec, or for a new table (`snapshot` is None) the fields of the layout.
 
-    Raises LayoutError for a layout with other fields; `by`: the operation. Returns the fields of the layout for a new
-    table (`snapshot` is None).
+    `by`: the operation, for messages.
+
+    Raises LayoutError for a layout with other fields than the current spec.
     """
     mine = list(map(parse_transform, layout.partition_by))
     if snapshot is None:
@@ -115,9 +120,9 @@ def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTrans
 def with_partition_values(
     frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
 ) -> tuple[DataFrame, list[str]]:
-    """Add one column per partition field; return their names too.
+    """Add one column per partition field, by which rows are arranged; also return the names of these columns.
 
-    Rows are arranged by these columns. Strings get a prefix, so that an empty string is not treated as null.
+    Strings get a prefix, so that an empty string is not treated as null.
     """
     from pyspark.sql import functions as fn
 

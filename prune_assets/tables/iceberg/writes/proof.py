@@ -25,10 +25,7 @@ WRITE_ID = "prune-assets.write"
 
 
 class SnapshotChange(NamedTuple):
-    """A snapshot, and the files that its commit added and removed.
-
-    Files are given by their locations in the metadata.
-    """
+    """A snapshot, and the files that its commit added and removed, by their locations in the metadata."""
 
     snapshot: IcebergSnapshot
     added: tuple[str, ...]
@@ -49,10 +46,7 @@ class SnapshotChange(NamedTuple):
 
 
 def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
-    """Return the changes of the latest snapshot with this write id.
-
-    Raises StorageFailure if it is missing.
-    """
+    """Return the changes of the latest snapshot with a write id. Raises StorageFailure if it is missing."""
     snapshot = snapshot_in_session(name, spark)
     ours = [
         each.snapshot_id
@@ -67,7 +61,7 @@ def change_of(name: str, spark: SparkSession, write_id: str) -> SnapshotChange:
 
 
 def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
-    """Read the files that a snapshot added and removed from its manifests."""
+    """Return the files that a snapshot added and removed, from its manifests."""
     from pyiceberg.manifest import ManifestContent, ManifestEntryStatus, read_manifest_list
 
     assert snapshot.snapshot is not None
@@ -86,10 +80,9 @@ def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
 def prove(
     name: NameInSession, change: SnapshotChange, layout: LayoutSpec, *, rows: int | None = None
 ) -> MetadataIndex | None:
-    """Check the files that a commit added.
+    """Check the files that a commit added; return their metadata, None if it added no files.
 
-    Returns their metadata, None if it added no files. Raises UnprovenWrite, with the rollback statement, if they do not
-    match the layout or `rows`.
+    Raises UnprovenWrite, with the rollback statement, if they do not match the layout or `rows`.
     """
     from parquet_core.layout import check_index
     from prune_assets.sql.semantics import SparkSemantics

@@ -73,16 +73,13 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
 
 
 def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:
-    """Return the procedure calls that rewrite files, or without a `Rewrite` deletes and manifests."""
+    """Return the procedure calls that rewrite files; without a `Rewrite`, those that merge deletes and manifests."""
     named = name_in_session(table.name, spark)
     return tuple(upkeep_calls(table.snapshot, named) if rewrite is None else rewrite_calls(table, rewrite, named))
 
 
 def rewrite_calls(table: IcebergTable, rewrite: Rewrite, named: NameInSession) -> list[str]:
-    """Return the calls that rewrite the groups.
-
-    Each call has the conditions of groups in different partitions.
-    """
+    """Return the calls that rewrite the groups. Each call selects at most one group of each partition."""
     by_partition: dict[str, list[int]] = defaultdict(list)
     files: dict[int, list[int]] = defaultdict(list)
     for file_number, group in sorted(rewrite.group_of.items()):
@@ -146,10 +143,7 @@ def _manifests(snapshot: IcebergSnapshot) -> tuple[int, int]:
 
 
 def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) -> Rewritten:
-    """Rewrite the groups with Iceberg's procedures, and check the result.
-
-    The layout is stored in the table first.
-    """
+    """Store the layout in the table, rewrite the groups with Iceberg's procedures, and check the result."""
     named, layout = name_in_session(table.name, spark), rewrite.layout
     present = table.snapshot.metadata.properties
     options = _bloom_options(spark, named, rewrite, present)
@@ -165,7 +159,7 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
     """Return bloom filter options.
 
-    Counts the distinct values of columns for which the table has no such property.
+    For columns without such a property of the table, distinct values are counted.
     """
     from pyspark.sql import functions as fn
 
@@ -182,7 +176,7 @@ def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, 
 
 
 def _prove_rewrites(spark: SparkSession, table: IcebergTable, named: NameInSession, layout: LayoutSpec) -> Rewritten:
-    """Check each snapshot that rewrote files since the assessed one."""
+    """Check each snapshot that rewrote files since the snapshot that was assessed."""
     from pyiceberg.table.snapshots import Operation
 
     current = snapshot_in_session(named.table, spark)
@@ -204,11 +198,12 @@ def _prove_rewrites(spark: SparkSession, table: IcebergTable, named: NameInSessi
 def conditions_of(
     table: IcebergTable, rewrite: Rewrite, named: NameInSession, groups: Sequence[list[int]]
 ) -> Iterator[str]:
-    """Yield the condition that selects each group of files.
+    """Yield, for each group of files, the condition that selects the group; `TRUE` if nothing restricts it.
 
-    Files are given by their numbers. `TRUE` if nothing restricts the group. Iceberg's procedures do not accept file
-    names. A condition consists of the partition and a range of the leading sort key that contains no other file;
-    Iceberg selects all files that may hold such rows.
+    `groups`: numbers of the files of each group.
+
+    Iceberg's procedures do not accept file names, and select all files that may hold rows of the condition. So a
+    condition consists of the partition and a range of the leading sort key in which no other file has rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None
@@ -241,10 +236,7 @@ def _partition_conditions(table: IcebergTable, named: NameInSession, file_number
 
 
 def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
-    """Return a partition value as a SQL literal.
-
-    None if SQL has none, or if other values may equal it.
-    """
+    """Return a partition value as a SQL literal; None if SQL has none, or if other values may equal it."""
     if transform in _INTEGERS:
         return str(int(value))
     if transform == "day":
@@ -258,10 +250,7 @@ def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
 
 
 def _key_condition(column: IcebergColumn, bounds: Bounds) -> Iterator[str]:
-    """Yield a condition on the leading key that all rows of files satisfy.
-
-    Yields nothing if the bounds are unknown.
-    """
+    """Yield a condition on the leading key that is true for all rows of files; nothing if the bounds are unknown."""
     rows = from_numpy(bounds.row_count)
     has_values = filled(pc.less(bounds.null_count, rows), value=True)
     lower, upper = bounds.lower.filter(has_values), bounds.upper.filter(has_values)

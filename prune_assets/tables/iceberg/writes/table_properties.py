@@ -1,7 +1,4 @@
-"""Express a layout as Iceberg table properties and sort order.
-
-Iceberg's Parquet writer reads the properties.
-"""
+"""Express a layout as Iceberg table properties, which Iceberg's Parquet writer reads, and sort order."""
 
 from __future__ import annotations
 
@@ -50,8 +47,8 @@ def properties_of(
 ) -> dict[str, str]:
     """Return the table properties of a layout.
 
-    `options`: the layout's options for Spark's writer from `arrange`, with distinct values of bloom columns. `present`:
-    properties that the table keeps; a filter there that is large enough is not changed.
+    `options`: the layout's options for Spark's writer from `arrange`, with distinct values of bloom columns.
+    `present`: present properties of the table. A bloom filter there that is large enough is not changed.
     """
     codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
     first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
@@ -97,16 +94,13 @@ def _bloom_properties(options: Mapping[str, str], present: Mapping[str, str]) ->
 
 
 def _filter_bytes(distinct: int, probability: float) -> int:
-    """Return the bytes of parquet-java's bloom filter.
-
-    They are a power of two, with 8 bits per value in a block.
-    """
+    """Return the bytes of a bloom filter as parquet-java sizes it: a power of two, with 8 bits per value in a block."""
     bits = -8 * distinct / math.log1p(-(probability ** (1 / 8)))
     return 1 << math.ceil(math.log2(max(256, bits) / 8))
 
 
 def removed_properties(layout: LayoutSpec, present: Mapping[str, str]) -> list[str]:
-    """Return the properties of bloom filters that the layout does not have."""
+    """Return the names of the present properties of bloom filters that the layout does not have."""
     stale = {name.rpartition(".column.")[2] for name in present if name.startswith(f"{_BLOOM}-enabled.column.")}
     stale -= set(layout.bloom)
     names = [name for name in present if name.startswith(_BLOOM) and name.rpartition(".column.")[2] in stale]
@@ -120,10 +114,7 @@ def statements(
     keys: Sequence[SortKey],
     removed: Sequence[str],
 ) -> list[str]:
-    """Return the statements that store a layout in a table for all later writers.
-
-    Empty if it is stored already.
-    """
+    """Return the statements that store a layout in a table for all later writers; empty if it is stored already."""
     present, sql_statements = snapshot.metadata.properties, []
     if sort_order_of(snapshot) != [str(key) for key in keys]:
         # This statement also sets the distribution mode.
@@ -147,10 +138,7 @@ def creation(
 
 
 def sort_order_of(snapshot: IcebergSnapshot) -> list[str]:
-    """Return the keys of the table's sort order as SQL.
-
-    A transform, which no layout has, is returned as its text.
-    """
+    """Return the keys of the table's sort order as SQL. A transform, which no layout has, is returned as its text."""
     metadata = snapshot.metadata
     order = metadata.sort_order_by_id(metadata.default_sort_order_id)
     keys = []

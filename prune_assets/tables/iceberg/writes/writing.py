@@ -65,8 +65,9 @@ _OUTSIDE = "prune-assets: a row outside of where"
 
 @dataclass(frozen=True, slots=True)
 class _Arranged:
-    """Rows in the order of the layout `bound`.
+    """Rows in the order of a layout.
 
+    `bound`: the layout.
     `properties`, `removed`: table properties to set and to remove.
     """
 
@@ -174,10 +175,7 @@ def _give_layout(
     arranged: _Arranged,
     before: IcebergSnapshot | None,
 ) -> IcebergSnapshot:
-    """Create the table, or update its properties and sort order.
-
-    Returns its new state.
-    """
+    """Create the table, or update its properties and sort order; return its new state."""
     spark = frame.sparkSession
     if before is None:
         spark.sql(creation(named.table, column_definitions(frame.schema), transforms, arranged.properties))
@@ -191,10 +189,7 @@ def _give_layout(
 
 
 def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table: IcebergSnapshot) -> tuple[int, str]:
-    """Write and commit the rows.
-
-    Returns the number of rows and the write id of the snapshot.
-    """
+    """Write and commit the rows; return their number and the write id of the snapshot."""
     from pyspark.sql import functions as fn
 
     write_id, version = uuid4().hex, _version(table)
@@ -225,7 +220,7 @@ def _drop_if_empty(name: str, spark: SparkSession, named: NameInSession) -> None
 
 @contextmanager
 def _naming_conflicts(name: str) -> Iterator[None]:
-    """Convert Iceberg's errors about refused commits to one-line errors; other errors are kept."""
+    """Convert Iceberg's errors about refused commits to one-line errors; other errors are not changed."""
     from pyspark.errors import PySparkException
 
     try:
