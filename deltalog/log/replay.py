@@ -158,7 +158,7 @@ def _with_adds(blocks: Sequence[FileBlock], tail: Tail) -> tuple[FileBlock, ...]
 
 
 def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
-    """Drop the files that the commits add or remove."""
+    """Return the blocks without the files that the commits in `tail` add or remove."""
     spoken = path_array([path for path, _ in chain(tail.added, tail.removed)])
     return [_unspoken(block, tail, spoken) if len(spoken) else block for block in blocks]
 

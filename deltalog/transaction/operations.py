@@ -161,9 +161,9 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return the reads of a replacement of the added files' partitions.
+    """Return the reads of a commit that replaces the partitions of `adds`.
 
-    The whole table if it is unpartitioned.
+    An unpartitioned table is replaced, and therefore read, as a whole.
     """
     if not partition_columns(snapshot.schema):
         return WHOLE_TABLE

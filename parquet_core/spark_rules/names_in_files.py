@@ -26,11 +26,11 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
-    `kinds`: footers by kind, with the names in the files.
-    `paths`: paths of a column in files, beginning with the path that the table expects; missing if the only path is the
-    column's own.
-    `numbers`: field id by column if ids identify the columns, so that a path may be another column in another file;
-    None if names identify them.
+    `kinds`: the distinct footers, whose schemas have the names of the files.
+    `paths`: per column, its possible paths in files, the one that the table expects first. A column is missing if its
+    only path in files is its path in the table.
+    `numbers`: per column, its field id, if ids identify columns; the same path may then be another column in another
+    file. None if names identify columns.
     """
 
     kinds: tuple[Provenance, ...]

@@ -164,9 +164,9 @@ class Bucket:
 
 
 def _below(uri: str, options: dict[str, Any], path: str) -> S3Store:
-    """Return a store for keys below `path` and an empty segment.
+    """Return a store for keys with an empty segment after `path`, such as `a//b`.
 
-    `path` becomes a part of the store's endpoint.
+    `path` becomes a part of the store's endpoint, so that keys in this store have no empty segment.
     """
     bucket = bucket_of(uri)
     endpoint = options.get("endpoint") or first_set(S3_ENDPOINTS, os.environ)

@@ -30,7 +30,7 @@ BEHIND = 100
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
-_MOST_HEADER_BYTES = 16 << 20  # the statistics in a header contain two values of the page
+_MOST_HEADER_BYTES = 16 << 20  # a header may contain two long values as statistics
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
     {

@@ -227,7 +227,8 @@ class _Fetched(io.RawIOBase):
         return self._place
 
     def read(self, size: int = -1) -> Any:
-        # Fetched ranges overlap: the bytes after a chunk may belong to the next chunk too, which may be shorter.
+        # Fetched ranges may overlap. If the range that begins last before the position is too short, an earlier one is
+        # used.
         for i in range(bisect_right(self._starts, self._place) - 1, -1, -1):
             start, piece = self._starts[i], self._pieces[i]
             if self._place + max(size, 0) <= start + len(piece):

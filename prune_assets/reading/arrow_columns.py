@@ -204,9 +204,9 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 
 
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
-    """Return the type of a nested column.
+    """Return the type of a nested column to return, and its type in files.
 
-    Also returns the same type with the names of files inside lists and maps.
+    The second has the field names of the files inside lists and maps.
     """
     try:
         declared = plan.table.declared_type(name)

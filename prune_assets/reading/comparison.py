@@ -70,9 +70,10 @@ class ReadComparison:
 def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> ReadComparison:
     """Read the selected rows with and without the plan, and compare them.
 
-    `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row.
-    Times are measured if the bytes of a way differ by more than a tenth from the bytes with the plan: after a warm-up,
-    the best of three rounds, in alternating order, from opening the table to the answer, without planning.
+    `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row. A
+    reading is timed if it differs by more than a tenth in bytes from the reading with the plan, which is then timed
+    too. The time is the best of three rounds after a warm-up, in alternating order, from opening the table to the
+    answer, without planning.
     """
     from prune_assets.reading.reader import read
 

@@ -82,7 +82,7 @@ class ReadStats:
 
     @property
     def rows_read(self) -> int:
-        """Number of rows that the predicate was tested on, or that were returned."""
+        """Number of decoded rows, whether or not they match the predicate."""
         return sum(scan.rows_read for scan, _ in self._reads)
 
     def are_of(self, plan: PlannedRead) -> bool:

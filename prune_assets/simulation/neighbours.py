@@ -92,11 +92,11 @@ class Neighbours:
         return total
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the estimated lowest and highest share of each page.
+        """Estimate the lowest and highest value of each page, as shares of all rows up to it.
 
-        If nearly all neighbours differ only by chance, their rows count as rows of the page; otherwise the nearest
-        similar pages are used. If too few are similar, the page's own extremes are extrapolated: how they move from a
-        quarter to half and to all of the sampled rows shows how they move with further doublings.
+        They are the extremes of `narrow` pages: of the nearest ones if nearly all are similar, else of the nearest
+        similar ones. If too few are similar, they are extrapolated from the extremes of a quarter, a half and all of
+        the page's sampled rows. The module docstring has the method.
         """
         low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
@@ -137,8 +137,9 @@ class Neighbours:
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
         """Compare each page with its neighbours.
 
-        Returns the mean and spread of similar pages, whether nearly all are similar, and the lowest and highest share
-        over `narrow` similar pages, NaN if fewer are similar.
+        Returns per page: the mean and standard deviation of values over its similar pages; True if nearly all
+        neighbours are similar; and the extremes of the `narrow` nearest similar pages, NaN if fewer are similar. Values
+        are shares of all rows up to a value.
         """
         freedom = np.maximum(self.count - 1, 0)
         # Pages with at most one value say nothing about the spread inside pages.

@@ -62,7 +62,7 @@ class WholeFile:
     first_row: int = 0
 
     def take(self, part: ColumnPart) -> None:
-        """Compare values, except values of deleted rows."""
+        """Compare the values of a part with the claims of the chunk; ignores deleted rows."""
         rows = self.first_row + part.first_row + np.arange(len(part.compared))
         values = part.compared
         if self.live is not None:

@@ -57,7 +57,11 @@ _NAN = "a bound that is NaN does not limit the other values"
 
 
 class AuditedColumn(NamedTuple):
-    """A column and its footer statistics: `believed`, bounds trusted without further reads, and `ignored`."""
+    """A column and its footer statistics.
+
+    `believed`: bounds that plans trust.
+    `ignored`: written statistics that plans do not trust.
+    """
 
     column: LeafColumn
     believed: Bounds
