@@ -35,7 +35,11 @@ _MAX_BYTES = 16 << 20
 
 
 class LoadedCheckpoint(NamedTuple):
-    """A checkpoint's actions. `lines`: all but the file actions in Parquet; `files`: Parquet files with the rest."""
+    """A checkpoint's actions.
+
+    `lines`: actions that were read: all except file actions in Parquet.
+    `files`: the Parquet files with these file actions.
+    """
 
     lines: list[Line]
     files: list[CheckpointFile]

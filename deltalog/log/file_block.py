@@ -141,7 +141,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
 
 
 def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
-    """Drop dictionary values that only other keys use."""
+    """Return the values of one partition key, without dictionary entries that only other keys use."""
     used = np.zeros(len(values), np.bool_)
     used[codes[codes >= 0]] = True
     number = np.cumsum(used) - 1

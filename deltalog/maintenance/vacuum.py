@@ -158,7 +158,7 @@ def _retention(
 
 
 def _place(table: str | os.PathLike[str]) -> str:
-    """Return a table's address without trailing slashes; the file system root and "" stay."""
+    """Return a table's address without trailing slashes, except "/" itself."""
     location = address(os.fspath(table))
     return location.rstrip("/") or location[:1]
 

@@ -105,7 +105,7 @@ def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, chec
     2
 
     `attempts`: number of versions that other writers may take before the commit gives up.
-    `checkpoint`: False leaves a checkpoint that is due to other writers.
+    `checkpoint`: False to write no checkpoint, even if one is due; another writer will.
 
     Raises CommitConflict if a concurrent commit conflicts with the change, RefusedCommit and UnsupportedTable if the
     table does not allow it, and StorageFailure; nothing was written then. Raises UncertainCommit if the storage does

@@ -193,8 +193,8 @@ def rewrite(
     []
 
     `removes`: canonical paths as in `Snapshot.paths`; they count as read.
-    `reads`: everything else that was read to find these files; for a delete, where rows may be that it should have
-    deleted.
+    `reads`: everything else that was read to choose these files; for a delete, the parts of the table that were
+    searched for rows to delete.
     `operation`, `parameters`: shown in the history.
     `txn`, `checkpoint`: see `append`.
 

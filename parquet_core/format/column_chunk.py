@@ -115,7 +115,7 @@ class ColumnChunks(Columnar):
         return traits
 
     def scattered(self, positions: Numbers, count: int) -> ColumnChunks:
-        """Return `count` chunks, absent except these at `positions`."""
+        """Return `count` chunks: these chunks at `positions`, absent ones elsewhere."""
         if len(positions) == count:
             return self
         whole = absent_chunks(count)

@@ -49,9 +49,12 @@ def names_in_files(
     *,
     numbers: Mapping[Path, int] | None = None,
 ) -> NamesInFiles:
-    """Compare footers as stored with the same footers under the names of the table.
+    """Find the paths under which files hold the columns of a table.
 
-    `expected`: the path of a column in files as the table expects it, if it is not the column's own.
+    `kinds`: footers as stored.
+    `named`: the same footers with the table's names.
+    `expected`: per column, the path that the table expects in files, if it is not the column's own.
+    `numbers`: see `NamesInFiles`.
     """
     paths_of = {column: {path: None} for column, path in expected.items()}
     for stored, called in zip(kinds, named, strict=True):

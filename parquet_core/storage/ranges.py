@@ -72,8 +72,8 @@ def read_each(
 ) -> Iterator[list[bytes]]:
     """Yield (start, length) ranges file by file, in order; near ranges share a request.
 
-    A caller that releases one result before the next lets its memory be reused: at 64 KiB each, most of the time goes
-    into touching new memory. Remote files are read with up to 32 requests in flight. Raises the error of the first
+    Release each result before you take the next one, whose bytes then reuse its memory: with ranges of 64 KiB, new
+    memory takes most of the time. Remote files are read with up to 32 requests in flight. Raises the error of the first
     failing file: StaleListing if it changed since it was listed (size and times of a local file, see `Remote.read` for
     stores), MalformedFile for a range outside of the file as listed, StorageFailure. The traffic is counted at the end.
     """

@@ -94,7 +94,8 @@ class _Page(NamedTuple):
 class ChunkContent(NamedTuple):
     """Findings about the pages of a chunk.
 
-    `widest`: bytes that one value may take beyond its bytes in a data page, by a dictionary or by DELTA_BYTE_ARRAY.
+    `widest`: largest decoded size of one value minus its bytes in a data page; more than 0 with a dictionary or
+    DELTA_BYTE_ARRAY.
     `num_values`: number of values with nulls.
     """
 

@@ -57,9 +57,9 @@ class SkipReportOperator(TableOperator):
     ('table', 'predicates')
 
     `predicates`: Spark SQL by name, or a list.
-    `min_skipped`: minimum share of the table's bytes that a query must skip, 0.9 or 90%. If the share predicted for
-    Spark with the plan is lower (without a prediction: the best possible share), the task fails after all reports are
-    written, and names the predicates.
+    `min_skipped`: minimum share of the bytes that a query must skip, 0.9 or 90% of those of its columns. If the share
+    predicted for Spark with the plan is lower (without a prediction: the best possible share), the task fails after
+    all reports are written, and names the predicates.
     `columns`: columns that the queries read in addition to those of the predicate; all by default.
     `time_zone`: session time zone of the queries.
     `when_empty`: "pass", "skip" or "fail" if the table has no files.

@@ -60,10 +60,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         return given
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
-        """Return the location of an asset's table; for Iceberg its name in the catalog.
-
-        The session's catalog resolves the location of an Iceberg table.
-        """
+        """Return the location of an asset's table; for Iceberg its name in the session's catalog."""
         named = _plain(metadata.get(TABLE))
         if named is not None:
             return str(named)

@@ -38,7 +38,7 @@ class ReadStats:
 
     @property
     def _scans(self) -> list[ArrowScan]:
-        """One scan for each index, because several reads of one plan share its index and counters."""
+        """The scans, once per index: reads of one plan share its index and counters."""
         return list({id(scan.index): scan for scan, _ in self._reads}.values())
 
     @property

@@ -83,7 +83,10 @@ class Cut:
         return groups
 
     def sampled(self, starts: Numbers) -> Numbers:
-        """Return the first sampled row of containers, given their first rows in the table."""
+        """Return the index of the first sampled row of each container.
+
+        `starts`: first row of each container, counted over the table.
+        """
         return np.minimum((starts * self.rate).round().astype(np.int64), max(len(self.order) - 1, 0))
 
 

@@ -151,7 +151,11 @@ def _share(column: SampledColumn, codes: Numbers) -> Floats:
 
 
 def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
-    """Return the values nearest to shares of the rows, at least as wide as the sampled values."""
+    """Return the codes of the values at shares of the rows.
+
+    `low`, `high`: per page, shares of all rows up to its lowest and highest value.
+    `own`: codes of the sampled rows, which the result encloses.
+    """
     middles = (column.share[2:-1] + column.share[1:-2]) / 2
     lower, upper = np.searchsorted(middles, low), np.searchsorted(middles, high)
     return own._replace(low=np.minimum(own.low, lower), high=np.maximum(own.high, upper))

@@ -50,8 +50,13 @@ _PARTS = 4
 class Neighbours:
     """Moments of sampled pages, and statistics of windows of neighbouring pages.
 
-    `codes`: code of each sampled row, -1 for null. `shares`: shares of null, of each value and of NaN. `low`, `high`:
-    shares of the lowest and highest value of each page, infinite if the page has no value.
+    A share is the part of all rows up to a value.
+
+    `first`: first sampled row of each page.
+    `codes`: code of each sampled row, -1 for null.
+    `shares`: shares of null, of each value and of NaN.
+    `low`, `high`: shares of the lowest and highest sampled value of each page, infinite if the page has no value.
+    `narrow`: number of pages whose sampled rows together equal the rows of one page.
     """
 
     def __init__(
@@ -176,7 +181,7 @@ class Neighbours:
         return (result[0], np.sqrt(np.maximum(result[1], 0.0)), result[2] >= _MOSTLY, (result[3], result[4]))
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
-        """Return the extremes over `narrow` neighbours, which together have n sampled rows."""
+        """Return the extremes over the `narrow` nearest pages, which together have n sampled rows."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
         while 2 * length <= self.narrow:
@@ -186,9 +191,9 @@ class Neighbours:
         return extremes
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
-        """Return the pages in which a flag occurs, or may be unsampled.
+        """Return the pages in which a flag occurs, or may occur in rows outside the sample.
 
-        The latter are pages without the flag whose neighbours have it, if chance explains its absence.
+        It may occur if neighbours have it, and chance explains why the sampled rows of the page do not.
         """
         if own.all() or not own.any():
             return own

@@ -132,7 +132,7 @@ def _stored_bytes(chunks: ColumnChunks) -> Numbers:
 
 
 def _worth(query: PruningQuery) -> Numbers:
-    """Return the most bytes to read for a dictionary, per row group."""
+    """Return the size up to which a dictionary is worth reading, per row group."""
     saved = np.zeros(len(query.index), np.int64)
     for column in query.columns_with_metadata():
         saved += np.maximum(query.index.footers.chunks(column).compressed_bytes, 0)

@@ -178,9 +178,9 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
-    """Report how much of the table an equality reads.
+    """Report how much of the table an equality on one column reads.
 
-    The column is a clustering column of the table, or the column that overlaps least.
+    That is a clustering column of the table or, without one, the column whose bounds overlap least.
     """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
