@@ -296,7 +296,10 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
 
 
 def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommit | None]:
-    """Write the commit as a version; return the result, or else the concurrent commit of that version."""
+    """Write the commit as a version.
+
+    Returns the result and None, or None and the concurrent commit that took the version.
+    """
     path = draft.path(version)
     doubt: UncertainWrite | None = None
     doubts = 0
@@ -331,7 +334,10 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
 
 
 def _written(path: str, content: bytes) -> Notes | None:
-    """Write a commit and read it back from a store; return notes, None if another commit has the version."""
+    """Write a commit, and read it back from a store.
+
+    Returns notes; None if another commit has the version.
+    """
     if not put_if_absent(path, content):
         return None
     if not is_remote(path):

@@ -44,7 +44,7 @@ ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 
 
 class ByteRange(NamedTuple):
-    """Byte range in the file; `length` is None if unknown."""
+    """Byte range in the file. `length`: None if unknown."""
 
     offset: int
     length: int | None

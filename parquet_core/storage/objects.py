@@ -74,8 +74,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket or container; `root` is its URI with a slash at the end.
+    """A bucket or container.
 
+    `root`: its URI with a slash at the end.
     `options`: obstore options that the environment does not set.
     """
 

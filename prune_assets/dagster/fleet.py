@@ -173,7 +173,10 @@ def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
 def _history(
     instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_Then]"
 ) -> dict[str, str]:
-    """Return the trend of the share that queries read, and the effect of the last optimize."""
+    """Return the trend of the share of bytes that queries read, and the effect of the last optimize.
+
+    `before`: earlier pages, oldest first. Texts by column of the page.
+    """
     if not row["queries"]:
         return {}
     table, now = row["table"], row["share read"]

@@ -118,7 +118,7 @@ def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> C
 
 
 def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
-    """Return the codes of pages from their sampled rows; faster if every row has a value."""
+    """Return the codes of pages from their sampled rows."""
     value = (codes >= 0) & (codes < len(column.values))
     if value.all():
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
