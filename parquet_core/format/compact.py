@@ -155,7 +155,7 @@ def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
 def member(fields: dict[int, Kind]) -> Kind:
     """Return the kind of a union.
 
-    Its value is the field id and the slots of the set member.
+    A union is decoded to the field id and the slots of its set member.
     """
     return Kind(_MEMBER_KIND, (_STRUCT,), fields)
 

@@ -68,7 +68,7 @@ def names_in_files(
 def named_in_any_case(footer_kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
     """Return a footer's provenance with the table's spelling of names.
 
-    It replaces names that differ only in case.
+    Names in the file that differ from the table's only in case are replaced.
     """
     spelled = spelled_otherwise([column.path for column in columns], footer_kind)
     if not spelled:

@@ -64,7 +64,7 @@ def explaining(uri: str) -> Iterator[None]:
 def opening(uri: str, store: Store) -> Iterator[None]:
     """Convert configuration errors of a library to WrongUse.
 
-    The message names the environment variables whose values the error quotes.
+    The message names environment variables whose values the library's error quotes.
     """
     try:
         yield

@@ -234,11 +234,14 @@ def gather(
     before: bytes = b"",
     arrived: Callable[[bytes, int], None] | None = None,
 ) -> list[bytes]:
-    """Read ranges end to end into buffers, `counts` of them into each buffer.
+    """Read ranges end to end into buffers.
 
-    The first buffer begins with `before`. Near ranges of a file are read together. Raises as `read_each`. `arrived` may
-    be called meanwhile with the first buffer and the number of ranges already in it, counted in order of file and
-    start.
+    `counts`: number of ranges in each buffer.
+    `before`: bytes that the first buffer begins with.
+    `arrived`: may be called meanwhile with the first buffer and the number of ranges already in it, counted in order of
+    file and start.
+
+    Near ranges of a file are read together. Raises as `read_each`.
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]

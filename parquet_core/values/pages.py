@@ -74,9 +74,9 @@ class ChunkClaims(NamedTuple):
 
 
 def is_always_compressed(created_by: str | None) -> bool:
-    """Return True if data pages of version 2 are always compressed.
+    """Return True if a writer always compresses data pages of version 2.
 
-    These writers compress them even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
+    Some writers do so even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
     """
     return created_by is not None and created_by.startswith("parquet-cpp version ")
 

@@ -175,10 +175,10 @@ class ValueReader:
         )
 
     def _widest(self, chunk: _PagePlace, data: bytes) -> int:
-        """Check the pages of a chunk; return the largest value size.
+        """Check the pages of a chunk; return the largest size of a value in bytes.
 
-        This is `ChunkContent.widest`, or the type length of a FIXED_LEN_BYTE_ARRAY column. Raises MalformedFile, and
-        UnsupportedFeature if the values would take too much memory.
+        The size is the type length of a FIXED_LEN_BYTE_ARRAY column, else `ChunkContent.widest`. Raises MalformedFile,
+        and UnsupportedFeature if the values would take too much memory.
         """
         column, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest

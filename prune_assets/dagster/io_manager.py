@@ -119,7 +119,8 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     def load_input(self, context: dg.InputContext) -> "DataFrame":
         """Return the rows that a downstream asset needs.
 
-        They are selected by its partitions and its `where`; its `columns` are returned, by default all.
+        The asset's partitions and the input's `where` select the rows. The input's `columns` are returned, by default
+        all.
         """
         from prune_assets.reading.reader import read
 

@@ -22,7 +22,7 @@ _TICK = timedelta(microseconds=1)
 class WindowValues:
     """Column values of a time window, from `low` (included) to `high` (excluded).
 
-    `type`: Arrow type of both.
+    `type`: Arrow type of `low` and `high`.
     `repeated`: range of local times that the zone shows twice, if rows with such times may belong to another window.
     None if every row in the range belongs to this window.
     """

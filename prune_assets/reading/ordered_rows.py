@@ -80,9 +80,9 @@ def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
 
 
 def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
-    """Read row groups in the order of their bounds.
+    """Return the first `limit` selected rows in the order of `keys`.
 
-    The other columns are read only for the rows to return.
+    Row groups are read in the order of their bounds. Columns other than the keys are read only for the rows to return.
     """
     positions = scan.kept()
     if not len(positions):
@@ -107,7 +107,7 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
     """Yield row groups to read together.
 
-    The first have about `limit` rows, and each time the number of row groups doubles.
+    The first window has about `limit` rows, and each later one twice as many row groups as the one before.
     """
     many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
     start = 0

@@ -108,7 +108,7 @@ def semantics_for(session: SparkSession | None, semantics: SparkSemantics | None
 def builtin_check(session: SparkSession | None) -> Callable[[str], bool] | None:
     """Return a function that tests whether a function name is a Spark builtin.
 
-    None if all names are.
+    None without a session: all names then count as builtins.
     """
     if session is None:
         return None
