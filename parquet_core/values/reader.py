@@ -67,10 +67,10 @@ class ValueReader:
     def batches(
         self, groups: Sequence[int], columns: Sequence[str], *, rows: int = BATCH_ROWS, coded: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Read columns of row groups in batches of at most `rows` rows.
+        """Read columns of row groups in batches of at most `rows` rows, fewer if values are long.
 
-        Batches have fewer rows if values are long. `columns`: dotted paths, each with all leaves below it. `coded`:
-        paths of the leaves to return as dictionary arrays.
+        `columns`: dotted paths; all leaves below a path are read.
+        `coded`: paths of the leaves to return as dictionary arrays.
         """
         leaves = self._leaves(columns)
         for chunks in self._runs(groups, leaves):

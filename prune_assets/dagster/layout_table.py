@@ -38,7 +38,7 @@ _Class = TypeVar("_Class")
 
 
 def _checking_arguments(cls: type[_Class]) -> type[_Class]:
-    """Let the public methods of a class check their arguments, as functions of a package do."""
+    """Make the public methods of a class check the types of their arguments."""
     for name, method in [*vars(cls).items()]:
         if isinstance(method, FunctionType) and not name.startswith("_"):
             setattr(cls, name, public_function(method, cls.__module__, makers=examples, failure=explained_import))

@@ -66,7 +66,7 @@ class WholeFile:
     first_row: int = 0
 
     def take(self, part: ColumnPart) -> None:
-        """Compare the values of a part with the claims of the chunk; ignores deleted rows."""
+        """Compare the values of a part with the claims about the file; ignores deleted rows."""
         rows = self.first_row + part.first_row + np.arange(len(part.compared))
         values = part.compared
         if self.live is not None:

@@ -59,7 +59,7 @@ _NAN = "a bound that is NaN does not limit the other values"
 class AuditedColumn(NamedTuple):
     """A column and its footer statistics.
 
-    `believed`: bounds that plans trust.
+    `believed`: footer bounds that plans trust.
     `ignored`: written statistics that plans do not trust.
     """
 
