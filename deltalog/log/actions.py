@@ -18,7 +18,12 @@ Path = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Location of a file's deletion vector; `storageType`: `u`, `i` or `p`."""
+    """Location of a file's deletion vector.
+
+    `storage_type`: `i` inline, `u` a file named by a UUID, `p` a file named by an absolute path.
+    `cardinality`: number of deleted rows.
+    `offset`: start in the file; None for an inline vector.
+    """
 
     storage_type: Literal["u", "p", "i"]
     path_or_inline_dv: str
@@ -34,7 +39,10 @@ class DeletionVector(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Add(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A file of the table. `stats` is JSON in a string, or any other value from a faulty writer."""
+    """A file of the table.
+
+    `stats`: JSON as a string; faulty writers give other values.
+    """
 
     path: Path
     size: Count
@@ -51,7 +59,7 @@ class RecordCount(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """A removed file; without a timestamp it has long expired."""
+    """A removed file; without a timestamp, its retention has ended."""
 
     path: Path
     deletion_timestamp: int | None = None
@@ -59,7 +67,11 @@ class Remove(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Metadata of the table; `schemaString` is JSON. `format` (encoding of the files) is only passed on."""
+    """Metadata of the table.
+
+    `schema_string`: the schema as JSON.
+    `format`: encoding of the files, only passed on.
+    """
 
     id: str = ""
     name: str | None = None
@@ -72,7 +84,10 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Requirements for readers and writers; features are listed from versions 3 (reader) and 7 (writer) on."""
+    """Requirements for readers and writers.
+
+    Features are listed from reader version 3 and writer version 7 on; before, the version implies them.
+    """
 
     min_reader_version: Version
     min_writer_version: Version
@@ -89,7 +104,10 @@ class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class DomainMetadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Configuration of one domain; `removed` marks a tombstone."""
+    """Configuration of one domain.
+
+    `removed`: True if the domain was removed.
+    """
 
     domain: str
     configuration: str = ""
@@ -110,7 +128,10 @@ class Sidecar(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """A line of a commit: at most one field is set; `cdc` and unknown actions do not change files."""
+    """A line of a commit, with at most one field set.
+
+    Unknown actions are ignored, and so is `cdc`, which does not change files.
+    """
 
     add: Add | None = None
     remove: Remove | None = None

@@ -35,7 +35,11 @@ _MAX_BYTES = 16 << 20
 
 
 class LoadedCheckpoint(NamedTuple):
-    """A checkpoint's actions. `lines`: all but the file actions in Parquet; `files`: Parquet files with the rest."""
+    """A checkpoint's actions.
+
+    `lines`: actions that were read: all except file actions in Parquet.
+    `files`: the Parquet files with these file actions.
+    """
 
     lines: list[Line]
     files: list[CheckpointFile]
@@ -93,7 +97,10 @@ def _place_of(path: str, location: str, allow: Sequence[str]) -> str:
 
 
 class Hint(NamedTuple):
-    """Version in the hint, None if unreadable. `complaint`: the problem with the hint; "" if none."""
+    """Version in the hint, None if unreadable.
+
+    `complaint`: the problem with the hint; "" without one.
+    """
 
     version: int | None
     complaint: str
@@ -104,7 +111,10 @@ class _LastCheckpoint(msgspec.Struct):
 
 
 def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
-    """Read the hint and compare it with the listing. Never raises because of the hint's content."""
+    """Read the hint and compare it with the listing.
+
+    A damaged hint never raises; the complaint describes it.
+    """
     if listing.hint is None:
         return Hint(None, "")
     version, complaint = hinted(listing.hint, traffic=traffic)

@@ -53,7 +53,10 @@ RESTORE = Fix("restore the checkpoint or remove it")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFile:
-    """One Parquet file of a checkpoint; it is opened once for its footer and again for each read."""
+    """One Parquet file of a checkpoint.
+
+    It is opened once for its footer, and again for each read.
+    """
 
     file: DataFile
     traffic: Traffic
@@ -125,7 +128,7 @@ class CheckpointFile:
                 yield _line(name, row)
 
     def row_groups(self) -> range:
-        """Return the indexes of row groups that may hold files; empty if there is no `add` column."""
+        """Return the indexes of row groups that may hold files; empty without an `add` column."""
         footer = self.footer()
         has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
         return range(len(footer.row_groups) if has_files else 0)
@@ -243,7 +246,10 @@ def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStatistics:
-    """Statistics of the files in one row group; `rows`: rows of the files in the row group."""
+    """Statistics of the files in one row group.
+
+    `rows`: rows of the row group that hold these files.
+    """
 
     source: CheckpointFile
     group: int
@@ -315,7 +321,10 @@ def _has(arrow_type: pa.DataType, path: tuple[str, ...]) -> bool:
 def _text_batch(
     adds: pa.StructArray, positions: NDArray[np.int64], naming: Sequence[str] | None = None
 ) -> StatisticsBatch:
-    """Return the JSON texts of a batch; `naming`: only texts that contain one of these names."""
+    """Return the JSON texts of a batch.
+
+    `naming`: leave out texts that contain none of these names. None to keep all texts.
+    """
     stats_json = pc.struct_field(adds, "stats")
     if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
         stats_json = pa.nulls(len(adds), pa.string())
@@ -337,7 +346,10 @@ def _parsed_batch(adds: pa.StructArray, positions: NDArray[np.int64], int96: set
 
 
 def _as_instants(arrow_type: pa.DataType, path: tuple[str, ...], int96: set[str]) -> pa.DataType:
-    """Return the type with UTC for INT96 columns: Arrow decodes their UTC instants without a zone."""
+    """Return the type with time zone UTC for INT96 columns.
+
+    Arrow decodes their instants to timestamps without a zone.
+    """
     if pa.types.is_struct(arrow_type):
         return pa.struct([(inner.name, _as_instants(inner.type, (*path, inner.name), int96)) for inner in arrow_type])
     return _INSTANT if ".".join(path) in int96 else arrow_type

@@ -51,7 +51,10 @@ def read_commits(
 
 
 def info_of(lines: Iterable[Line]) -> dict[str, Any]:
-    """Return the commitInfo of a commit; empty if it is not an object, since readers do not depend on it."""
+    """Return the commitInfo of a commit; empty if it is missing or not an object.
+
+    Readers do not depend on it, so invalid content is no error.
+    """
     encoded = next((line.commit_info for line in lines if line.commit_info), None)
     try:
         info = None if encoded is None else msgspec.json.decode(encoded)

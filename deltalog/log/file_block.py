@@ -49,7 +49,10 @@ VECTOR_TYPE = pa.struct(
 
 
 class Texts(NamedTuple):
-    """One partition value per file: `codes` index `values`; NULL is a null value, ABSENT a missing entry."""
+    """One partition value per file.
+
+    `codes`: indices in `values`; NULL for a null value, ABSENT for a missing entry.
+    """
 
     codes: NDArray[np.int32]
     values: pa.Array
@@ -77,10 +80,11 @@ class StatisticsSource(Protocol):
 class FileBlock:
     """Live files of one part of the log.
 
-    `path` is canonical. `modified` is in milliseconds. `vectors` is None if no file has a deletion vector. `position`:
-    the number of each file in the cached snapshot; None if the cache does not cover the block.
-
-    `written`: the paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
+    `path`: canonical paths.
+    `written`: paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
+    `modified`: in milliseconds.
+    `vectors`: None if no file has a deletion vector.
+    `position`: number of each file in the cached snapshot; None if the cache does not cover the block.
     """
 
     path: pa.Array
@@ -141,7 +145,7 @@ def _encoded(texts: pa.Array) -> pa.DictionaryArray:
 
 
 def _narrowed(codes: NDArray[np.int32], values: pa.Array) -> Texts:
-    """Drop dictionary values that only other keys use."""
+    """Return the values of one partition key, without dictionary entries that only other keys use."""
     used = np.zeros(len(values), np.bool_)
     used[codes[codes >= 0]] = True
     number = np.cumsum(used) - 1

@@ -38,6 +38,7 @@ class Tail:
     """Net effect of the commits after a checkpoint.
 
     Commits are added from the newest to the oldest.
+    `most_deleted`: largest number of deleted rows of a file in any action, by path.
     """
 
     protocol: Protocol | None = None
@@ -66,7 +67,10 @@ class Tail:
                 self.most_deleted[key[0]] = max(deleted, action.deletion_vector.cardinality)
 
     def take_earlier(self, earlier: Tail) -> None:
-        """Merge `earlier`, the state before these commits, except its files; newer entries win."""
+        """Merge the state before these commits, except its files.
+
+        Entries of these commits win.
+        """
         self.protocol = earlier.protocol if self.protocol is None else self.protocol
         self.metadata = earlier.metadata if self.metadata is None else self.metadata
         self.transactions = earlier.transactions | self.transactions
@@ -125,7 +129,10 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
 
 
 class Live(NamedTuple):
-    """Live files; `twice`: number of repeated files in the checkpoint."""
+    """Live files of a version.
+
+    `twice`: number of files that the checkpoint repeats.
+    """
 
     blocks: tuple[FileBlock, ...]
     twice: int = 0
@@ -158,7 +165,7 @@ def _with_adds(blocks: Sequence[FileBlock], tail: Tail) -> tuple[FileBlock, ...]
 
 
 def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
-    """Drop the files that the commits add or remove."""
+    """Return the blocks without the files that the commits in `tail` add or remove."""
     spoken = path_array([path for path, _ in chain(tail.added, tail.removed)])
     return [_unspoken(block, tail, spoken) if len(spoken) else block for block in blocks]
 

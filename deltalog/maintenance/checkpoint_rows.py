@@ -140,9 +140,12 @@ def _of_parts(rows: Sequence[Any], arrow_type: pa.DataType, parts: pa.Array) -> 
 
 
 class AddForm(NamedTuple):
-    """Form of `add` actions in a checkpoint: JSON statistics or not, and parsed statistics or None.
+    """Form of the `add` actions in a checkpoint.
 
-    `data`: the columns of the files. `partitions`: partition columns whose values are parsed.
+    `json`: True to write statistics as JSON.
+    `statistics`: form of parsed statistics; None to write none.
+    `data`: columns stored in files.
+    `partitions`: partition columns whose values are written parsed too.
     """
 
     json: bool

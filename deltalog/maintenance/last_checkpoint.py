@@ -25,8 +25,9 @@ _IN_PARTS = 1
 
 
 class WrittenCheckpoint(NamedTuple):
-    """An existing checkpoint; `written`: True if this call wrote it.
+    """An existing checkpoint.
 
+    `written`: True if this call wrote it.
     `actions`: number of rows.
     `adds`: number of `add` actions; None if another writer wrote the checkpoint.
     `notes`: problems after writing that do not affect the checkpoint.

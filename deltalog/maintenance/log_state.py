@@ -50,7 +50,10 @@ _LINES = msgspec.json.Decoder(FullLine)
 
 
 class StoredActions(NamedTuple):
-    """File actions of a checkpoint that are still valid, as stored; None if the column is missing."""
+    """Valid file actions of a checkpoint, as stored.
+
+    None if the checkpoint file has no such column.
+    """
 
     adds: pa.StructArray | None
     removes: pa.StructArray | None
@@ -93,7 +96,12 @@ class LogState(TableVersion):
                 yield StoredActions(adds_left, gone)
 
     def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
-        """Flag the actions that no newer action replaces; the first of repeated files counts."""
+        """Flag the actions that no newer action replaces.
+
+        Of a file that the checkpoint repeats, only the first action is flagged.
+        `doubtful`: flags of actions whose file may be repeated; None if none is.
+        `seen`: these files so far; extended here.
+        """
         valid = np.ones(len(actions), np.bool_)
         if not self._spoken_of and doubtful is None:
             return valid
@@ -107,7 +115,10 @@ class LogState(TableVersion):
         return valid
 
     def _named_twice(self) -> Flags | None:
-        """Flag files that the checkpoint may list twice, in its order; None if there is no repeat."""
+        """Flag files that the checkpoint may list twice, in the order of the checkpoint.
+
+        None if it certainly repeats no file.
+        """
         paths = []
         for file in self.stored:
             for batch in file.batches({"add": ("path",)}, BATCH_ROWS):

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
-    """A file within the retention period that is not live.
+    """A file that is not live, and not yet removable.
 
-    `removable_from`: milliseconds since 1970; None if the store does not report the file's age. `removed`: True if a
-    commit removed the file, False if no commit names it.
+    `removable_from`: milliseconds since 1970; None if the store does not report the file's age.
+    `removed`: True if a commit removed the file, False if no commit names it.
     """
 
     file: DataFile
@@ -42,9 +42,10 @@ class WaitingFile:
 
 @dataclass(frozen=True, slots=True)
 class Vacuumed:
-    """Files that were removed, or would be in a dry run; `failed`: failed deletions with the error.
+    """Files that were removed, or would be removed in a dry run.
 
     `retention`: in milliseconds.
+    `failed`: files that could not be deleted, with the error.
     `waiting`: files within the retention period.
     """
 
@@ -158,7 +159,7 @@ def _retention(
 
 
 def _place(table: str | os.PathLike[str]) -> str:
-    """Return a table's address without trailing slashes; the file system root and "" stay."""
+    """Return a table's address without trailing slashes, except "/" itself."""
     location = address(os.fspath(table))
     return location.rstrip("/") or location[:1]
 

@@ -253,9 +253,9 @@ def _write_v2(
 
 
 class _Sidecars:
-    """Sidecar files of a v2 checkpoint; a full file is closed and the next one begun.
+    """Sidecar files of a v2 checkpoint.
 
-    They are unused until the manifest names them.
+    When a file is full, the next one is begun. Readers ignore the files until the manifest names them.
     """
 
     def __init__(self, state: LogState, columns: Mapping[str, pa.DataType]) -> None:

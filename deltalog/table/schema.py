@@ -82,7 +82,7 @@ class TableColumn:
 
     @property
     def bounded(self) -> bool:
-        """True if bounds in statistics can be used; null counts may be usable even if not."""
+        """True if bounds in statistics can be used; null counts may be usable without them."""
         return self.delta_type not in _WITHOUT_BOUNDS and not self.leaf.unsupported
 
 

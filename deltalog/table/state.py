@@ -24,7 +24,11 @@ _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """Protocol, metadata, transactions and domains; `domains`: configurations by domain."""
+    """Contents of a log in one version, except files.
+
+    `transactions`: last transaction of each application, by application id.
+    `domains`: configurations by domain.
+    """
 
     protocol: Protocol
     metadata: Metadata
@@ -84,7 +88,10 @@ def state_after(
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """A version of a table; `segment`: the log files that it is made of."""
+    """A version of a table.
+
+    `segment`: log files that make the version.
+    """
 
     table: str
     version: int

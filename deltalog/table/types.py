@@ -66,7 +66,10 @@ class MapType(msgspec.Struct, frozen=True, tag_field="type", tag="map", rename="
 
 
 class UserDefinedType(msgspec.Struct, frozen=True, tag_field="type", tag="udt", rename="camel"):
-    """A user-defined type of a Spark application; `sql_type`: its stored type."""
+    """A user-defined type of a Spark application.
+
+    `sql_type`: the type in which its values are stored.
+    """
 
     sql_type: DataType
 

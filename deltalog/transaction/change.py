@@ -32,7 +32,7 @@ class Reads:
     `partitions`: values as in the log, keyed by the log's names of the partition columns.
     `files`: canonical paths as in `Snapshot.paths`.
 
-    Several of these are combined. A blind append has read nothing.
+    If several are given, all of these parts were read. A blind append has read nothing.
     """
 
     everything: bool = False

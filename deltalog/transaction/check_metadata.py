@@ -151,8 +151,5 @@ def _stored(field: Field) -> object:
 
 
 def _outline(type_: DataType) -> object:
-    """Return the names of a type and its inner types.
-
-    Fields and nullability are ignored.
-    """
+    """Return the names of a type and of the types inside arrays and maps, without fields and nullability."""
     return type_name(type_), *map(_outline, inner_types(type_).values())

@@ -105,7 +105,7 @@ def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, chec
     2
 
     `attempts`: number of versions that other writers may take before the commit gives up.
-    `checkpoint`: False leaves a checkpoint that is due to other writers.
+    `checkpoint`: False to write no checkpoint, even if one is due; another writer will.
 
     Raises CommitConflict if a concurrent commit conflicts with the change, RefusedCommit and UnsupportedTable if the
     table does not allow it, and StorageFailure; nothing was written then. Raises UncertainCommit if the storage does
@@ -296,7 +296,10 @@ def _race(draft: _Draft, snapshot: Snapshot, attempts: int) -> Committed:
 
 
 def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommit | None]:
-    """Write the commit as a version; return the result, or else the concurrent commit of that version."""
+    """Write the commit as a version.
+
+    Returns the result and None, or None and the concurrent commit that took the version.
+    """
     path = draft.path(version)
     doubt: UncertainWrite | None = None
     doubts = 0
@@ -331,7 +334,10 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
 
 
 def _written(path: str, content: bytes) -> Notes | None:
-    """Write a commit and read it back from a store; return notes, None if another commit has the version."""
+    """Write a commit, and read it back from a store.
+
+    Returns notes; None if another commit has the version.
+    """
     if not put_if_absent(path, content):
         return None
     if not is_remote(path):

@@ -102,7 +102,10 @@ def add_lines(change: Change) -> bytes:
 
 
 def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
-    """Return the lines of added files with row ids; `highest`: the highest id assigned before."""
+    """Return the lines of added files with row ids.
+
+    `highest`: the highest row id assigned before.
+    """
     ids, domain = first_row_ids(change.adds, highest)
     lines = [] if domain is None else [_line("domainMetadata", msgspec.to_builtins(domain))]
     for add, first in zip(change.adds, ids, strict=True):

@@ -139,14 +139,17 @@ def _shape(type_: DataType) -> object:
 
 
 def _may_hold_field(mine: StructField, theirs: StructField) -> bool:
-    """True if every value of `mine` is valid in `theirs`, for which nulls and metadata rules are compared too."""
+    """True if `theirs` accepts every value of `mine`.
+
+    Nullability and rules in the metadata are compared too.
+    """
     rules = [{key: value for key, value in field.metadata.items() if key != "comment"} for field in (mine, theirs)]
     nullable = theirs.nullable or not mine.nullable
     return nullable and rules[0] == rules[1] and _may_hold(mine.type, theirs.type)
 
 
 def _may_hold(mine: DataType, theirs: DataType) -> bool:
-    """True if `theirs` accepts every value of `mine`; the types may differ only in nullability."""
+    """True if the type `theirs` accepts every value of `mine`; they may differ only in nullability."""
     match mine, theirs:
         case StructType(fields), StructType(their_fields):
             there = {field.name: field for field in their_fields}

@@ -161,9 +161,9 @@ def replace_partitions(
 
 
 def reads_of_partitions(snapshot: Snapshot, adds: Sequence[Add]) -> Reads:
-    """Return the reads of a replacement of the added files' partitions.
+    """Return the reads of a commit that replaces the partitions of `adds`.
 
-    The whole table if it is unpartitioned.
+    An unpartitioned table is replaced, and therefore read, as a whole.
     """
     if not partition_columns(snapshot.schema):
         return WHOLE_TABLE
@@ -193,8 +193,8 @@ def rewrite(
     []
 
     `removes`: canonical paths as in `Snapshot.paths`; they count as read.
-    `reads`: everything else that was read to find these files; for a delete, where rows may be that it should have
-    deleted.
+    `reads`: everything else that was read to choose these files; for a delete, the parts of the table that were
+    searched for rows to delete.
     `operation`, `parameters`: shown in the history.
     `txn`, `checkpoint`: see `append`.
 

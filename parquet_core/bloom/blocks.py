@@ -154,10 +154,10 @@ def parse_filter(data: bytes, *, place: str) -> Blocks | str:
 
 
 def guess_length(offset: int, *, next_offset: int | None, file_size: int) -> int:
-    """Return the bytes to read of a filter of unknown length.
+    """Return the bytes to read of a filter of unknown length; 0 for an impossible `offset`.
 
-    0 for an impossible `offset`. `next_offset`: start of the next known structure. `file_size`: size of the file, or
-    the start of the footer, which is a tighter limit.
+    `next_offset`: start of the next known structure, None if unknown.
+    `file_size`: size of the file, or the start of the footer, which is a tighter limit.
 
     >>> guess_length(1000, next_offset=None, file_size=5000), guess_length(1000, next_offset=1047, file_size=5000)
     (4000, 47)

@@ -97,7 +97,10 @@ class Dictionaries:
         return np.where(doubted == "", self._by_footers(column, positions), doubted)
 
     def _by_footers(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
-        """Return the reasons that footers give; column chunks with the same description share one evaluation."""
+        """Return why dictionaries prove nothing, as far as footers show; "" if they may be read.
+
+        Column chunks that footers describe alike are evaluated once.
+        """
         chunks = self.footers.chunks(column).take(positions)
         written = chunks.encoding_stats.tolist()
         # Encoded statistics are compared as bytes, which avoids decoding each of them.

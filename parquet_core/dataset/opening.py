@@ -288,9 +288,9 @@ def _name(table: str | os.PathLike[str] | Sequence[str]) -> str:
 class _Layout(NamedTuple):
     """Row groups under construction.
 
-    `kinds`: number of each distinct footer kind.
-    `kind`: for each file, the number of its footer kind.
-    `counts`: for each file, its number of row groups.
+    `kinds`: index of each distinct footer kind, counted from 0.
+    `kind`: per file, the index of its footer kind.
+    `counts`: per file, its number of row groups.
     """
 
     kinds: dict[EncodedKind, int]
@@ -298,7 +298,7 @@ class _Layout(NamedTuple):
     counts: Numbers
 
     def number(self, kinds: Iterable[EncodedKind]) -> Numbers:
-        """Return the number of each footer kind; a new kind gets the next number."""
+        """Return the index of each footer kind; a new kind gets the next index."""
         return np.array([self.kinds.setdefault(kind, len(self.kinds)) for kind in kinds], np.int64)
 
 

@@ -136,10 +136,11 @@ class Totals(Columnar):
 def decode_totals(
     encoded: tuple[bytes, Numbers, Numbers], file_size: Numbers, columns: int, *, place: Callable[[int], str]
 ) -> Totals:
-    """Sum every `columns` consecutive chunks, one row group each.
+    """Add up bytes and pages of the column chunks of each row group.
 
-    `encoded`: buffer, and the start and stop of each chunk's metadata in it. A chunk counts at most the bytes of its
-    file.
+    `encoded`: buffer, and the start and stop of each chunk's metadata in it.
+    `file_size`: per chunk, bytes of its file, the most that the chunk counts.
+    `columns`: number of successive chunks per row group.
     """
     table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
     pages, _ = _encoding_stats(encoded[0], table, place)

@@ -44,7 +44,7 @@ ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 
 
 class ByteRange(NamedTuple):
-    """Byte range in the file; `length` is None if unknown."""
+    """Byte range in the file. `length`: None if unknown."""
 
     offset: int
     length: int | None
@@ -115,7 +115,7 @@ class ColumnChunks(Columnar):
         return traits
 
     def scattered(self, positions: Numbers, count: int) -> ColumnChunks:
-        """Return `count` chunks, absent except these at `positions`."""
+        """Return `count` chunks: these chunks at `positions`, absent ones elsewhere."""
         if len(positions) == count:
             return self
         whole = absent_chunks(count)

@@ -155,7 +155,7 @@ def struct(fields: dict[int, Kind], *, least: int = 1) -> Kind:
 def member(fields: dict[int, Kind]) -> Kind:
     """Return the kind of a union.
 
-    Its value is the field id and the slots of the set member.
+    A union is decoded to the field id and the slots of its set member.
     """
     return Kind(_MEMBER_KIND, (_STRUCT,), fields)
 
@@ -230,9 +230,9 @@ def decode_table(buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, *, 
 def decode_tables(
     buffer: bytes, starts: Numbers, stops: Numbers, spec: Kind, sinks: int, *, place: Callable[[int], str]
 ) -> tuple[Table, list[Table]]:
-    """Decode as `decode_table`, and also return the tables of sinks.
+    """Decode structs as `decode_table` does; also return the tables of list elements.
 
-    `sinks`: number of these tables.
+    `sinks`: number of the tables of list elements, see `Kind`.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     table = array("q", [MISSING]) * (spec.width * len(first))

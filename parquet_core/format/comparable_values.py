@@ -70,10 +70,7 @@ def comparable_values(
 
 
 def timestamp_step(column: LeafColumn) -> int:
-    """Return units of `bounds_type(column)` per stored timestamp unit.
-
-    It is 1 for other types.
-    """
+    """Return units of `bounds_type(column)` per stored timestamp unit; 1 for other types."""
     arrow_type = column.type
     return 1_000 if arrow_type is not None and pa.types.is_timestamp(arrow_type) and arrow_type.unit == "ms" else 1
 

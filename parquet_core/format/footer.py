@@ -260,8 +260,8 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
 def _elements(table: Numbers, column: int, rows: Numbers) -> tuple[Numbers, Numbers]:
     """Return the elements and counts of the lists at `column`.
 
-    `rows`: the decoded elements. They include elements of replaced lists if a list field was repeated; these are left
-    out.
+    `rows`: all decoded elements. If a file repeats the list's field, they include elements of earlier lists, which are
+    left out.
     """
     counts = np.maximum(table[:, column + 1], 0)
     whole = counts.sum() == len(rows)

@@ -32,7 +32,7 @@ class Physical(IntEnum):
 class SortOrder(StrEnum):
     """Sort order of bounds.
 
-    FLOATING is signed; NaN has no place in it, and zero has two.
+    FLOATING is numeric order, without a place for NaN, and with -0.0 equal to 0.0.
     """
 
     SIGNED = "signed"
@@ -213,7 +213,7 @@ def _decimal_parameters(element: SchemaElement) -> tuple[int | None, int | None]
 def _decimal(
     precision: int | None, scale: int | None, physical: Physical, element: SchemaElement
 ) -> tuple[pa.DataType | None, str]:
-    """Return the type, and why predicates do not prune, or ""."""
+    """Return the Arrow type of a decimal, and why predicates on it do not prune ("" if they do)."""
     if precision is None or scale is None or not 1 <= precision <= 38 or not 0 <= scale <= precision:
         return None, f"decimal({precision},{scale}) is not a valid decimal type of Spark"
     if physical is Physical.BYTE_ARRAY:

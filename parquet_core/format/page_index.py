@@ -230,7 +230,10 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
 
 @dataclass(frozen=True, slots=True)
 class _Structs:
-    """Decoded structs of the chunks `there`, one row of numbers per chunk."""
+    """Decoded indexes, one row of numbers each.
+
+    `there`: numbers of the column chunks that have these indexes.
+    """
 
     encoded: IndexBytes
     spec: Kind
@@ -249,12 +252,12 @@ class _Structs:
         return start, np.where(length < 0, -1, start + length)
 
     def counts(self, field: int) -> Numbers:
-        """Return the length of each struct's list; MISSING if missing."""
+        """Return the length of a list in each index; MISSING if the list is missing."""
         place = _named(self.encoded, self.there, self.name)
         return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
 
     def elements(self, field: int, of: Kind) -> Numbers:
-        """Return the list elements of all structs, shape (numbers per element, elements)."""
+        """Return the elements of a list in all indexes, shape (numbers per element, elements)."""
         place = _named(self.encoded, self.there, self.name)
         _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
         shape = of.size if of.is_plain else of.width, -1

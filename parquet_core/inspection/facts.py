@@ -243,7 +243,10 @@ class ChunkFacts:
 
 @dataclass(frozen=True, slots=True)
 class RowGroupFacts:
-    """One row group; `compressed_bytes`: of all its columns; `chunks`: of the chosen columns.
+    """One row group.
+
+    `compressed_bytes`: bytes of all its columns.
+    `chunks`: the chosen columns.
 
     >>> import tempfile
     >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -266,9 +269,10 @@ class RowGroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class ProbeFacts:
-    """Answer of the bloom filter of one row group; `reason`: why it is unknown.
+    """Answer of the bloom filter of one row group.
 
-    The verdict `absent` is certain.
+    `verdict`: `absent` is certain.
+    `reason`: why the answer is unknown.
     """
 
     file: str

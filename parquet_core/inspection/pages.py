@@ -34,7 +34,10 @@ _ORDERS: dict[int, Order] = {
 
 @dataclass(frozen=True, slots=True)
 class InspectedPages:
-    """Page indexes of successive chunks; `lower`, `upper`: bounds by page, None if not listed."""
+    """Page indexes of successive chunks.
+
+    `lower`, `upper`: bounds by page, None if not listed.
+    """
 
     batch: PageBatch
     locations: OffsetIndexes

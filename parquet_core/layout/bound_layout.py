@@ -33,7 +33,7 @@ class OrderedColumn(NamedTuple):
 
     @property
     def order(self) -> BoundaryOrder:
-        """Boundary order of a column index of rows sorted by the key."""
+        """Boundary order of the column index if the rows are sorted by the key."""
         return BoundaryOrder.DESCENDING if self.key.descending else BoundaryOrder.ASCENDING
 
 

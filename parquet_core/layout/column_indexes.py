@@ -107,9 +107,9 @@ def _absences(
     *,
     read_values: bool,
 ) -> Iterator[Finding]:
-    """Report row groups without an index, with the first cause.
+    """Report row groups without a column index, with the cause for the first one.
 
-    If that cause is proven NaN, row groups with other causes are a second finding.
+    If NaN explains the first one, which is harmless, row groups with other causes become a second finding.
     """
     if column.physical is Physical.INT96:
         share = share_of_files(index, positions.tolist())

@@ -51,9 +51,9 @@ def row_groups_place(index: MetadataIndex, positions: Sequence[int], column: Lea
 
 
 def share_of_files(index: MetadataIndex, positions: Sequence[int] | NDArray[np.int64]) -> str:
-    """Return the share of affected files as text.
+    """Return how many files are affected as text, such as "2 of 5 files".
 
-    It is the share of row groups if there is only one file.
+    Row groups are counted instead if there is only one file.
     """
     files, lacking = (
         len(np.unique(index.groups.file[row_groups])) for row_groups in (index.groups.row_count > 0, positions)

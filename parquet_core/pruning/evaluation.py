@@ -119,7 +119,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
 def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
     """Return positions of row groups that the cheap levels leave undecided.
 
-    These are the levels that need no read of their own, and the levels in `more`.
+    `more`: levels to evaluate in addition to those that need no read of their own.
     """
     state = evaluate_levels(query, [level for level in LEVELS if level.is_free or level in more])[-1]
     return np.flatnonzero(state.remaining & ~must_match(state.outcomes))

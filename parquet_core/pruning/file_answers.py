@@ -59,7 +59,7 @@ class FileAnswers:
     `partitions`: outcomes by partition values only.
     `outcomes`: by partition values and file statistics.
     `by_leaf`: as `outcomes`, for each leaf.
-    `by_partition`: outcomes of each leaf by partition values only, None if equal to `by_leaf`, which is so unless
+    `by_partition`: outcomes of each leaf by partition values only. None if equal to `by_leaf`: they differ only if
     partition columns have statistics too.
     `by_values`: partition columns that have values.
     `files_with_statistics`: per column, how many of the `examined_files` have usable statistics; None if the list of
@@ -102,15 +102,12 @@ class FileAnswers:
 
     @property
     def left(self) -> NDArray[np.bool_]:
-        """Flags of files that may hold a match by all results.
-
-        All results are those known before files are opened.
-        """
+        """Flags of files that neither the file listing nor other processes exclude."""
         return self.kept if self.elsewhere is None else self.kept & self.elsewhere.kept
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Flags of files that may hold a match by the file listing."""
+        """Flags of files that the file listing does not exclude; results of other processes do not count."""
         return may_match(self.outcomes)
 
     @property

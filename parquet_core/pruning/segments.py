@@ -74,9 +74,9 @@ def _spread(first: Numbers, count: int) -> Numbers:
 
 
 def _merge(borders: list[Numbers]) -> tuple[Numbers, list[Numbers]]:
-    """Return the union of ascending borders.
+    """Return the union of ascending borders, and the intervals that its elements are in.
 
-    Also returns, for each array of borders, the interval of it that contains each element of the union.
+    The intervals are one array per array of borders, with an interval number for each element of the union.
     """
     together = np.concatenate(borders)
     # numpy's stable sort merges sorted runs.

@@ -83,11 +83,14 @@ def constant_answers(leaf: Constant, count: int) -> OutcomeArray:
 
 
 def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list[OutcomeArray]:
-    """Return, per leaf and container, the outcomes that keep the predicate possible.
+    """Return the outcomes of each leaf that keep a container from being skipped.
 
-    NONE if the leaf does not block a skip. Every child of an AND blocks a skip; a child of an OR does if it may be
-    TRUE; below NOT, FALSE counts instead of TRUE. `answers`: outcomes of the leaves from left to right, one array entry
-    per container. Does not recurse, so trees may be deep.
+    Returns one array per leaf, with a mask of `Outcomes` bits per container: NONE if the leaf keeps nothing. A
+    container is kept while the predicate may be TRUE. An AND may be TRUE because of all its operands, so each keeps the
+    container; an OR because of each operand that may be TRUE. Below NOT, FALSE takes the place of TRUE.
+
+    `answers`: possible outcomes of the leaves from left to right, in the same form. Does not recurse, so trees may be
+    deep.
 
     >>> from parquet_core.pruning.predicate import Or, Unsupported
     >>> either = Or((Unsupported("a", ""), Unsupported("b", "")))

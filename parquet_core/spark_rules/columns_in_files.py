@@ -49,9 +49,9 @@ def _comparable(leaf: LeafColumn) -> pa.DataType | None:
 
 
 def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find a leaf of one file that Spark reads as the table's column.
+    """Find a leaf of one file that Spark reads as the table's column without a loss.
 
-    Its type may differ if Spark reads it without a loss. None if the file has no such leaf.
+    The leaf may be stored as another type. None if the file has no such leaf.
     """
     alike = leaf_in_file(column, provenance)
     if alike is not None:
@@ -84,10 +84,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
 
 
 def lacks_column(name: str, provenance: Provenance) -> bool:
-    """Return True if a file certainly lacks a top-level column of the table.
-
-    It then has no leaf of the column at any depth.
-    """
+    """Return True if a file certainly has no leaf of a top-level column, at any depth."""
     if not provenance.columns or provenance.is_unnamed or name in provenance.held:
         return False
     return in_any_case(name) not in provenance.by_any_case

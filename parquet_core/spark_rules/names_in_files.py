@@ -26,11 +26,11 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
-    `kinds`: footers by kind, with the names in the files.
-    `paths`: paths of a column in files, beginning with the path that the table expects; missing if the only path is the
-    column's own.
-    `numbers`: field id by column if ids identify the columns, so that a path may be another column in another file;
-    None if names identify them.
+    `kinds`: the distinct footers, whose schemas have the names of the files.
+    `paths`: per column, its possible paths in files, the one that the table expects first. A column is missing if its
+    only path in files is its path in the table.
+    `numbers`: per column, its field id, if ids identify columns; the same path may then be another column in another
+    file. None if names identify columns.
     """
 
     kinds: tuple[Provenance, ...]
@@ -49,9 +49,12 @@ def names_in_files(
     *,
     numbers: Mapping[Path, int] | None = None,
 ) -> NamesInFiles:
-    """Compare footers as stored with the same footers under the names of the table.
+    """Find the paths under which files hold the columns of a table.
 
-    `expected`: the path of a column in files as the table expects it, if it is not the column's own.
+    `kinds`: footers as stored.
+    `named`: the same footers with the table's names.
+    `expected`: per column, the path that the table expects in files, if it is not the column's own.
+    `numbers`: see `NamesInFiles`.
     """
     paths_of = {column: {path: None} for column, path in expected.items()}
     for stored, called in zip(kinds, named, strict=True):
@@ -65,7 +68,7 @@ def names_in_files(
 def named_in_any_case(footer_kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
     """Return a footer's provenance with the table's spelling of names.
 
-    It replaces names that differ only in case.
+    Names in the file that differ from the table's only in case are replaced.
     """
     spelled = spelled_otherwise([column.path for column in columns], footer_kind)
     if not spelled:

@@ -39,7 +39,7 @@ _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
 class ComparedOtherwise(StrEnum):
     """Reasons why bounds of a column do not answer comparisons.
 
-    Its null counts are right.
+    Null counts of such a column are right.
     """
 
     CHAR = "a CHAR column is compared with padding, its statistics are not"

@@ -94,9 +94,10 @@ def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:
 
 
 def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
-    """Convert values of a table's column to the type of a file's leaf, without values that the leaf cannot hold.
+    """Convert values of a table's column to the type of a file's leaf.
 
-    None if a value exceeds only the declared type of the leaf: the file may contain it all the same.
+    Values that the leaf cannot hold are left out. None if a value exceeds only the declared type of the leaf, because
+    the file may contain it nevertheless.
     """
     stored = leaf.type
     if stored is None or values.type == stored:

@@ -64,7 +64,7 @@ def explaining(uri: str) -> Iterator[None]:
 def opening(uri: str, store: Store) -> Iterator[None]:
     """Convert configuration errors of a library to WrongUse.
 
-    The message names the environment variables whose values the error quotes.
+    The message names environment variables whose values the library's error quotes.
     """
     try:
         yield
@@ -99,7 +99,10 @@ def is_passing(message: str) -> bool:
 
 
 def server_of(uri: str) -> str:
-    """Return the endpoint of a URI's store, with the environment variable that sets it; "the server" if none does."""
+    """Return the endpoint of a URI's store, with the environment variable that sets it.
+
+    "the server" if no variable sets it.
+    """
     store = OF_SCHEME.get(scheme_of(uri) or "")
     endpoint = None if store is None else endpoint_of(store)
     return "the server" if endpoint is None else f"{endpoint[0]} ({endpoint[1]})"

@@ -99,7 +99,10 @@ def is_unlisted(name: str) -> bool:
 
 
 class Block(NamedTuple):
-    """A byte range read in one request; `members`: indices of the ranges inside."""
+    """A byte range read in one request.
+
+    `members`: indices of the ranges inside.
+    """
 
     start: int
     stop: int

@@ -113,7 +113,7 @@ def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
 
 
 def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
-    """Repeat a listing while journals disappear before they are read."""
+    """Run a listing, again each time it fails because a journal was deleted before it was read."""
     for _ in range(_ATTEMPTS):
         try:
             return look()

@@ -259,10 +259,13 @@ def read_at_once(
     purpose: str,
     traffic: Traffic,
 ) -> list[bytes] | None:
-    """Read ranges into buffers with compiled calls; None if a read failed.
+    """Read ranges of many files into buffers with compiled calls.
 
-    All ranges must be inside of their files. `sizes`: bytes of each buffer, not counting `before`, with which the first
-    buffer begins. `arrived`: see `gather`. The caller gets the error of a failed read by reading the files one by one.
+    All ranges must be inside their files. Returns None if a range is too large or a read failed; the caller then reads
+    the files one by one, which raises the error.
+    `sizes`: bytes to read into each buffer.
+    `before`: bytes put before them in the first buffer.
+    `arrived`: called as described in `ranges.gather`.
     """
     furthest = wanted.start.max(initial=0)
     if furthest >= _MOST_BYTES or wanted.length.max(initial=0) >= _MOST_BYTES:

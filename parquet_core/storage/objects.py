@@ -74,8 +74,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket or container; `root` is its URI with a slash at the end.
+    """A bucket or container.
 
+    `root`: its URI with a slash at the end.
     `options`: obstore options that the environment does not set.
     """
 
@@ -164,9 +165,9 @@ class Bucket:
 
 
 def _below(uri: str, options: dict[str, Any], path: str) -> S3Store:
-    """Return a store for keys below `path` and an empty segment.
+    """Return a store for keys with an empty segment after `path`, such as `a//b`.
 
-    `path` becomes a part of the store's endpoint.
+    `path` becomes a part of the store's endpoint, so that keys in this store have no empty segment.
     """
     bucket = bucket_of(uri)
     endpoint = options.get("endpoint") or first_set(S3_ENDPOINTS, os.environ)

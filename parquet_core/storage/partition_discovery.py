@@ -77,7 +77,11 @@ class PartitionListing(NamedTuple):
 
 
 class _DirectoryPlace(NamedTuple):
-    """Directory above the partition columns, and the `column=value` names below it."""
+    """Place of a directory in a partitioned table.
+
+    `base`: the directory above the partition columns.
+    `parts`: names below it, in the form `column=value`.
+    """
 
     base: str
     parts: tuple[str, ...] = ()

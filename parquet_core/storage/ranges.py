@@ -72,8 +72,8 @@ def read_each(
 ) -> Iterator[list[bytes]]:
     """Yield (start, length) ranges file by file, in order; near ranges share a request.
 
-    A caller that releases one result before the next lets its memory be reused: at 64 KiB each, most of the time goes
-    into touching new memory. Remote files are read with up to 32 requests in flight. Raises the error of the first
+    Release each result before you take the next one, whose bytes then reuse its memory: with ranges of 64 KiB, new
+    memory takes most of the time. Remote files are read with up to 32 requests in flight. Raises the error of the first
     failing file: StaleListing if it changed since it was listed (size and times of a local file, see `Remote.read` for
     stores), MalformedFile for a range outside of the file as listed, StorageFailure. The traffic is counted at the end.
     """
@@ -234,11 +234,14 @@ def gather(
     before: bytes = b"",
     arrived: Callable[[bytes, int], None] | None = None,
 ) -> list[bytes]:
-    """Read ranges end to end into buffers, `counts` of them into each buffer.
+    """Read ranges end to end into buffers.
 
-    The first buffer begins with `before`. Near ranges of a file are read together. Raises as `read_each`. `arrived` may
-    be called meanwhile with the first buffer and the number of ranges already in it, counted in order of file and
-    start.
+    `counts`: number of ranges in each buffer.
+    `before`: bytes that the first buffer begins with.
+    `arrived`: may be called meanwhile with the first buffer and the number of ranges already in it, counted in order of
+    file and start.
+
+    Near ranges of a file are read together. Raises as `read_each`.
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]

@@ -86,7 +86,7 @@ def _regional_endpoint() -> dict[str, str]:
 def _access_point(uri: str, arn: str) -> Place:
     """Return the place of an access point.
 
-    Its host is a subdomain of the endpoint, also of an endpoint that the environment sets.
+    The host of the access point is a subdomain of the endpoint of the region, or of the endpoint in the environment.
     """
     match = ACCESS_POINT.fullmatch(arn)
     if match is None:

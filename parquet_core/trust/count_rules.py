@@ -46,7 +46,10 @@ class ClaimedBounds(NamedTuple):
 
 
 def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
-    """Return the bounds and counts that no other claim contradicts.
+    """Return claimed bounds and counts without those that contradict each other.
+
+    In the example, the bounds are 5 to 5, and the container has 10 values. 3 nulls agree with that. 10 nulls leave no
+    value for the bounds, so both are dropped. 11 nulls are impossible, so only the count is dropped.
 
     >>> def file(nulls):
     ...     five, no, ten = pa.array([5]), np.array([False]), np.array([10])
@@ -56,7 +59,7 @@ def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
     >>> file(3), file(10), file(11)
     ((5, 3), (None, None), (5, None))
     """
-    # Writers do not count the rows of a null struct. More values than rows are impossible.
+    # Fewer values than rows are possible: writers do not count the rows of a null struct. More are impossible.
     values = np.where(within(claimed.values, claimed.rows), claimed.values, claimed.rows)
     nulls = counts_within(claimed.null_count, values)
     nans = counts_within(claimed.nan_count, values - np.maximum(nulls, 0))

@@ -45,7 +45,7 @@ class Fact(Flag):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the facts, in the terms of the format."""
+        """Names of the wrong metadata for messages, such as "min/max"."""
         sides = Fact.BOUNDS in self
         return tuple(label for fact, label in _LABELS.items() if fact in self and not (sides and fact in _SIDES))
 

@@ -78,9 +78,10 @@ def covering_rows(chunks: Sequence[PagedChunk], ranges: RowRanges, rows: int) ->
 
 
 def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[int, int]]:
-    """Return the (start, bytes) ranges of the pages of whole-page row ranges.
+    """Return the (start, bytes) ranges of the pages that hold the rows of `covered`.
 
-    The dictionary page comes first. If all rows are covered, return the one range of the whole chunk.
+    `covered`: row ranges of whole pages, from `covering_rows`. The dictionary page comes first. If all rows are
+    covered, return the one range of the whole chunk.
     """
     if len(covered) == 1 and covered[0, 0] == 0 and covered[0, 1] == rows:
         # Some old writers did not include the header of the dictionary page in the chunk size.
@@ -94,9 +95,9 @@ def byte_ranges(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[tuple[
 
 
 def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]:
-    """Return the row count of each page of whole-page row ranges.
+    """Return the row count of each page that holds rows of `covered`.
 
-    Empty if the pages are not located.
+    `covered`: row ranges of whole pages, from `covering_rows`. Empty if the pages are not located.
     """
     if not chunk.is_located:
         return []
@@ -107,7 +108,7 @@ def rows_of_pages(chunk: PagedChunk, covered: RowRanges, rows: int) -> list[int]
 
 
 def chosen_rows(table: pa.Table, covered: RowRanges, ranges: RowRanges) -> pa.Table:
-    """Select the rows of `ranges` from a table of `covered` rows."""
+    """Select the rows of `ranges` from a table that has the rows of `covered`."""
     if np.array_equal(covered, ranges):
         return table
     before = np.cumsum(covered[:, 1] - covered[:, 0]) - (covered[:, 1] - covered[:, 0])

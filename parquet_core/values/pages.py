@@ -30,7 +30,7 @@ BEHIND = 100
 CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
 _UNCOMPRESSED = 0
 _DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
-_MOST_HEADER_BYTES = 16 << 20  # the statistics in a header contain two values of the page
+_MOST_HEADER_BYTES = 16 << 20  # a header may contain two long values as statistics
 _HEADER_GUESS = 1 << 10
 _PAGE_HEADER = struct(
     {
@@ -74,9 +74,9 @@ class ChunkClaims(NamedTuple):
 
 
 def is_always_compressed(created_by: str | None) -> bool:
-    """Return True if data pages of version 2 are always compressed.
+    """Return True if a writer always compresses data pages of version 2.
 
-    These writers compress them even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
+    Some writers do so even if the page headers deny it. Source: PARQUET-1850; pyarrow before 3.0.
     """
     return created_by is not None and created_by.startswith("parquet-cpp version ")
 
@@ -94,7 +94,8 @@ class _Page(NamedTuple):
 class ChunkContent(NamedTuple):
     """Findings about the pages of a chunk.
 
-    `widest`: bytes that one value may take beyond its bytes in a data page, by a dictionary or by DELTA_BYTE_ARRAY.
+    `widest`: largest decoded size of one value minus its bytes in a data page; more than 0 with a dictionary or
+    DELTA_BYTE_ARRAY.
     `num_values`: number of values with nulls.
     """
 

@@ -67,10 +67,10 @@ class ValueReader:
     def batches(
         self, groups: Sequence[int], columns: Sequence[str], *, rows: int = BATCH_ROWS, coded: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Read columns of row groups in batches of at most `rows` rows.
+        """Read columns of row groups in batches of at most `rows` rows, fewer if values are long.
 
-        Batches have fewer rows if values are long. `columns`: dotted paths, each with all leaves below it. `coded`:
-        paths of the leaves to return as dictionary arrays.
+        `columns`: dotted paths; all leaves below a path are read.
+        `coded`: paths of the leaves to return as dictionary arrays.
         """
         leaves = self._leaves(columns)
         for chunks in self._runs(groups, leaves):
@@ -175,10 +175,10 @@ class ValueReader:
         )
 
     def _widest(self, chunk: _PagePlace, data: bytes) -> int:
-        """Check the pages of a chunk; return the largest value size.
+        """Check the pages of a chunk; return the largest size of a value in bytes.
 
-        This is `ChunkContent.widest`, or the type length of a FIXED_LEN_BYTE_ARRAY column. Raises MalformedFile, and
-        UnsupportedFeature if the values would take too much memory.
+        The size is the type length of a FIXED_LEN_BYTE_ARRAY column, else `ChunkContent.widest`. Raises MalformedFile,
+        and UnsupportedFeature if the values would take too much memory.
         """
         column, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest
@@ -227,7 +227,8 @@ class _Fetched(io.RawIOBase):
         return self._place
 
     def read(self, size: int = -1) -> Any:
-        # Fetched ranges overlap: the bytes after a chunk may belong to the next chunk too, which may be shorter.
+        # Fetched ranges may overlap. If the range that begins last before the position is too short, an earlier one is
+        # used.
         for i in range(bisect_right(self._starts, self._place) - 1, -1, -1):
             start, piece = self._starts[i], self._pieces[i]
             if self._place + max(size, 0) <= start + len(piece):

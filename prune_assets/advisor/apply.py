@@ -67,9 +67,10 @@ def apply(
 
 
 def is_full(layout: LayoutSpec, budget: int | None) -> bool:
-    """Return True if a layout must be applied to all files at once.
+    """Return True if a layout must be applied to all files in one run.
 
-    Part of the files is possible only with a sort key, which shows the files that do not have the layout yet.
+    `budget`: bytes that one run may rewrite. Only a sort key shows which files lack the layout, so that a later run can
+    continue.
     """
     return budget is None or not layout.sort_by
 

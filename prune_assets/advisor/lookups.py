@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# Above `_FEW` sampled rows, a value's count is not corrected. An estimate of 0 is reliable from `_ENOUGH` values on.
+# The number of a value's rows in another sample is taken as `sampled` above `_FEW` sampled rows, and otherwise
+# estimated from the numbers of values with few rows. An estimate of 0 needs `_ENOUGH` values.
 _FEW = 3
 _ENOUGH = 30
 # From this share of equal pairs in different row groups on, equal values count as randomly distributed.
@@ -69,7 +70,7 @@ def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
     if looked_up is not None:
         indexes = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
         unsampled = int((numbers_from(indexes) < 0).sum())
-    # Null comes first, NaN last; neither satisfies a comparison, unless the column is floating and holds NaN.
+    # The first entry is null and the last NaN. Both stay NONE; only floating columns have outcomes for NaN.
     padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
     padded[1 : 1 + len(outcomes)] = outcomes
     true, false = ((padded & side) > 0 for side in (Outcomes.TRUE, Outcomes.FALSE))
@@ -200,9 +201,9 @@ class _Spread(NamedTuple):
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Estimate in how many more row groups `rows` further rows are (Chao and Jost 2012).
+    """Estimate how many row groups without sampled rows `rows` further rows are in.
 
-    `met`: number of sampled rows in each row group.
+    Source: Chao and Jost 2012. `met`: number of sampled rows in each row group.
 
     >>> _more_groups(np.array([5, 5, 0, 0]), 10), _more_groups(np.array([1, 1, 1, 0, 0, 0]), 3) > 1
     (0.0, True)

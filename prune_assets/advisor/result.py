@@ -36,7 +36,8 @@ DEAR = 0.1
 _LONGEST_SQL = 70
 # Maximum queries on an HTML page, and queries of each verified layout, largest prediction errors first.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
-# Number of queries shown that gain or lose most; a smaller change than this share of their bytes is not shown.
+# Maximum queries shown as gaining most, and as losing most. Their bytes must change by this share of the bytes without
+# pruning.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
 _SHOWN_UNSUPPORTED = 5

@@ -37,8 +37,8 @@ class ReadWorkloadOperator(BaseOperator):
     `event_logs`, `since`, `until`, `app`, `user`: as in `prune_assets.Workload.read`.
     `out`: path of the JSON file on the worker.
 
-    The operator does not start Spark. The XCom has the number of queries, the bytes that they read, and those of these
-    bytes that selected no row.
+    The operator does not start Spark. The XCom has the number of queries, the bytes that they read, and the bytes that
+    they read without selecting a row.
     """
 
     template_fields: Sequence[str] = ("event_logs", "out", "since", "until")

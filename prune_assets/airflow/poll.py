@@ -17,13 +17,15 @@ NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 def look_again(
     table: str, before: Sequence[Any] | None, version: int | None
 ) -> tuple[list[Any], dict[str, Any] | None]:
-    """Poll a table; return its state and the event.
+    """Poll a table; return its state, and the event if one is due, else None.
 
-    The event is None if the table has not changed.
     `before`: the previous state, None for the first poll: a fingerprint, the number of changes, and if known the
-    fingerprint of each partition. `version`: the event is due once a Delta table has this version or a later one,
-    whatever the previous state; WrongUse for a table without versions, or whose versions have no order, such as Iceberg
-    snapshots. All values are plain, so that Airflow can store them.
+    fingerprint of each partition.
+    `version`: an event is due once a Delta table has this version or a later one, whatever the previous state. None: an
+    event is due if the table has changed.
+
+    All values are plain, so that Airflow can store them. Raises WrongUse with `version` for a table without versions,
+    or whose versions have no order, such as Iceberg snapshots.
     """
     from parquet_core.errors import WrongUse
     from prune_assets.tables.changed_partitions import partition_changes, partition_state

@@ -57,8 +57,9 @@ class SkipReportOperator(TableOperator):
     ('table', 'predicates')
 
     `predicates`: Spark SQL by name, or a list.
-    `min_skipped`: a share of the bytes, 0.9 or 90%. The task writes every report, then fails and names the predicates
-    for which Spark with the plan is predicted to skip less; without a prediction the best possible skip is compared.
+    `min_skipped`: minimum share of the bytes that a query must skip, 0.9 or 90% of those of its columns. If the share
+    predicted for Spark with the plan is lower (without a prediction: the best possible share), the task fails after
+    all reports are written, and names the predicates.
     `columns`: columns that the queries read in addition to those of the predicate; all by default.
     `time_zone`: session time zone of the queries.
     `when_empty`: "pass", "skip" or "fail" if the table has no files.

@@ -28,8 +28,8 @@ def session_for(conn_id: str | None) -> SparkSession:
 def options_of(connection: Connection) -> dict[str, str]:
     """Return the Spark options of a connection.
 
-    Its host is a Spark Connect server (sc://..) or a master.
-    The extra contains further Spark options; a password is the token of a Connect server.
+    The connection's host is a Spark Connect server (sc://..) or a master, its extra has further Spark options, and its
+    password is the token of a Connect server.
     """
     from parquet_core.errors import WrongUse
 

@@ -35,7 +35,7 @@ _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT
 
 @contextmanager
 def writing_to(argument: str, path: object) -> Iterator[None]:
-    """Name the argument whose file or folder cannot be written."""
+    """Name the argument in errors of the block, which writes its file or folder."""
     from parquet_core.errors import StorageFailure, WrongUse
 
     try:

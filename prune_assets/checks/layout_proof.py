@@ -145,10 +145,7 @@ def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:
 
 
 def _is_part(table: Table, partition_by: Sequence[str]) -> bool:
-    """Return True for a part of a table.
-
-    Parts are a list of files, or the directory of a partition.
-    """
+    """Return True if the table was given as a list of files, or as the directory of a partition."""
     if not isinstance(table.given, str | os.PathLike):
         return True
     named = {part.partition("=")[0].casefold() for part in os.fspath(table.given).split("/") if "=" in part}

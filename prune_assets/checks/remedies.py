@@ -23,7 +23,8 @@ _REWRITES = OPTIMIZES | {Step.WRITE_TABLE}
 def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
     """Return a finding whose remedy works with the writers of the table's format.
 
-    If only the catalog commits, a remedy that rewrites says so, unless the given name may belong to the catalog.
+    If only a catalog commits to the table, a remedy that rewrites also says to use the table's name in that catalog,
+    unless such a name was given.
     """
     if not finding.remedy:
         return finding

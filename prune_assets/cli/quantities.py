@@ -39,10 +39,7 @@ def layout_option(description: str, *, required: bool = False) -> Callable[..., 
 
 
 def parsed_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """Return a callback that parses the value of an option.
-
-    Its ValueError becomes a UsageError.
-    """
+    """Return a callback that parses the value of an option; converts ValueError to UsageError."""
 
     def parsed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
         try:

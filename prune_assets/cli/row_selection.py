@@ -118,7 +118,7 @@ def semantics_of(time_zone: str | None, spark_version: str | None = None) -> Spa
 def _check(time_zone: str) -> None:
     """Raise WrongUse for an unknown time zone.
 
-    The message names PRUNE_TIME_ZONE if it is set there.
+    The message names PRUNE_TIME_ZONE if this variable sets the zone.
     """
     context = click.get_current_context(silent=True)
     source = None if context is None else context.get_parameter_source("time_zone")

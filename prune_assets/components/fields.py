@@ -76,7 +76,7 @@ class CheckOptions(dg.Model, dg.Resolvable):
 
 
 def checks_of(table: LayoutTable, options: CheckOptions) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table's layout, and of the share that its predicates skip."""
+    """Return the checks of a table's layout, and the checks of the share that its predicates skip."""
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
     checks = [table.checks(**judged)]

@@ -156,10 +156,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     ] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML and the default name.
-
-        The name is None if the YAML has none. The default is the name of version 0.2.
-        """
+        """Return the name set in the YAML (None if not set), and the default name, as in version 0.2."""
         return self.name, "queries"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:

@@ -12,7 +12,7 @@ class Named:
     """A component whose jobs, schedules and sensors have names with a common prefix."""
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name in its YAML, None if it has none, and the default name."""
+        """Return the name set in the component's YAML (None if not set), and the default name."""
         raise NotImplementedError
 
     def name_in(self, context: dg.ComponentLoadContext) -> str:

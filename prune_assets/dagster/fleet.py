@@ -30,7 +30,8 @@ _PAGES, _EVENTS = 12, 20
 class _Then(NamedTuple):
     """An earlier page of the fleet asset.
 
-    `at`: time of the page (seconds since 1970). `shares`: by table, the share of bytes that the workload read.
+    `at`: time of the page (seconds since 1970).
+    `shares`: per table, the share of its bytes that the workload would have read.
     """
 
     at: float
@@ -137,9 +138,9 @@ def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> 
 
 
 def _reads(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> "WorkloadReads | None":
-    """Return the bytes that the table's workload reads.
+    """Return the bytes that the table's workload reads; None without a workload.
 
-    A workload shared by tables is loaded once. None if unknown.
+    `loaded`: workloads read so far, so that a workload of several tables is read once.
     """
     if kept.workload is None:
         return None
@@ -172,7 +173,10 @@ def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
 def _history(
     instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_Then]"
 ) -> dict[str, str]:
-    """Return the trend of the share that queries read, and the effect of the last optimize."""
+    """Return the trend of the share of bytes that queries read, and the effect of the last optimize.
+
+    `before`: earlier pages, oldest first. Texts by column of the page.
+    """
     if not row["queries"]:
         return {}
     table, now = row["table"], row["share read"]

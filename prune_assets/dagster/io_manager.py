@@ -60,10 +60,7 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
         return given
 
     def place_of(self, path: "Iterable[str]", metadata: "Mapping[str, Any]") -> str:
-        """Return the location of an asset's table; for Iceberg its name in the catalog.
-
-        The session's catalog resolves the location of an Iceberg table.
-        """
+        """Return the location of an asset's table; for Iceberg its name in the session's catalog."""
         named = _plain(metadata.get(TABLE))
         if named is not None:
             return str(named)
@@ -122,7 +119,8 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     def load_input(self, context: dg.InputContext) -> "DataFrame":
         """Return the rows that a downstream asset needs.
 
-        They are selected by its partitions and its `where`; its `columns` are returned, by default all.
+        The asset's partitions and the input's `where` select the rows. The input's `columns` are returned, by default
+        all.
         """
         from prune_assets.reading.reader import read
 

@@ -136,9 +136,9 @@ def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
 
 
 def _ranking(advice: "LayoutAdvice") -> str:
-    """Return a Markdown table with a bar for each layout.
+    """Return a Markdown table of layouts.
 
-    Its length shows the bytes that the queries read.
+    Each has a bar whose length shows the bytes that the queries would read.
     """
     lines = ["| layout | one run of the workload reads, of the columns that its queries read | |", "|---|---|---|"]
     for title, size, note in advice.bars():

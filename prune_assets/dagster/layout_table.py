@@ -38,7 +38,7 @@ _Class = TypeVar("_Class")
 
 
 def _checking_arguments(cls: type[_Class]) -> type[_Class]:
-    """Let the public methods of a class check their arguments, as functions of a package do."""
+    """Make the public methods of a class check the types of their arguments."""
     for name, method in [*vars(cls).items()]:
         if isinstance(method, FunctionType) and not name.startswith("_"):
             setattr(cls, name, public_function(method, cls.__module__, makers=examples, failure=explained_import))
@@ -181,12 +181,12 @@ class LayoutTable:
         >>> [asset.key.to_user_string() for asset in defs.assets], [sensor.name for sensor in defs.sensors]
         (['ids'], ['ids_changed'])
 
-        `source`: an asset of `asset`, a function for `asset`, or a SQL query or a Path for `asset_from`. None if
-        the table is written elsewhere: the definitions then have the asset's spec, and neither the job nor the drift
-        sensor.
+        `source`: what writes the table: an asset of `asset`, a function for `asset`, or a SQL query or Path for
+        `asset_from`. None if the table is written elsewhere: the definitions then have an `AssetSpec`, no job and no
+        drift sensor.
         `blocking`, `severity`, `when_empty`, `min_skipped`: for the checks, as in `checks` and `skipping_checks`.
-        `reports`: a folder for reports; with it, each predicate gets a `skip_report`, below the key of the table in the
-        folder and in Dagster. A table with a `workload` also gets `advice` and `advice_check`.
+        `reports`: folder for reports, None for no reports. Each predicate gets a `skip_report` asset, whose key and
+        folder are below those of the table. A table with a `workload` also gets `advice` and `advice_check`.
         All other options are passed to Dagster's `asset` or `AssetSpec`.
 
         Sensors are stopped until you start them in Dagster's UI. Merge several tables, and the resources, by

@@ -126,8 +126,9 @@ def drift_sensor(
 
     A tick reads metadata and does not start Spark; if the table is unchanged since the last tick, it costs one listing.
     `job_name`: the name of the job, if `optimize_job` got a name; the definitions must have the job.
-    `min_files_share`: share of the files, from 0 to 1, that must need an optimize. If the table cannot be read, the
-    skip reason names it.
+    `min_files_share`: share of the files, from 0 to 1, that must need an optimize before the job starts.
+
+    If the table cannot be read, the tick starts nothing and shows the error as its skip reason.
     """
     refuse_no_share("min_files_share", min_files_share, "the files", example=0.1, or_zero=True)
 

@@ -143,7 +143,10 @@ def _of_asset(
 def _by_key(
     values: Mapping[tuple[str | None, ...], str], columns: Sequence[str], known: PartitionKeys
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the fingerprint of each partition of the asset, and the values that match no partition."""
+    """Return the fingerprint of each partition of the asset, and partition values that match none.
+
+    `values`: fingerprint of the files with the same partition values.
+    """
     parts_by_key: dict[str, list[str]] = {}
     strays = []
     for of_files, fingerprint in sorted(values.items(), key=lambda each: str(each[0])):

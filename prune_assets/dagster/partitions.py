@@ -107,7 +107,7 @@ def _of_dimensions(
 def is_window(partitions: dg.PartitionsDefinition[Any], kinds: Mapping[str, str], column: str) -> bool:
     """Return True if partitions are ranges of column values.
 
-    A string or number column holds the partition keys.
+    False if the column is a string or number, which holds the partition keys themselves.
     """
     named = VALUE_TYPES.get(kind_of(kinds, column)) in {pa.string(), pa.int64()}
     return isinstance(partitions, dg.TimeWindowPartitionsDefinition) and not named

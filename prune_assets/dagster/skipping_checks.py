@@ -98,9 +98,9 @@ def parse_named(name: str, where: str) -> None:
 def _verdict(
     table: "LayoutTable", where: str, columns: "Sequence[str] | None", time_zone: str | None, *, min_skipped: float
 ) -> dict[str, Any]:
-    """Plan a predicate and return the fields of its check result.
+    """Plan a predicate and return whether it skips enough, why not, and the figures.
 
-    The fields are whether it skips enough, the reason if not, and the figures. Raises NoRows.
+    Raises NoRows.
     """
     from prune_assets.planner.explain.plan import plan
     from prune_assets.spark.spark_versions import installed_version

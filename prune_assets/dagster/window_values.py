@@ -22,7 +22,7 @@ _TICK = timedelta(microseconds=1)
 class WindowValues:
     """Column values of a time window, from `low` (included) to `high` (excluded).
 
-    `type`: Arrow type of both.
+    `type`: Arrow type of `low` and `high`.
     `repeated`: range of local times that the zone shows twice, if rows with such times may belong to another window.
     None if every row in the range belongs to this window.
     """
@@ -63,9 +63,9 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
 
 
 def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
-    """Return a date, and two instants at the end of that day.
+    """Return a date, and the instants of the last moment of that day.
 
-    A window may begin after midnight.
+    The last moment is in each window that begins on that day, even after midnight.
     """
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
@@ -95,8 +95,9 @@ def _both_passes(local: datetime, zone: ZoneInfo) -> list[datetime]:
 class TimeType:
     """Conversions between time windows and one type of partition column.
 
-    `values_of`: returns the values of a window. `instants_of`: returns a parsed value in the form of `values_of`, and
-    instants; every window that contains the value contains one of the instants.
+    `values_of`: returns the column values of a window.
+    `instants_of`: returns a parsed value in the form of `values_of`, and a list of instants: each window that contains
+    the value contains one of them.
     """
 
     values_of: Callable[[dg.TimeWindow], WindowValues]

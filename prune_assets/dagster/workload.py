@@ -79,9 +79,10 @@ def build_workload_asset(
 
 
 def load_materialized(table: "LayoutTable", deps: "Sequence[dg.AssetDep]" = ()) -> "Workload | Sequence[str]":
-    """Load the workload of a table; empty without a workload. `deps`: assets, one of which fills its folder.
+    """Load the workload of a table; empty if it declares none.
 
-    Raises WrongUse if the folder is missing or empty.
+    `deps`: assets, one of which fills the workload's folder, for the message. Raises WrongUse if the folder is missing
+    or empty.
     """
     from prune_assets.advisor.workload.load import load_workload
 

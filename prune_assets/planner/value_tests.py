@@ -292,9 +292,9 @@ def _distinct(columns: Sequence[pa.Array]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _view_as_integers(values: pa.Array) -> pa.Array:
-    """View floats and times as integers.
+    """View floats and times as the integers with the same bits.
 
-    Such values may have no Python value, or equal values may differ in their bits.
+    Some times have no Python value, and equal floats such as 0.0 and -0.0 must stay distinct.
     """
     arrow_type = values.type
     if pa.types.is_floating(arrow_type) or pa.types.is_temporal(arrow_type):

@@ -124,10 +124,10 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
 def _leaves_in_files(
     columns: ArrowColumns, index: MetadataIndex, file: int, given: Collection[str]
 ) -> tuple[dict[str, tuple[LeafColumn, ...]], dict[str, pa.Scalar]]:
-    """Return the leaves of each column in the files of one schema.
+    """Return the leaves of each column in the files of one schema, and nulls for missing columns.
 
-    Also returns nulls for the columns that these files lack.
-    `file`: number of the first of these files. `given`: columns for which the table has a constant in these files.
+    `file`: number of the first of these files.
+    `given`: columns for which the table has a constant in these files.
     """
     provenance, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
@@ -204,9 +204,9 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 
 
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
-    """Return the type of a nested column.
+    """Return the type of a nested column to return, and its type in files.
 
-    Also returns the same type with the names of files inside lists and maps.
+    The second has the field names of the files inside lists and maps.
     """
     try:
         declared = plan.table.declared_type(name)
@@ -242,10 +242,9 @@ def _nested_in(name: str, columns: ArrowColumns, provenance: Provenance, path: s
 
 
 def _is_read_as(stored: pa.DataType, wanted: pa.DataType, *, is_filled: bool) -> bool:
-    """Return True if Spark reads a stored type as the table's type.
+    """Return True if Spark reads a stored type as the table's type without changing values.
 
-    Each value of the nested type must stay the same.
-    `is_filled`: fields that a file lacks may have a default.
+    `is_filled`: True if fields that a file lacks may have a default.
     """
     if pa.types.is_struct(wanted) and pa.types.is_struct(stored):
         types = {field.name: field.type for field in stored}

@@ -183,7 +183,7 @@ class ArrowScan:
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
     def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
-        """Test conditions on the values of all rows first.
+        """Test the conditions of a stage on the values of all row groups together.
 
         Too many distinct values are then noticed before any row is filtered.
         """

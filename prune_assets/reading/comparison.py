@@ -35,11 +35,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRead:
-    """Measurements of one way of reading.
+    """Answer and measurements of one reading.
 
-    They consist of the answer, the output of Spark's scans, and the best time of a few rounds.
-    `read_bytes`: includes footers and page indexes; None if unknown. `seconds`: None if the ways read about the same
-    volume, because time differences would be noise.
+    `read_bytes`: bytes fetched, with footers and page indexes; None if unknown.
+    `seconds`: best time of a few rounds. None if all readings fetch about the same bytes, because time differences
+    would be noise.
     """
 
     answer: Answer
@@ -62,7 +62,7 @@ class ReadComparison:
 
     @property
     def equal(self) -> bool:
-        """True if all ways returned the same rows."""
+        """True if all readings returned the same rows."""
         others = [self.with_plan, *([] if self.baseline is None else [self.baseline])]
         return all(reading.answer == self.without.answer for reading in others)
 
@@ -70,9 +70,10 @@ class ReadComparison:
 def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline: str | None = None) -> ReadComparison:
     """Read the selected rows with and without the plan, and compare them.
 
-    `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row.
-    Times are measured if the bytes of a way differ by more than a tenth from the bytes with the plan: after a warm-up,
-    the best of three rounds, in alternating order, from opening the table to the answer, without planning.
+    `baseline`: another table with the same rows, which is read too. Each reading hashes every column of every row. A
+    reading is timed if it differs by more than a tenth in bytes from the reading with the plan, which is then timed
+    too. The time is the best of three rounds after a warm-up, in alternating order, from opening the table to the
+    answer, without planning.
     """
     from prune_assets.reading.reader import read
 
@@ -91,9 +92,10 @@ def compare(spark: SparkSession, plan: Plan, *, table: str, where: str, baseline
 
 
 def worth_timing(volumes: Sequence[int]) -> list[int]:
-    """Return the indices of the ways to time.
+    """Return the indices of the readings to time.
 
-    These are index 1 (with the plan) and the ways with another volume.
+    `volumes`: bytes or rows of each reading; index 1 is the reading with the plan. It is timed together with the
+    readings whose volume differs from its volume.
 
     >>> worth_timing([1000, 950]), worth_timing([1000, 300]), worth_timing([300, 299, 9000])
     ([], [0, 1], [1, 2])
@@ -107,9 +109,9 @@ def _volume(reading: MeasuredRead) -> int:
 
 
 def _timed(ways: Mapping[int, Callable[[], DataFrame]]) -> dict[int, float]:
-    """Return the best time per way.
+    """Return the best time of each reading.
 
-    The ways are read in alternating order, after a warm-up round in the same setting.
+    After a warm-up round, the readings take turns.
     """
     best = dict.fromkeys(ways, float("inf"))
     for turn in range(ROUNDS + 1):

@@ -88,7 +88,7 @@ def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
 def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column
     """Return one converted column, in integer arithmetic because a double is not exact.
 
-    None keeps the column.
+    `instant`: True for a timestamp with a zone; None for a column that stays as it is.
     """
     from pyspark.sql import functions as fn
 

@@ -80,9 +80,9 @@ def _all(scan: ArrowScan, keys: Sequence[SortKey]) -> pa.Table:
 
 
 def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
-    """Read row groups in the order of their bounds.
+    """Return the first `limit` selected rows in the order of `keys`.
 
-    The other columns are read only for the rows to return.
+    Row groups are read in the order of their bounds. Columns other than the keys are read only for the rows to return.
     """
     positions = scan.kept()
     if not len(positions):
@@ -107,7 +107,7 @@ def _first(scan: ArrowScan, keys: Sequence[SortKey], limit: int) -> pa.Table:
 def _windows(order: NDArray[np.int64], rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
     """Yield row groups to read together.
 
-    The first have about `limit` rows, and each time the number of row groups doubles.
+    The first window has about `limit` rows, and each later one twice as many row groups as the one before.
     """
     many = max(1, min(_MOST_GROUPS, int(np.searchsorted(np.cumsum(rows[order]), limit)) + 1))
     start = 0
@@ -126,10 +126,7 @@ def _ranks_of_groups(scan: ArrowScan, key: SortKey, positions: NDArray[np.int64]
 
 
 def _may_hold_better(bounds: Ranks, group: int, best: pa.Table, keys: Sequence[SortKey]) -> bool:
-    """Return True if a row group may hold a better row.
-
-    A better row comes before the last of the best.
-    """
+    """Return True if a row group may hold a row that comes before the last of the best rows so far."""
     if not len(best):
         return False
     (last,) = _ranks_of_rows(best.slice(len(best) - 1), keys[:1])
@@ -172,10 +169,11 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Sort positions by one key: of rows, or of row groups by their first row in the order.
+    """Order by one sort key: of rows, or of row groups by their bounds.
 
-    `level`: class of each value: 0 for a plain value, the others for null, NaN, unknown and empty. Levels are
-    compared first; only plain values are compared by `value`.
+    `level`: class of each value: 0 for a plain value, others for null, NaN, unknown and empty. Classes are compared
+    first.
+    `value`: compared among plain values.
     """
 
     key: SortKey

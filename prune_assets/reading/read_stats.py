@@ -38,7 +38,7 @@ class ReadStats:
 
     @property
     def _scans(self) -> list[ArrowScan]:
-        """One scan for each index, because several reads of one plan share its index and counters."""
+        """The scans, once per index: reads of one plan share its index and counters."""
         return list({id(scan.index): scan for scan, _ in self._reads}.values())
 
     @property
@@ -82,7 +82,7 @@ class ReadStats:
 
     @property
     def rows_read(self) -> int:
-        """Number of rows that the predicate was tested on, or that were returned."""
+        """Number of decoded rows, whether or not they match the predicate."""
         return sum(scan.rows_read for scan, _ in self._reads)
 
     def are_of(self, plan: PlannedRead) -> bool:

@@ -140,7 +140,7 @@ def _plan_and_open(
 def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
     """Add the derived filters to a DataFrame, if Spark accepts them.
 
-    They must hold for every file that Spark may read.
+    Call it only if the filters hold for every file that Spark may read.
     """
     from pyspark.errors import AnalysisException
 

@@ -31,10 +31,11 @@ MOST_LEFT = 0.5
 
 @dataclass(slots=True)
 class Stage:
-    """Conjuncts that are evaluated together; `columns`: top-level columns that they need.
+    """Conjuncts that are evaluated together.
 
+    `columns`: top-level columns that the conjuncts need.
     `use`: purpose of the test.
-    `seen`, `left`: total numbers of rows tested and selected.
+    `seen`, `left`: number of rows tested and of rows selected so far.
     """
 
     conjuncts: tuple[Predicate, ...]
@@ -45,7 +46,7 @@ class Stage:
 
     @property
     def tested(self) -> list[OnValues]:
-        """Conditions that are tested on distinct values of a column."""
+        """Conditions that are tested on each distinct value of a column."""
         return [leaf for part in self.conjuncts for leaf in leaves(part) if isinstance(leaf, OnValues)]
 
     def select(
@@ -90,7 +91,7 @@ def _is_partly_unknown(conjunct: Predicate) -> bool:
 def adapted(stages: Sequence[Stage]) -> list[Stage]:
     """Join each stage that kept most of its rows with the next one.
 
-    This saves requests.
+    Reading the columns of both together saves requests, and few rows would have been left out.
     """
     joined: list[Stage] = []
     for stage in stages:

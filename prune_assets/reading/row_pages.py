@@ -47,9 +47,10 @@ class GroupRows(NamedTuple):
 
 
 class _RowPart(NamedTuple):
-    """Columns of a row group with the same covered rows.
+    """Columns of a row group that are read for the same rows.
 
-    `bytes`: byte ranges of each chunk in the file.
+    `covered`: rows of the pages to read. `ranges`: wanted rows among them.
+    `bytes`: per chunk, the byte ranges of its pages in the file.
     """
 
     file: DataFile

@@ -83,7 +83,10 @@ class Cut:
         return groups
 
     def sampled(self, starts: Numbers) -> Numbers:
-        """Return the first sampled row of containers, given their first rows in the table."""
+        """Return the index of the first sampled row of each container.
+
+        `starts`: first row of each container, counted over the table.
+        """
         return np.minimum((starts * self.rate).round().astype(np.int64), max(len(self.order) - 1, 0))
 
 
@@ -103,7 +106,12 @@ def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
 
 
 class OrderedSample(NamedTuple):
-    """Sampled rows in order, the keys of the order, and the number of sampled rows per partition."""
+    """Sampled rows in the order of a layout.
+
+    `order`: numbers of the rows.
+    `keys`: columns of the order.
+    `in_partitions`: number of sampled rows of each partition.
+    """
 
     order: Numbers
     keys: tuple[Path, ...]
@@ -190,7 +198,10 @@ def _ranked(codes: Numbers, key: SortKey) -> Numbers:
 
 
 def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:
-    """Return the first row of each file; a partition is cut into equal files by its bytes."""
+    """Return the first row of each file; files of a partition have the same size.
+
+    `begins`: first row of each partition. The number of files follows from its bytes, unless the layout sets it.
+    """
     rows = np.diff(begins, append=total)
     count = np.ceil(rows * bytes_per_row / layout.target_file_bytes).astype(np.int64)
     if layout.files is not None:
@@ -202,7 +213,7 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
 
 
 def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
-    """Return the position of each row on the curve through its value ranks, as a write computes it."""
+    """Return the position of each row on the curve through value ranks, computed as for a write."""
     bits = bits_per_column(len(keys))
     cell: NDArray[Any] = np.zeros(sample.rows, np.uint16)
     for path in keys:

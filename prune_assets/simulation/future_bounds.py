@@ -118,7 +118,7 @@ def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> C
 
 
 def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
-    """Return the codes of pages from their sampled rows; faster if every row has a value."""
+    """Return the codes of pages from their sampled rows."""
     value = (codes >= 0) & (codes < len(column.values))
     if value.all():
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
@@ -151,7 +151,11 @@ def _share(column: SampledColumn, codes: Numbers) -> Floats:
 
 
 def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
-    """Return the values nearest to shares of the rows, at least as wide as the sampled values."""
+    """Return the codes of the values at shares of the rows.
+
+    `low`, `high`: per page, shares of all rows up to its lowest and highest value.
+    `own`: codes of the sampled rows, which the result encloses.
+    """
     middles = (column.share[2:-1] + column.share[1:-2]) / 2
     lower, upper = np.searchsorted(middles, low), np.searchsorted(middles, high)
     return own._replace(low=np.minimum(own.low, lower), high=np.maximum(own.high, upper))

@@ -50,8 +50,13 @@ _PARTS = 4
 class Neighbours:
     """Moments of sampled pages, and statistics of windows of neighbouring pages.
 
-    `codes`: code of each sampled row, -1 for null. `shares`: shares of null, of each value and of NaN. `low`, `high`:
-    shares of the lowest and highest value of each page, infinite if the page has no value.
+    A share is the part of all rows up to a value.
+
+    `first`: first sampled row of each page.
+    `codes`: code of each sampled row, -1 for null.
+    `shares`: shares of null, of each value and of NaN.
+    `low`, `high`: shares of the lowest and highest sampled value of each page, infinite if the page has no value.
+    `narrow`: number of pages whose sampled rows together equal the rows of one page.
     """
 
     def __init__(
@@ -92,11 +97,11 @@ class Neighbours:
         return total
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the estimated lowest and highest share of each page.
+        """Estimate the lowest and highest value of each page, as shares of all rows up to it.
 
-        If nearly all neighbours differ only by chance, their rows count as rows of the page; otherwise the nearest
-        similar pages are used. If too few are similar, the page's own extremes are extrapolated: how they move from a
-        quarter to half and to all of the sampled rows shows how they move with further doublings.
+        They are the extremes of `narrow` pages: of the nearest ones if nearly all are similar, else of the nearest
+        similar ones. If too few are similar, they are extrapolated from the extremes of a quarter, a half and all of
+        the page's sampled rows. The module docstring has the method.
         """
         low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
@@ -137,8 +142,9 @@ class Neighbours:
     def _compare(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Flags, tuple[Floats, Floats]]:
         """Compare each page with its neighbours.
 
-        Returns the mean and spread of similar pages, whether nearly all are similar, and the lowest and highest share
-        over `narrow` similar pages, NaN if fewer are similar.
+        Returns per page: the mean and standard deviation of values over its similar pages; True if nearly all
+        neighbours are similar; and the extremes of the `narrow` nearest similar pages, NaN if fewer are similar. Values
+        are shares of all rows up to a value.
         """
         freedom = np.maximum(self.count - 1, 0)
         # Pages with at most one value say nothing about the spread inside pages.
@@ -175,7 +181,7 @@ class Neighbours:
         return (result[0], np.sqrt(np.maximum(result[1], 0.0)), result[2] >= _MOSTLY, (result[3], result[4]))
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
-        """Return the extremes over `narrow` neighbours, which together have n sampled rows."""
+        """Return the extremes over the `narrow` nearest pages, which together have n sampled rows."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
         while 2 * length <= self.narrow:
@@ -185,9 +191,9 @@ class Neighbours:
         return extremes
 
     def occurs(self, flags: Flags, own: Flags) -> Flags:
-        """Return the pages in which a flag occurs, or may be unsampled.
+        """Return the pages in which a flag occurs, or may occur in rows outside the sample.
 
-        The latter are pages without the flag whose neighbours have it, if chance explains its absence.
+        It may occur if neighbours have it, and chance explains why the sampled rows of the page do not.
         """
         if own.all() or not own.any():
             return own

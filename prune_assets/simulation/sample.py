@@ -29,8 +29,8 @@ class SampledColumn:
 
     `values`: distinct values, ascending.
     `codes`: index in `values` of each row; NULL for null, and `len(values)` for NaN, which bounds never include.
-    `share`: for null, each value and NaN, the share of rows up to the middle of the value's rows, which gives values of
-    any type distances.
+    `share`: for null, each value and NaN, the share of all rows up to the middle of the rows with this value.
+    Differences of shares are distances, for values of any type.
     """
 
     column: LeafColumn

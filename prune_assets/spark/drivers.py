@@ -46,10 +46,7 @@ def check_drivers(*tables: str) -> None:
 
 
 def missing_driver(store: Store, hadoop_version: str | None) -> str:
-    """Return the message that Spark lacks the driver of a store.
-
-    The message names the way to add the driver.
-    """
+    """Return the message that Spark lacks the driver of a store, and how to add the driver."""
     driver = store.driver
     if driver.startswith("org.apache.hadoop:"):
         driver += f":{hadoop_version or 'the version of its Hadoop'}"

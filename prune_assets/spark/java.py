@@ -66,7 +66,11 @@ class JavaCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """Java for Spark. `home`: required value of JAVA_HOME; `runtime`: home of the Java itself."""
+    """Java for Spark.
+
+    `home`: required value of JAVA_HOME, which may be a shim.
+    `runtime`: home of the Java itself.
+    """
 
     source: str
     home: Path
@@ -202,10 +206,7 @@ def _run(binary: Path, *arguments: str) -> tuple[str, str]:
 
 
 def _ready(source: str, home: Path, version: str) -> Java:
-    """Return the Java for Spark, with a shim if necessary.
-
-    The shim helps a Java that refuses the argument that Spark starts it with.
-    """
+    """Return the Java for Spark, with a shim if it refuses Spark's arguments."""
     _, refusal = _run(home / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if not refusal:
         return Java(source, home, home, version)

@@ -66,11 +66,13 @@ def lower_predicate(
 def means_the_same(
     lowered: LoweredPredicate, columns: Sequence[LeafColumn], *, planned: SparkSemantics, session: SparkSemantics
 ) -> bool:
-    """Return True if a predicate lowers to the same tree.
+    """Return True if a predicate has the same meaning with the settings of another session.
 
-    `planned`: settings with which it was lowered; `session`: settings to compare.
-    Only predicates that depend on time zones are lowered again. A predicate lowered without a
-    zone does not depend on zones.
+    `lowered`: the predicate, lowered with the settings `planned`.
+    `session`: the settings to compare with.
+
+    Only a predicate that depends on the time zone is lowered again and compared. A predicate lowered without a zone
+    does not depend on zones.
     """
     if not planned.reads_alike(session):
         return False
@@ -85,8 +87,8 @@ def means_the_same(
 def semantics_for(session: SparkSession | None, semantics: SparkSemantics | None = None) -> SparkSemantics:
     """Return the settings that decide the meaning of a predicate.
 
-    They are the settings of `session`, or `semantics`; without both, the settings of the installed Spark.
-    Raises WrongUse if both are given, or one is given in place of the other.
+    They are those of `session`, or `semantics`; without both, those of the installed Spark. Raises WrongUse if both are
+    given, and if an argument has the type of the other.
     """
     if isinstance(session, SparkSemantics):
         raise WrongUse("session is a SparkSemantics; pass it as semantics=")
@@ -106,7 +108,7 @@ def semantics_for(session: SparkSession | None, semantics: SparkSemantics | None
 def builtin_check(session: SparkSession | None) -> Callable[[str], bool] | None:
     """Return a function that tests whether a function name is a Spark builtin.
 
-    None if all names are.
+    None without a session: all names then count as builtins.
     """
     if session is None:
         return None

@@ -83,8 +83,8 @@ def counting_bytes(spark: SparkSession) -> Iterator[None]:
 def bytes_read(df: DataFrame) -> int | None:
     """Return the bytes that the tasks of a collected `df` read.
 
-    They include footers and page indexes. None if unknown. They are unknown if `counts_bytes` is False for the session,
-    or if it has run a thousand other queries since.
+    They include footers and page indexes. None if `counts_bytes` is False for the session, or if the session has run a
+    thousand other queries since.
     """
     session = df.sparkSession
     if not counts_bytes(session):
@@ -124,7 +124,7 @@ def _connect_metrics(df: DataFrame) -> list[ScanMetrics]:
 def _was_run(scan: Any) -> bool:
     """Return True if a scan was executed.
 
-    Then `filesSize` was set, even to 0. A source without this metric also counts as executed.
+    An executed scan has set `filesSize`, even to 0. A source without this metric counts as executed.
     """
     size = dict(_entries(scan.metrics())).get("filesSize")
     return size is None or not size.isZero()

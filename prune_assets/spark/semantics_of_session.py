@@ -60,10 +60,10 @@ def is_true(session: SparkSession, key: str, *default: str) -> bool:
 
 
 def agreed_span(session: SparkSession, name: str) -> Span | None:
-    """Return the span in which Spark and this machine agree on a zone.
+    """Return the instants between which Spark and this machine agree on a zone.
 
-    None for an unknown or fixed zone.
-    In microseconds since 1970, both included. Computed once per session and zone.
+    They are the first and the last one, in microseconds since 1970. None for an unknown or fixed zone. Computed once
+    per session and zone.
     """
     zone = zone_named(name)
     if zone is None or zone.is_fixed:

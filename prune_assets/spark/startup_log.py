@@ -74,9 +74,7 @@ class StartupLog:
 
 
 def cause(text: str) -> str:
-    r"""Return the message of a Java or Spark error without its stack.
-
-    The message is one line.
+    r"""Return the message of a Java or Spark error as one line, without its stack.
 
     >>> cause("An error occurred.\n: org.apache.spark.SparkException: Bad master\n\tat org.apache.X.y(X.java:1)\n")
     'An error occurred.: org.apache.spark.SparkException: Bad master'

@@ -135,10 +135,9 @@ def absolute(path: str) -> str:
 
 
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
-    """Let reads outside of Spark use the session's store settings.
+    """Let reads outside of Spark use a session's store settings.
 
-    The settings apply to the buckets of a table, and of `allow`.
-    The settings apply until another session is given, and only where the environment has none.
+    They apply to the buckets of `table` and of `allow`, where the environment has none, until another session is given.
     """
     from parquet_core.storage.objects import reach_as_session
 
@@ -156,9 +155,9 @@ def reader_of(session: SparkSession, table: Table) -> DataFrameReader:
 
 
 def options_for(session: SparkSession, path: str) -> dict[str, str]:
-    """Return the store settings that the session lacks.
+    """Return store settings that the session lacks for the bucket of a path.
 
-    The environment or a profile has these settings of the path's bucket.
+    They come from the environment or an AWS profile.
     """
     bucket = _bucket(path)
     if bucket is None:

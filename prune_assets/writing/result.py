@@ -60,9 +60,9 @@ class OptimizeResult:
     (2, 2, 2.0)
 
     `new_files`, `new_bytes`: number and bytes of the files that replace the picked ones; predicted for a `dry_run`.
-    `depth_before`, `depth_predicted`, `depth_after`: overlap depth on the leading sort key: for an average file, how
-    many files hold the value of it that most files hold. 1.0 if no two files share a value. None without a key;
-    `depth_after` is also None for a `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: overlap depth on the leading sort key, averaged over files: the
+    largest number of files whose bounds share one value of the file. 1.0 if no two files share a value. None without a
+    key; `depth_after` is also None for a `dry_run`.
     `version`: Delta version or Iceberg snapshot that was assessed or, after a rewrite, committed; else None.
     `left`: number of files that still need a rewrite.
     `statements`: SQL that the table's own engine ran, or would run.

@@ -101,11 +101,10 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """True if a comparison may replace one beyond the column's type.
+    """True if a comparison with the largest value of its type may replace one with a larger value.
 
-    It then compares with the largest value of the type, and is not valid for larger values. Spark reads such values if
-    a file holds them: decimals with more digits than declared, and UINT_8 and UINT_16 beyond their range. Spark reads
-    no decimals with more than 38 digits.
+    Such a comparison is wrong for stored values beyond the type. Spark reads them: decimals with more digits than
+    declared, up to 38, and UINT_8 and UINT_16 beyond their range.
     """
     match leaf:
         case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
@@ -119,10 +118,10 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
 
 
 def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
-    """Return samples that reach every outcome of the leaves; None if unknown.
+    """Return samples that reach every outcome of the leaves; None if there may be others.
 
-    It is unknown for literals of several types, for too many literals, for types without a known successor, and if a
-    leaf `reaches_beyond_type`.
+    None for literals of several types, for too many literals, for types without a known successor, and if a leaf
+    `reaches_beyond_type`.
     """
     if any(map(reaches_beyond_type, every_leaf)):
         return None

@@ -66,10 +66,10 @@ class AuxiliaryLeaves:
         return narrowed
 
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
-        """Return the relevant outcomes of all leaves.
+        """Return the relevant outcomes of the predicate's leaves and of the auxiliary leaves.
 
-        `of_leaves`: relevant outcomes of the predicate's leaves. None if the outcome of a leaf alone is not relevant:
-        values of lists, null tests, and an `isnan` that is evaluated by its comparison with NaN.
+        `of_leaves`: relevant outcomes of the predicate's leaves. None for a leaf that is only evaluated for others:
+        values of lists, null tests, and an `isnan`, whose comparison with NaN is relevant instead.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
         for leaf, rows in self.nans:

@@ -132,7 +132,7 @@ def _stored_bytes(chunks: ColumnChunks) -> Numbers:
 
 
 def _worth(query: PruningQuery) -> Numbers:
-    """Return the most bytes to read for a dictionary, per row group."""
+    """Return the size up to which a dictionary is worth reading, per row group."""
     saved = np.zeros(len(query.index), np.int64)
     for column in query.columns_with_metadata():
         saved += np.maximum(query.index.footers.chunks(column).compressed_bytes, 0)
@@ -144,8 +144,8 @@ def _helpful(
 ) -> Flags:
     """Flag row groups that dictionaries of `waiting` columns could skip.
 
-    At best, dictionaries remove the outcomes of leaves that let the predicate be TRUE (`wanted`). Dictionaries never
-    remove NULL, nor the only remaining outcome of a leaf.
+    At best, they rule out the outcomes in `wanted`, with which the predicate may be TRUE. They never rule out NULL, nor
+    the only remaining outcome of a leaf.
     """
     best = outcomes.copy()
     of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}

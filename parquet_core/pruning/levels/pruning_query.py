@@ -64,11 +64,11 @@ class PruningQuery:
         return [self.columns[path] for path in columns_of(self.predicate) if path in self.columns]
 
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
-        """Return the columns whose page indexes may decide more.
+        """Return the columns whose page indexes may decide more in row groups at `positions`.
 
         `outcomes`: of all `parts` in these row groups. Includes columns of undecided null tests, which have both nulls
-        and values in some row group. A column is left out if only conditions tested on values use it, unless its
-        dictionaries were read: with too many values for a dictionary, no page has a single value.
+        and values in some row group. A column that is only tested on values is left out unless its dictionaries were
+        read: with too many values for a dictionary, no page has a single value.
         """
         columns = [
             column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)

@@ -92,7 +92,11 @@ def _line(line_number: int, sql: str, signs: str) -> _StatementLine:
 
 
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
-    """Yield the statements up to a `;`. The last one may have several lines; before it each line is a statement."""
+    """Yield the statements in the lines up to a `;`, or in those after the last `;`.
+
+    Only the last statement may span any lines, because its end is certain. Before it, each line is a statement, unless
+    its first word (such as FROM) continues the line before, or a set operator (such as UNION) joins them.
+    """
     start = _start_of_last(lines)
     pending: list[_StatementLine] = []
     for index, line in enumerate(lines):

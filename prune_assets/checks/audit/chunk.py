@@ -32,9 +32,13 @@ if TYPE_CHECKING:
 class Chunk:
     """Metadata claims about a column chunk.
 
-    `own`: claims about all of it, `pages`: claims about its pages, which begin at `first_row`.
-    `leaf`: the column as the file stores it, under the name `path`. For findings: `container`, the row group, and
-    `key`, column and file.
+    `leaf`: the column as the file stores it.
+    `path`: its name in the file.
+    `own`: claims about the whole chunk.
+    `pages`: claims about its pages; None without pages.
+    `first_row`: first row of each page.
+    `container`: name of the row group, for findings.
+    `key`: column and file, by which findings are grouped.
     """
 
     column: LeafColumn
@@ -62,7 +66,7 @@ class WholeFile:
     first_row: int = 0
 
     def take(self, part: ColumnPart) -> None:
-        """Compare values, except values of deleted rows."""
+        """Compare the values of a part with the claims about the file; ignores deleted rows."""
         rows = self.first_row + part.first_row + np.arange(len(part.compared))
         values = part.compared
         if self.live is not None:
@@ -79,9 +83,9 @@ class WholeFile:
 def audit_chunk(
     chunk: Chunk, values: ValueReader, of_file: Sequence[WholeFile], findings: Findings
 ) -> CheckedClaims | None:
-    """Compare the values of a chunk with its claims.
+    """Compare the values of a chunk with its claims, and report disproved ones.
 
-    Disproved claims are reported. Return the checked claims of its pages; None without pages.
+    Returns the checked claims about its pages; None without pages.
     """
     own = CheckedClaims(chunk.own)
     pages = None if chunk.pages is None else CheckedClaims(chunk.pages)

@@ -39,9 +39,11 @@ class Outside(NamedTuple):
 
 
 class Miscount(NamedTuple):
-    """A wrong count: `what` is counted, `claimed` and `actual`.
+    """A wrong count.
 
-    `loses_rows`: True if predicates lose rows by it.
+    `what`: what is counted, such as "null".
+    `loses_rows`: True if predicates lose rows because of it.
+    `containers`: number of containers with a wrong count.
     """
 
     container: int
@@ -75,7 +77,11 @@ class CheckedClaims:
         return _known(sides), _known(counts)
 
     def take(self, values: pa.Array, of: Numbers, row: Numbers) -> None:
-        """Compare values; `of`: the container of each value. `row`: row numbers, for messages."""
+        """Compare values with the claims about their containers.
+
+        `of`: the container of each value.
+        `row`: row number of each value, for messages.
+        """
         count = len(self.claimed)
         null = ~valid_flags(values)
         self.rows += np.bincount(of, minlength=count)
@@ -107,9 +113,11 @@ class CheckedClaims:
             yield side, violation._replace(containers=len(containers))
 
     def miscounts(self, *, whole: bool, extremes_alone: bool = False) -> Iterator[Miscount]:
-        """Yield wrong counts.
+        """Yield wrong counts of nulls and of NaN.
 
-        `whole`: all rows were compared, `extremes_alone`: only counts of 0 or all are claims.
+        `whole`: True if all rows of the containers were compared.
+        `extremes_alone`: True if plans rely only on counts of none or of all rows, so that other counts are not
+        reported.
         """
         kinds = [("null", self.claimed.null_count, self.nulls, self.rows)]
         if pa.types.is_floating(self.claimed.lower.type):

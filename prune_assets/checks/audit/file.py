@@ -57,7 +57,11 @@ _NAN = "a bound that is NaN does not limit the other values"
 
 
 class AuditedColumn(NamedTuple):
-    """A column and its footer statistics: `believed`, bounds trusted without further reads, and `ignored`."""
+    """A column and its footer statistics.
+
+    `believed`: footer bounds that plans trust.
+    `ignored`: written statistics that plans do not trust.
+    """
 
     column: LeafColumn
     believed: Bounds
@@ -66,10 +70,11 @@ class AuditedColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileAudit:
-    """A file of a table.
+    """A file of a table under audit.
 
-    The row groups at `chosen` are read, `positions` are all its row groups.
-    `live`: flags of the rows that are not deleted, None if all count.
+    `positions`: all row groups of the file.
+    `chosen`: the row groups to read.
+    `live`: flags of the rows that are not deleted, None if no row is deleted.
     """
 
     index: MetadataIndex
@@ -127,7 +132,7 @@ class FileAudit:
 
 @contextmanager
 def report_errors(findings: Findings, skipped: dict[str, str], *, what: str, location: str, key: str) -> Iterator[None]:
-    """Report damage as a finding, and unsupported data as skipped."""
+    """Turn errors of the block into a finding (damage) or a reason in `skipped` (unsupported data)."""
     try:
         yield
     except UnsupportedFeature as error:
@@ -208,7 +213,7 @@ def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]
 class _Evidence(NamedTuple):
     """Bloom filter, dictionary and page locations of one chunk.
 
-    A string is the reason why one proves nothing.
+    A string in place of one is the reason why it is not used.
     """
 
     blocks: Blocks | str | None
@@ -292,9 +297,9 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
 
 
 def _prunable(column: LeafColumn, bounds: Bounds) -> Bounds:
-    """Return the bounds that plans may use.
+    """Return the bounds that plans use to prune.
 
-    For types that Spark compares in its own way only null counts are left.
+    If Spark compares values of the type in its own way, only null counts remain.
     """
     if not column.unsupported:
         return bounds

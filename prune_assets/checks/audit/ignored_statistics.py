@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class IgnoredStatistics(NamedTuple):
-    """Written statistics that are not trusted, per row group.
+    """Written statistics that plans do not trust, per row group.
 
-    `there`: flags; `reasons`: per kind of file.
+    `there`: flags of row groups that have such statistics.
+    `reasons`: per kind of file, why they are not trusted.
     """
 
     bounds: Bounds

@@ -23,12 +23,13 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     >>> report.is_true, report.audited_files, report.rows
     (True, 1, 1000)
 
-    `findings`: one per disproved claim of a column in a file, most severe first. An `error` is a claim by which plans
-    and other engines lose rows, or count them wrongly. A `warn` is a wrong count that loses no rows, or a wrong claim
-    that plans do not rely on. An `info` is a claim that plans do not rely on and that was not found wrong.
+    `findings`: one per claim of a column in a file that is wrong or that plans ignore, most severe first. An `error` is
+    a wrong claim by which plans and other engines lose rows, or count them wrongly. A `warn` is a wrong count that
+    loses no rows, or a wrong claim that plans ignore. An `info` is a claim that plans ignore and that was not found
+    wrong.
     `claims`: number of claims compared with values, by kind.
-    `skipped`: reasons for data not audited, by column.
-    `read_bytes`: as stored.
+    `skipped`: per column, why some of its data were not audited.
+    `read_bytes`: compressed bytes read.
     """
 
     schema: str = SCHEMA

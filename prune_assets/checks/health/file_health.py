@@ -178,9 +178,9 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 
 
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
-    """Report how much of the table an equality reads.
+    """Report how much of the table an equality on one column reads.
 
-    The column is a clustering column of the table, or the column that overlaps least.
+    That is a clustering column of the table or, without one, the column whose bounds overlap least.
     """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
@@ -315,7 +315,7 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files with many small row groups.
 
-    A merge inside the files must remove many row groups that are small on average.
+    Counts files whose row groups are small on average. Merging them inside their files must save many row groups.
     """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)

@@ -31,7 +31,7 @@ class ArrowReads(Protocol):
 
     @property
     def rows_read(self) -> int:
-        """Number of rows that the predicate was tested on, or that were returned."""
+        """Number of decoded rows, whether or not they match the predicate."""
 
     @property
     def bytes_read(self) -> int:

@@ -112,7 +112,10 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return, for each column, the row groups that remain without the conjuncts on this column alone."""
+    """Return, per column, the row groups that remain without its own conditions.
+
+    These are the operands of the predicate's AND that name no other column.
+    """
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Advice must reduce the bytes that are read now to at most this share.
 _WORTH_IT = 0.7
-# A sort by at most 16 values leaves each of them a sixteenth of the table or more, with its rows in no order. One
-# directory per value skips the same, and leaves the sort to a column that needs one.
+# For columns with at most this number of values, one directory per value is advised instead of a sort. It skips as
+# much, and the rows in each directory can be sorted by another column.
 _FEW_VALUES = 16
 _NO_CHOICE = 2
 # Smaller directories would hold only small files: `tables.small_files.SMALL_BYTES`, whose import is heavy.

@@ -212,7 +212,8 @@ def _check_zeros(
     possible = ~_certain(pc.greater(bounds.lower, zero)) & ~_certain(pc.less(bounds.upper, zero))
     possible &= ~evidence_of(bounds).all_null
     chunks = plan.index.footers.chunks(column)
-    # If the dictionary has a value beyond zero, it does not exclude a range that ends at zero.
+    # For `>= 0` or `<= 0`, a dictionary with a value on the selected side of zero keeps the row group, whatever the
+    # sign of its zeros.
     beyond = {Rel.GE: pc.greater(bounds.upper, zero), Rel.LE: pc.less(bounds.lower, zero)}.get(leaf.rel)
     harmless = (
         np.zeros(len(remaining), np.bool_) if beyond is None else _tight(plan, remaining, bounds) & _certain(beyond)

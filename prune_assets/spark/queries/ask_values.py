@@ -189,7 +189,7 @@ def _nodes(root: Any) -> Iterator[Any]:
 
 
 def _names_moving_day(node: Any) -> bool:
-    """Return True if a cast makes a constant a relative day.
+    """Return True if a cast turns a constant such as 'yesterday' into a day relative to today.
 
     Spark does so only for constants.
     """

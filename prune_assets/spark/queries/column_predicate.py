@@ -241,7 +241,7 @@ def _holds(means: Callable[[], bool]) -> bool:
 def _condition(filtered: DataFrame) -> Any:
     """Return the condition of Spark's plan without no-op casts.
 
-    Each conversion to text adds such a cast.
+    Each conversion of the condition to text and back adds such casts.
     """
     plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
     while plan.nodeName() != "Filter":

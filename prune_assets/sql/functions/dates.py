@@ -151,9 +151,9 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 
 
 def _off_by(function: Function, doubt: int) -> Function:
-    """Return a function whose result has an error of up to `doubt`: a difference from a constant with this error.
+    """Return a difference of days whose constant may be off by `doubt` days.
 
-    The error is treated as an error of the argument.
+    An error of the argument has the same effect on a difference, and `Function.doubt` records one.
     """
     return replace(function, doubt=doubt)
 
@@ -213,7 +213,11 @@ def _read_clock_field(field: Callable[[int], int], time: Value, why: tuple[str, 
 
 
 def _remedy(remedy_of: Callable[[str], str], value: Value) -> str:
-    """Return a remedy for a column. For functions of a column, the remedy is a range of the column."""
+    """Return the next step to suggest if a function of `value` does not prune.
+
+    `remedy_of`: returns it for a column, by name. If `value` is a function of a column, a range of the column is
+    suggested.
+    """
     if not isinstance(value, Chain):
         return "compare the column itself"
     return (range_of if value.functions else remedy_of)(value.column.name)

@@ -36,17 +36,21 @@ class Piece(NamedTuple):
 class Function:
     """A function of one value, as Spark computes it.
 
-    `value`: returns the ordinal of the result for every ordinal in the pieces. If that is outside of the type `result`,
-    Spark raises, or returns NULL with `overflows_to_null`.
-    `pieces`: disjoint ranges of ordinals on which the function is monotone. Every other ordinal is in `raises`, in
+    Arguments and results are ordinals: the integers that represent values, such as the days of a date (see
+    `spark_types`).
+
+    `value`: returns the result for each ordinal in the pieces. If the result exceeds the type `result`, Spark raises,
+    or returns NULL with `overflows_to_null`.
+    `pieces`: disjoint ranges of arguments on which the function is monotone. All other arguments are in `raises`, in
     `nulls`, or in `uncertain` if Spark's result is unknown.
-    `image`: the set of results of a function without order, such as a periodic one, instead of pieces. The preimage of
-    such a function is either everything or nothing, and it has a value at each ordinal that is not `uncertain`.
-    `why`: reason and remedy to report if the image does not decide.
-    `steps`: functions with the same result if applied in order, which are faster on many values; empty if unavailable.
-    `each`: vectorized `value`, for ordinals at which the function has a value. None if unavailable.
+    `image`: the set of results of a function without order, such as a periodic one; replaces `pieces`. It decides a
+    condition only if the condition has one outcome for all results. The function has a value at all arguments that are
+    not `uncertain`.
+    `why`: reason and next step to report if `image` does not decide.
+    `steps`: functions that give the same result in succession, faster on many values; empty if unavailable.
+    `each`: vectorized `value`, for arguments with a value. None if unavailable.
     `is_evaluated`: False if only the set of results is known.
-    `needs_zone`: True if values are known once the time zone is known.
+    `needs_zone`: True if values would be known with a time zone.
     `doubt`: maximum error of the argument, such as an unknown zone offset.
     """
 

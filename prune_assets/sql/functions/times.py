@@ -207,9 +207,10 @@ def _drop_doubtful_days(pieces: list[tuple[int, int]], zone: Zone) -> list[tuple
 
 
 def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool = True) -> list[tuple[int, int]]:
-    """Return the known range of a zone in pieces that begin at the ordinals in `cuts`.
+    """Split the times for which a zone's rules are trusted.
 
-    `beyond`: if True, include times after 2100.
+    Returns pairs (first, last), in microseconds since 1970. A range begins at each time in `cuts`.
+    `beyond`: False to leave out times after 2100, up to which changes of clocks are known.
     """
     # Near the ends of the known range, a result might be outside of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR

@@ -247,7 +247,8 @@ class Conditions:
             del self._guards.raising[raising:]
             return None
         meaning = all_of([in_range, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
-        # Not tested on values, which is slow for many values: the days decide everything except far years.
+        # Not `is_whole`, so that it is not tested on column values, which is slow: the conditions on dates decide all
+        # but far years.
         far = replace(unsupported, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(in_range), far])])
 

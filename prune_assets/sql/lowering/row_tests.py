@@ -140,9 +140,10 @@ def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]
 
 
 def _evaluate_piece(function: Function, arguments: Ordinals) -> Sequence[int | None]:
-    """Return the value at each of the ordinals, which ascend; None if uncertain.
+    """Return the function's value at each argument of one piece; None if uncertain.
 
-    If two ordinals have the same value, so has every ordinal between them, unless the function is periodic.
+    `arguments` must ascend. A function is monotone on a piece, so between two arguments with the same value it is not
+    evaluated. A periodic function is evaluated at every argument.
     """
     if function.each is not None:
         values: list[int] = function.each(arguments).tolist()

@@ -63,7 +63,7 @@ def propagate_constants(
 
 
 def _answered(operand: Predicate) -> Predicate:
-    """Return an operand whose reason says that a copy with constants is evaluated instead."""
+    """Return an unsupported operand with the reason that a copy with known constants is evaluated instead."""
     if not isinstance(operand, Unsupported):
         return operand
     return replace(

@@ -39,7 +39,10 @@ def domain_of(arrow_type: pa.DataType) -> Domain | None:
 
 
 def is_at_end(leaf: Compare) -> bool:
-    """Return whether a comparison may be a result of `never` or `always` for a type that Spark reads wider."""
+    """Return whether a comparison has the form of `never` or `always`.
+
+    Only the form for types that Spark reads wider: `>` or `<=` the greatest value.
+    """
     domain = domain_of(leaf.value.type) if is_read_wider(leaf.value.type) else None
     return domain is not None and leaf.op in {Op.GT, Op.LE} and leaf.value == scalar(domain, domain.high)
 

@@ -50,19 +50,18 @@ def catalog_entry(
 ) -> CatalogEntry | None:
     """Return the catalog entry of a named table; None for a path.
 
-    A path is a string with a slash, a `Path`, or a name that no catalog of the session has. If a path and a view have
-    one name, the path is used. Without a session, a name of three parts is an Iceberg table if pyiceberg has a catalog
-    configured with the name of the first part.
+    A path is a string with a slash, a `Path`, a list of files, or a name that no catalog of the session has. A path
+    wins over a view of the same name. Without a session, `a.b.c` is an Iceberg table if pyiceberg has a catalog `a`.
 
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: True if the table may be new.
-    `may_be_new`: True if the table may also be new in a catalog, which then creates it.
+    `to_write`: True if the table may be new. An unknown name of one part is then a path; `database.table` still raises
+    TableNotFound, because new tables of a catalog are not created here.
+    `may_be_new`: True if a catalog may create the table.
 
-    Raises WrongUse for a name that is both a path and another table, and for a path in Spark SQL's form; TableNotFound
-    for a name that is neither a path nor a table (with `to_write` only for `database.table`, which is not created
-    here); UnsupportedFeature for a table that only its own engine can write.
+    Raises WrongUse for the name of both a path and another table, and for a path in Spark SQL's form; TableNotFound for
+    the name of neither; UnsupportedFeature for a table that only its own engine can write.
     """
     given: object = table
     if not isinstance(given, str | os.PathLike | Sequence):

@@ -210,7 +210,10 @@ class DeltaTable(LoggedTable):
         return self.snapshot.schema.partition_columns
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return the partition number of each live file, from the log."""
+        """Return a number per live file that is equal for files of one partition.
+
+        Partition values are read from the log. A rewrite keeps rows in their partition.
+        """
         from deltalog.log.file_block import empty_codes
 
         partition = np.zeros(self.snapshot.file_count, np.int64)

@@ -41,7 +41,7 @@ class IcebergColumn:
 
     @property
     def physical(self) -> Path:
-        """Path of the leaf in files that use the table's names."""
+        """Path of the leaf in files with the table's current names; files from before a rename have others."""
         return self.leaf.path
 
 

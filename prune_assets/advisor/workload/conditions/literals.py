@@ -35,9 +35,11 @@ def is_string(spark_type: str | None) -> bool:
 
 
 def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> str:
-    r"""Return a constant as a SQL literal.
+    r"""Return a constant that Spark printed as a SQL literal.
 
-    `spark_type`: Spark's name of its type, None if unknown.
+    `spark_type`: Spark's name of the column's type. None if unknown: the literal is then a string, which Spark converts
+    to the column's type in a comparison.
+    `zone`: time zone of printed timestamps.
     `exact`: True if the plan proves that the text is one constant.
 
     >>> literal("O'Brien", "string", None), literal("2024-01-05", "date", None), literal("1.50", "decimal(12,2)", None)
@@ -45,8 +47,7 @@ def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool 
     >>> literal("2024-07-01 12:00:00", "timestamp", "Europe/Berlin")
     "TIMESTAMP '2024-07-01 10:00:00Z'"
 
-    If the type is unknown, the constant is written as a string, because a string compares like a literal of the other
-    type. Raises NotUnderstood if the text is not a literal of the type, or could be more than one constant.
+    Raises NotUnderstood if the text is not a literal of the type, or could be more than one constant.
     """
     if spark_type is None or is_string(spark_type):
         return _string(text, is_known=spark_type is not None, exact=exact)
