@@ -197,3 +197,15 @@ def test_the_bare_package_plans_in_an_empty_environment(sources, tmp_path):
 
 def uv(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([".ci/uv", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_tests_of_the_matrix_are_there():
+    """`make matrix` takes minutes, and fails at once where a test was renamed."""
+    named = [line.partition("::") for line in (ROOT / "tests/matrix/core.txt").read_text().split()]
+    lost = [
+        path + rest + name
+        for path, rest, name in named
+        if not (ROOT / path).exists()
+        or (name and f"{name.rpartition('.')[2]}(" not in (ROOT / path).read_text(encoding="utf-8"))
+    ]
+    assert lost == []
