@@ -104,11 +104,11 @@ def test_each_mode_is_one_snapshot(run, name, options, ids):
         ),
         (
             {"layout": pr.LayoutSpec(dictionary={"k": False})},
-            "LayoutError: dictionary: of Iceberg's writer, a table has",
+            "LayoutError: dictionary: in Iceberg's writer, a table has",
         ),
         (
             {"layout": pr.LayoutSpec(statistics_truncate_length=9)},
-            "LayoutError: statistics_truncate_length: of Iceberg's writer, the bounds",
+            "LayoutError: statistics_truncate_length: in Iceberg's writer, the bounds",
         ),
         (
             {"layout": pr.LayoutSpec(partition_by=["days(ts)"])},
