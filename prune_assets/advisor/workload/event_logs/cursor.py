@@ -77,7 +77,7 @@ def _read(path: Path) -> _Document:
     except msgspec.MsgspecError as error:
         raise WrongUse(f"{path}: not a cursor of `prune workload` ({error}); give another file, or delete it") from None
     if document.schema != SCHEMA:
-        raise WrongUse(f"{path}: a document of schema {document.schema}, not {SCHEMA}; name another file")
+        raise WrongUse(f"{path}: a document of schema {document.schema}, not {SCHEMA}; give another file")
     return document
 
 
