@@ -62,8 +62,9 @@ def missing_package(module: str, *, user: str | None = None, otherwise: str | No
     >>> print(missing_package("pyiceberg", user="t: an Iceberg table", otherwise="choose another format"))
     t: an Iceberg table needs pyiceberg; run pip install 'prune-assets[iceberg]', or choose another format
     """
-    problem = f"{module} is not installed" if user is None else f"{user} needs {module}"
-    steps = [f"run {install_command(EXTRAS[_package(module)])}", *([otherwise] if otherwise else ())]
+    package = _package(module)
+    problem = f"{package} is not installed" if user is None else f"{user} needs {package}"
+    steps = [f"run {install_command(EXTRAS[package])}", *([otherwise] if otherwise else ())]
     return MissingPackage(problem, Fix(", or ".join(steps)))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
+from prune_assets.extras import needing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -135,11 +136,14 @@ class Format:
     not_inspected: Mapping[str, str] = field(default_factory=dict)
 
     def writing_at(self, location: str, *, by_path: bool = False) -> Writing:
-        """Return the functions that write a table. Raises UnsupportedFeature for a read-only table.
+        """Return the functions that write a table.
+
+        Raises UnsupportedFeature for a read-only table, and MissingPackage if a package of the format is missing.
 
         `by_path`: True if a path names the table, not a catalog.
         """
         if self.writing is None or (by_path and self.by_catalog_alone):
             why = self.read_only or f"tables of {self.name} are read only; write to another path"
             raise UnsupportedFeature(f"{location}: {why}")
-        return self.writing()
+        with needing(f"{location}: format {self.name}", otherwise="choose another format"):
+            return self.writing()

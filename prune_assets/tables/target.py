@@ -77,7 +77,7 @@ def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None
     _check_name(name)
     path = os.fspath(table)
     if name is not None:
-        opening.format_named(name).writing_at(path).check_installed(path)
+        opening.format_named(name).writing_at(path)
     if ("/" not in path and not os.path.lexists(path)) or (name is None and is_remote(path)):
         return
     writing = _format_at(path, name).writing

@@ -49,7 +49,6 @@ class Writing:
     `refuse_existing`: refuses a table that has rows, before Spark starts.
     `check_entry`: refuses a table whose catalog would not see the files or would read them differently; it also gets
     entries of other formats.
-    `check_installed`: refuses a table whose library is missing.
     `check_rewrite`: refuses a layout that a rewrite of some files cannot follow, before Spark starts.
     `rewrite_scope`: numbers the partition or directory of each file, within which a rewrite keeps its rows.
     `rewrite`: replaces old files with new ones atomically; a conflicting write is not undone. Runs the `statements` of
@@ -66,7 +65,6 @@ class Writing:
     rewrite_scope: Callable[[Any], NDArray[np.int64]]
     rewrite: Callable[[SparkSession, Any, Rewrite], Rewritten]
     statements: Callable[[SparkSession, Any, Rewrite | None], tuple[str, ...]] = lambda *_: ()
-    check_installed: Callable[[str], None] = lambda _: None
 
 
 def conformed(df: DataFrame, name: str, fields: Iterable[StructField]) -> DataFrame:

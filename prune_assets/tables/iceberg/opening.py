@@ -127,13 +127,9 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
     )
 
 
-def check_installed(name: str, *, to_write: bool = False) -> None:
+def check_installed(name: str) -> None:
     """Raise MissingPackage if pyiceberg is not installed."""
-    if to_write:
-        user, otherwise = "a write to a table of Iceberg", "choose another format"
-    else:
-        user, otherwise = "a table of Iceberg", "read it with Spark's own reader for Iceberg"
-    with needing(f"{name}: {user}", otherwise=otherwise):
+    with needing(f"{name}: a table of Iceberg", otherwise="read it with Spark's own reader for Iceberg"):
         import pyiceberg  # noqa: F401
 
 
@@ -150,6 +146,8 @@ def _describe(*planned: Any, **figures: Any) -> TableSnapshot | None:
 
 
 def _writing() -> Writing:
+    import pyiceberg  # noqa: F401
+
     from prune_assets.tables.iceberg.writes.writing import WRITING
 
     return WRITING

@@ -48,7 +48,7 @@ def test_a_write_to_iceberg_without_pyiceberg_is_refused_before_spark_starts(tab
     done = prune("write", table, "newx", "--format", "iceberg", "--layout", layout)
     assert done.exit_code == 2
     assert done.stderr == (
-        "error: newx: a write to a table of Iceberg needs pyiceberg; run pip install 'prune-assets[iceberg]', or "
+        "error: newx: format iceberg needs pyiceberg; run pip install 'prune-assets[iceberg]', or "
         "choose another format\n"
     )
 

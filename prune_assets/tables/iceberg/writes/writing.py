@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -19,7 +18,7 @@ from prune_assets.spark.columns import column_of, quoted
 from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.spark.spark_session import own_jobs
 from prune_assets.spark.spark_versions import java_error, observation
-from prune_assets.tables.iceberg.opening import BY_NAME, check_installed, is_iceberg
+from prune_assets.tables.iceberg.opening import BY_NAME, is_iceberg
 from prune_assets.tables.iceberg.session_catalog import exists_in_session, name_in_session, snapshot_in_session
 from prune_assets.tables.iceberg.table import IcebergTable
 from prune_assets.tables.iceberg.writes.partition_by import transforms_kept, with_partition_values
@@ -81,7 +80,6 @@ def write_iceberg(df: DataFrame, table: str, request: WriteRequest) -> WriteResu
     """Write and commit, as `write` describes, then check the written files."""
     spark, layout = df.sparkSession, request.layout
     name = table if request.entry is None else request.entry.name
-    check_installed(name, to_write=True)
     check_layout(layout)
     merged_options(_OPTIONS, request.options)
     named = name_in_session(name, spark)
@@ -280,7 +278,6 @@ WRITING = Writing(
     write=write_iceberg,
     refuse_existing=_refuse_existing,
     check_entry=_check_entry,
-    check_installed=partial(check_installed, to_write=True),
     check_rewrite=check_iceberg_rewrite,
     rewrite_scope=IcebergTable.rewrite_scope,
     rewrite=rewrite_iceberg,
