@@ -62,7 +62,7 @@ class CachedSnapshot:
     _lock: Lock = field(default_factory=Lock)
 
     def column(self, key: str) -> StoredColumn[Bounds]:
-        """Return the bounds of a key, without those that were noted since the last `settle`."""
+        """Return the bounds of a key, without bounds noted since the last `settle`."""
         with self._lock:
             return self._column(key)
 

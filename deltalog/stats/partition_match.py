@@ -33,7 +33,7 @@ class Placed(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a partition value may denote: null, and values from `low` to `high`.
+    """The values that a partition value may denote: null, and values from `low` to `high`.
 
     `low`, `high`: None if unknown.
     """

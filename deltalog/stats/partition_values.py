@@ -108,7 +108,7 @@ def _texts(column: TableColumn, block: FileBlock) -> Texts:
 
 
 def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
-    """Return the bounds of distinct values, followed by those of a missing entry and of null."""
+    """Return the bounds of distinct values, followed by the bounds of a missing entry and of null."""
     arrow_type = bounds_type(column.leaf)
     text_like = column.delta_type in {"string", "binary"}
     blank = flags_from(pc.is_in(value_strings, value_set=array_of(["", NULL_DIRECTORY], value_strings.type)))

@@ -46,7 +46,7 @@ class StoredColumn(Generic[Values]):
         return self.values is not None and not (self.slot[positions] < 0).any()
 
     def missing(self, positions: Positions) -> Positions:
-        """Return those of `positions` that have no value, distinct and ascending."""
+        """Return the `positions` without a value, distinct and ascending."""
         return distinct(np.sort(positions[self.slot[positions] < 0]))
 
     def added(self, positions: Positions, values: Values) -> StoredColumn[Values]:

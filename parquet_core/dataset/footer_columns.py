@@ -162,7 +162,7 @@ class FooterColumns:
         return self.store.get(_name_of_totals(paths), Totals, self.groups.read_from(), read)
 
     def _column(self, column: LeafColumn) -> FooterColumn:
-        """Return a column over all row groups, those of unopened files included."""
+        """Return a column over all row groups, including row groups of unopened files."""
         if column.path not in self._columns:
             groups, opened = self.groups, self.groups.read_from()
 

@@ -258,7 +258,7 @@ def _columns(
 
 
 def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:
-    """Return True if values of a file's leaf compare like those of the table's column."""
+    """Return True if values of a file's leaf compare like values of the table's column."""
     if leaf.type is None or column.type is None:
         return False
     if pa.types.is_timestamp(column.type):

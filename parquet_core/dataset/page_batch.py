@@ -56,7 +56,7 @@ class PageBatch(Columnar):
 
     @property
     def row_group(self) -> Numbers:
-        """For each page, the position of its row group in the batch."""
+        """Position in the batch of each page's row group."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
     @property

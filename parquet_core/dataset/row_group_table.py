@@ -74,7 +74,7 @@ class RowGroupTable:
         return len(self.row_count)
 
     def put_row_count(self, row_count: Positions, uncounted: Flags) -> None:
-        """Replace the row counts, for example by those that a log has of unopened files."""
+        """Replace the row counts, for example by the counts in a log for unopened files."""
         self.row_count, self.uncounted = row_count, uncounted
 
     def place(self, position: int, column: LeafColumn) -> str:
@@ -101,7 +101,7 @@ class RowGroupTable:
         return np.array([file.size for file in self.files], np.int64)
 
     def has_rows(self, row_count: Positions, positions: Positions) -> bool:
-        """Return True if row counts that were read again equal those of the row groups.
+        """Return True if row counts that were read again equal the counts of the row groups.
 
         Row groups with a distrusted row count match any count.
         """

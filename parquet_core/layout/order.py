@@ -183,7 +183,7 @@ def _by_rows(index: MetadataIndex, sort_key: Sequence[OrderedColumn]) -> Finding
 def _first_unsorted_in(file: DataFile, footer: Footer, keys: Sequence[SortKey]) -> tuple[int | None, int]:
     """Return the first unsorted row of a file, and the number of rows before it.
 
-    An unsorted row sorts before its predecessor. If there is none, return None and the number of all rows.
+    An unsorted row sorts before its predecessor. If all rows are sorted, return None and the number of rows.
     """
     rows, last = 0, None
     with open_values(file, footer=footer) as values:

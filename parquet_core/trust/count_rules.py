@@ -46,7 +46,7 @@ class ClaimedBounds(NamedTuple):
 
 
 def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
-    """Return claimed bounds and counts without those that contradict each other.
+    """Return claimed bounds and counts, and drop contradictory ones.
 
     In the example, the bounds are 5 to 5, and the container has 10 values. 3 nulls agree with that. 10 nulls leave no
     value for the bounds, so both are dropped. 11 nulls are impossible, so only the count is dropped.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
     from prune_assets.tables.table import Table
 
-# Maximum number of simulated predicates. Of more predicates, an even sample is simulated, with higher weights.
+# Maximum number of simulated predicates. If there are more, an even sample is simulated, with higher weights.
 MOST_QUERIES = 300
 # Bytes of a dictionary entry; the size for strings is a guess.
 _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOUBLE: 8, Physical.INT96: 12}

@@ -81,7 +81,7 @@ def build_workload_asset(
 def load_materialized(table: "LayoutTable", deps: "Sequence[dg.AssetDep]" = ()) -> "Workload | Sequence[str]":
     """Load the workload of a table; empty if it declares none.
 
-    `deps`: assets, one of which fills the workload's folder, for the message. Raises WrongUse if the folder is missing
+    `deps`: assets for the message; one of them fills the workload's folder. Raises WrongUse if the folder is missing
     or empty.
     """
     from prune_assets.advisor.workload.load import load_workload

@@ -30,7 +30,7 @@ def columns_to_read(
     *,
     partitions: Sequence[LeafColumn] = (),
 ) -> tuple[LeafColumn, ...]:
-    """Return the leaves to read: those of the named top-level columns (all if None) and of the predicate's columns.
+    """Return the leaves of the named top-level columns (all if None) and of the predicate's columns.
 
     `partitions`: columns that may be named too, although nothing is read for them.
     """

@@ -22,7 +22,7 @@ SHOWN_COLUMNS = 6
 
 
 def print_workload(workload: Workload, console: Console, *, price_per_tib: float | None = None) -> None:
-    """Print the cost and the query shapes of each table, and what was left out."""
+    """Print the cost and the query shapes of each table, and the parts that were left out."""
     costs = costs_of(workload, price_per_tib=price_per_tib)
     if not costs:
         console.print(_without_queries(workload), highlight=False)

@@ -114,7 +114,7 @@ def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str
 
 
 def _filters(scan: Operator, parents: dict[int, Operator]) -> tuple[list[str], list[str], bool]:
-    """Return the conditions of the filters on a scan, and those that no projection separates from the scan.
+    """Return all conditions of the filters on a scan, and the conditions that no projection separates from the scan.
 
     The third value is True if a filter on Python results follows.
     """

@@ -32,7 +32,7 @@ class Operator(NamedTuple):
 
 
 def operators_of(text: str) -> dict[int, Operator]:
-    """Return the operators of a formatted plan by number; of an adaptive plan, those of its final form.
+    """Return the operators of a formatted plan by number. An adaptive plan has the operators of its final form.
 
     Raises NotUnderstood for a plan in another form, and if operator numbers contradict each other.
     """
