@@ -85,7 +85,7 @@ def outcome_of(advice: LayoutAdvice, workload: Workload) -> AdviceOutcome:
 def promised_shapes(
     queries: Sequence[Query], advised: Sequence[float], shapes: Sequence[QueryShape]
 ) -> tuple[PromisedShape, ...]:
-    """Return, for each query shape, the planned bytes today, the planned bytes in the advised layout, and the measured bytes."""
+    """Return each query shape with its planned bytes, today and in the advised layout, and its measured bytes."""
     together: dict[str, list[tuple[Query, float]]] = {}
     for query, bytes_ in zip(queries, advised, strict=True):
         together.setdefault(_form(query.where), []).append((query, bytes_))
