@@ -244,7 +244,7 @@ class _Condition:
             index += max(1, 2 * len(names) - 1)
 
     def _resolve(self, first: int, names: Names) -> _ResolvedName:
-        """Resolve a name as Spark does: as many of its first parts as possible are a qualifier."""
+        """Resolve a name as Spark does: its longest possible qualifier counts."""
         keys = names if self.target.case_sensitive else tuple(name.lower() for name in names)
         last = first + 2 * len(names) - 2
         for length in range(len(keys) - 1, 0, -1):

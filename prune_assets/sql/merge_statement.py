@@ -29,6 +29,7 @@ __all__ = [
     "MergeClause",
     "MergeStatement",
     "Unused",
+    "is_path",
     "merge_statement",
     "parse_merge",
     "table_location",
@@ -39,7 +40,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATH = re.compile(rf"{_URI.pattern}|/|\.\.?/|[^\s`()]+/[^\s`()]*\Z")
 _TARGET_ALIAS, _SOURCE_ALIAS = "t", "s"
 _CTE = "a WITH before MERGE is not supported; put it in the source: USING (WITH ... SELECT ...) s"
-_SOURCE_KINDS = "put a source other than a table in brackets, with its alias behind them: USING (SELECT ...) s"
+_SOURCE_KINDS = "put a source other than a table in brackets, followed by its alias: USING (SELECT ...) s"
 
 
 class ClauseCase(StrEnum):
@@ -124,7 +125,11 @@ class MergeStatement:
         >>> parse_merge("MERGE INTO lake.t USING s ON t.k = s.k WHEN MATCHED THEN DELETE").target_column(("k",))
         't.k'
         """
-        return column_sql((*_qualifier(self.target, self.target_alias, other=self.source), *path))
+        if self.target_alias is not None:
+            return column_sql((self.target_alias, *path))
+        names = _names(self.target)
+        is_shared = self.source_alias is None and names[-1:] == _names(self.source)[-1:]
+        return column_sql((*(names if is_shared else names[-1:]), *path))
 
 
 def parse_merge(
@@ -186,9 +191,13 @@ def _condition_parts(sql: str, start: int, end: int, sides: tuple[MergeSide, Mer
     try:
         parsed = parse_predicate(sql[start:end])
     except PredicateSyntaxError as error:
-        line = sql.count("\n", 0, start) + 1
-        raise PredicateSyntaxError(f"{TextKind.STATEMENT}, line {line}, after ON: {error}") from None
+        place = f"{TextKind.STATEMENT}, line {_line(sql, start)}, after ON"
+        raise PredicateSyntaxError(f"{place}: {error}") from None
     return parts_of_condition(parsed, *sides)
+
+
+def _line(sql: str, position: int) -> int:
+    return sql.count("\n", 0, position) + 1
 
 
 def _tokens_of_merge(sql: str) -> Sequence[Token]:
@@ -203,7 +212,8 @@ def _tokens_of_merge(sql: str) -> Sequence[Token]:
     if not statements:
         raise PredicateSyntaxError("the text has no statement; write one MERGE")
     if len(statements) > 1:
-        listed = ", ".join(f"{it[0].text.upper()} in line {_line(sql, it[0])}" for it in statements)
+        firsts = [tokens[0] for tokens in statements]
+        listed = ", ".join(f"{it.text.upper()} in line {_line(sql, it.start)}" for it in firsts)
         raise PredicateSyntaxError(f"the text has {len(statements)} statements ({listed}); keep one MERGE alone")
     (tokens,) = statements
     cursor = Cursor(sql, tokens, TextKind.STATEMENT)
@@ -212,10 +222,6 @@ def _tokens_of_merge(sql: str) -> Sequence[Token]:
     if cursor.sign() != "MERGE":
         cursor.fail("a statement that begins with MERGE INTO is expected here")
     return tokens
-
-
-def _line(sql: str, token: Token) -> int:
-    return sql.count("\n", 0, token.start) + 1
 
 
 class _MergeTable(NamedTuple):
@@ -394,10 +400,14 @@ def _without_edges(sql: str) -> str:
     return sql[tokens[0].start : tokens[-1].end] if tokens else ""
 
 
+def _cursor(sql: str) -> Cursor:
+    return Cursor(sql, tokenize(sql, TextKind.STATEMENT), TextKind.STATEMENT)
+
+
 def _whole_clause(clause: str) -> str:
     """Return a clause with the words that a short form leaves out."""
     sql = _without_edges(clause)
-    cursor = Cursor(sql, tokenize(sql, TextKind.STATEMENT), TextKind.STATEMENT)
+    cursor = _cursor(sql)
     start = "" if cursor.sign() == "WHEN" else "WHEN "
     signs = [cursor.sign(index) for index in range(len(cursor.tokens))]
     then = next((index for index in range(len(signs)) if _is_action(signs, index)), None)
@@ -420,12 +430,12 @@ def _is_action(signs: Sequence[str], index: int) -> bool:
 def _relation_sql(table: str, default_alias: str, used: set[str]) -> str:
     """Return a target or source as SQL, with an alias if the texts use `default_alias` and it has no other."""
     sql = table.strip()
-    if _is_path(sql):
+    if is_path(sql):
         names: tuple[str, ...] = ("delta", sql if _URI.match(sql) else str(Path(sql).absolute()))
         sql, alias = f"{names[0]}.`{names[1].replace('`', '``')}`", None
     else:
         sql = _without_edges(sql)
-        cursor = Cursor(sql, tokenize(sql, TextKind.STATEMENT), TextKind.STATEMENT)
+        cursor = _cursor(sql)
         if cursor.sign() in QUERY_STARTS and len(cursor.tokens) > 2 and cursor.sign(1) != ".":
             sql, names, alias = f"({sql})", (), None
         else:
@@ -434,7 +444,7 @@ def _relation_sql(table: str, default_alias: str, used: set[str]) -> str:
     return f"{sql} AS {default_alias}" if is_needed else sql
 
 
-def _is_path(table: str) -> bool:
+def is_path(table: str) -> bool:
     """Return whether a text is a path rather than a name, an alias or a query."""
     return _PATH.match(table) is not None and not table.startswith("/*")
 
@@ -445,22 +455,14 @@ def table_location(target: str) -> str:
     >>> table_location("delta.`/lake/orders`"), table_location("`lake`.sales.orders"), table_location("/lake/orders")
     ('/lake/orders', 'lake.sales.orders', '/lake/orders')
     """
-    if _is_path(target):
+    if is_path(target):
         return target
-    cursor = Cursor(target, tokenize(target, TextKind.STATEMENT), TextKind.STATEMENT)
-    names = _read_table(cursor, "").names
-    is_path = len(names) == 2 and names[0].lower() in _FORMATS and "/" in names[1]
-    return names[1] if is_path else ".".join(f"`{name}`" if "." in name else name for name in names)
-
-
-def _qualifier(table: str, alias: str | None, *, other: str) -> tuple[str, ...]:
-    """Return the shortest name by which a condition can name a table apart from the other table."""
-    if alias is not None:
-        return (alias,)
-    names, others = (_names(it) for it in (table, other))
-    return names if names[-1:] == others[-1:] else names[-1:]
+    names = _names(target)
+    is_of_path = len(names) == 2 and names[0].lower() in _FORMATS and "/" in names[1]
+    return names[1] if is_of_path else ".".join(f"`{name}`" if "." in name else name for name in names)
 
 
 def _names(table: str) -> tuple[str, ...]:
-    cursor = Cursor(table, tokenize(table, TextKind.STATEMENT), TextKind.STATEMENT)
+    """Return the parts of the name of a target or source; empty for a query."""
+    cursor = _cursor(table)
     return () if cursor.sign() == "(" else _read_table(cursor, "").names
