@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.sql.merge_condition import ConditionParts, KeyEquality, MergeSide, Unused, parts_of_condition
+from prune_assets.sql.merge_syntax import (
+    ALL_COLUMNS,
+    SOURCE_KINDS,
+    Action,
+    ClauseCase,
+    MergeClause,
+    read_clauses,
+    read_part,
+    read_query,
+    read_table,
+)
 from prune_assets.sql.render import column_sql
 from prune_assets.sql.syntax.cursor import Cursor
 from prune_assets.sql.syntax.lexer import TextKind, tokenize
@@ -40,45 +50,6 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _PATH = re.compile(rf"{_URI.pattern}|/|\.\.?/|[^\s`()]+/[^\s`()]*\Z")
 _TARGET_ALIAS, _SOURCE_ALIAS = "t", "s"
 _CTE = "a WITH before MERGE is not supported; put it in the source: USING (WITH ... SELECT ...) s"
-_SOURCE_KINDS = "put a source other than a table in brackets, followed by its alias: USING (SELECT ...) s"
-
-
-class ClauseCase(StrEnum):
-    """Rows to which a clause of MERGE applies."""
-
-    MATCHED = "MATCHED"
-    NOT_MATCHED = "NOT MATCHED"
-    NOT_MATCHED_BY_SOURCE = "NOT MATCHED BY SOURCE"
-
-
-class Action(StrEnum):
-    """Change that a clause of MERGE makes."""
-
-    UPDATE = "UPDATE"
-    DELETE = "DELETE"
-    INSERT = "INSERT"
-
-
-_ACTIONS = {
-    ClauseCase.MATCHED: (Action.UPDATE, Action.DELETE),
-    ClauseCase.NOT_MATCHED: (Action.INSERT,),
-    ClauseCase.NOT_MATCHED_BY_SOURCE: (Action.UPDATE, Action.DELETE),
-}
-_ALL_COLUMNS = {Action.UPDATE: "UPDATE SET *", Action.DELETE: "DELETE", Action.INSERT: "INSERT *"}
-
-
-@dataclass(frozen=True, slots=True)
-class MergeClause:
-    """A WHEN clause.
-
-    `condition`: text after AND. None without AND.
-    `sql`: the whole clause as written.
-    """
-
-    case: ClauseCase
-    condition: str | None
-    action: Action
-    sql: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +128,14 @@ def parse_merge(
     for word in ("WITH", "SCHEMA", "EVOLUTION") if has_schema_evolution else ():
         cursor.expect(word)
     cursor.expect("INTO")
-    target = _read_table(cursor, "USING")
+    target = read_table(cursor, "USING")
     cursor.expect("USING")
-    source = _read_table(cursor, "ON") if cursor.sign() != "(" else _read_query(cursor)
+    source = read_table(cursor, "ON") if cursor.sign() != "(" else read_query(cursor)
     if cursor.sign() != "ON":
-        cursor.fail(f"ON is expected here; {_SOURCE_KINDS}")
+        cursor.fail(f"ON is expected here; {SOURCE_KINDS}")
     cursor.take()
-    start, end = _read_part(cursor, "WHEN", "a condition is expected here")
-    clauses = tuple(_read_clauses(cursor))
+    start, end = read_part(cursor, "WHEN", "a condition is expected here")
+    clauses = tuple(read_clauses(cursor))
     sides = (
         MergeSide.of(target.names, target.alias, target_columns, case_sensitive=case_sensitive),
         MergeSide.of(source.names, source.alias, source_columns, case_sensitive=case_sensitive),
@@ -222,129 +193,6 @@ def _tokens_of_merge(sql: str) -> Sequence[Token]:
     if cursor.sign() != "MERGE":
         cursor.fail("a statement that begins with MERGE INTO is expected here")
     return tokens
-
-
-class _MergeTable(NamedTuple):
-    """The target or source as written.
-
-    `names`: parts of its name without backquotes; empty for a query.
-    """
-
-    sql: str
-    names: tuple[str, ...]
-    alias: str | None
-
-
-def _read_table(cursor: Cursor, next_word: str) -> _MergeTable:
-    first = cursor.position
-    names = [cursor.take_name()]
-    while cursor.sign() == ".":
-        cursor.take()
-        names.append(cursor.take_name())
-    if cursor.sign() == "(":
-        hint = "write its name" if names[0].upper() == "IDENTIFIER" else _SOURCE_KINDS
-        cursor.fail(f"a table is expected here, not a function; {hint}")
-    return _MergeTable(_text(cursor, first), tuple(names), _read_alias(cursor, next_word))
-
-
-def _read_query(cursor: Cursor) -> _MergeTable:
-    first = cursor.position
-    if cursor.sign(1) not in QUERY_STARTS:
-        cursor.fail("a query is expected in these brackets; write a table without brackets")
-    cursor.skip_brackets()
-    return _MergeTable(_text(cursor, first), (), _read_alias(cursor, "ON"))
-
-
-def _read_alias(cursor: Cursor, next_word: str) -> str | None:
-    has_as = cursor.sign() == "AS"
-    if has_as:
-        cursor.take()
-    if not has_as and (cursor.sign() == next_word or not cursor.is_name()):
-        return None
-    alias = cursor.take_name()
-    if cursor.sign() == "(":
-        cursor.fail(
-            "MERGE takes no column names after an alias; name the columns in a query: USING (SELECT a AS x ...) s"
-        )
-    return alias
-
-
-def _text(cursor: Cursor, first: int) -> str:
-    return cursor.sql[cursor.tokens[first].start : cursor.tokens[cursor.position - 1].end]
-
-
-def _read_part(cursor: Cursor, next_word: str, problem: str) -> tuple[int, int]:
-    """Return start and end of the text before the next `next_word` outside of brackets and of CASE."""
-    first, cases = cursor.position, 0
-    while not cursor.at_end:
-        sign = "" if _is_field(cursor) else cursor.sign()
-        if sign == next_word and not cases:
-            break
-        cases = max(0, cases + (sign == "CASE") - (sign == "END"))
-        cursor.skip_brackets() if sign == "(" else cursor.take()
-    if cursor.position == first:
-        cursor.fail(problem)
-    return cursor.tokens[first].start, cursor.tokens[cursor.position - 1].end
-
-
-def _is_field(cursor: Cursor) -> bool:
-    """Return whether the next token is a part of a name, next to a dot."""
-    return "." in {cursor.sign(-1), cursor.sign(1)}
-
-
-def _read_clauses(cursor: Cursor) -> list[MergeClause]:
-    clauses: list[MergeClause] = []
-    while not cursor.at_end or not clauses:
-        if cursor.sign() != "WHEN":
-            cursor.fail("a clause WHEN [NOT] MATCHED ... THEN ... is expected here")
-        clauses.append(_read_clause(cursor))
-    return clauses
-
-
-def _read_clause(cursor: Cursor) -> MergeClause:
-    first, condition = cursor.position, None
-    cursor.expect("WHEN")
-    case = _read_case(cursor)
-    if cursor.sign() == "AND":
-        cursor.take()
-        start, end = _read_part(cursor, "THEN", "a condition is expected here")
-        condition = cursor.sql[start:end]
-    cursor.expect("THEN")
-    action = _read_action(cursor, case)
-    return MergeClause(case, condition, action, _text(cursor, first))
-
-
-def _read_case(cursor: Cursor) -> ClauseCase:
-    if cursor.sign() == "NOT":
-        cursor.take()
-        cursor.expect("MATCHED")
-        if cursor.sign() != "BY":
-            return ClauseCase.NOT_MATCHED
-        cursor.take()
-        if cursor.sign() not in {"SOURCE", "TARGET"}:
-            cursor.fail("SOURCE or TARGET is expected after NOT MATCHED BY")
-        by_source = cursor.take().text.upper() == "SOURCE"
-        return ClauseCase.NOT_MATCHED_BY_SOURCE if by_source else ClauseCase.NOT_MATCHED
-    cursor.expect("MATCHED")
-    return ClauseCase.MATCHED
-
-
-def _read_action(cursor: Cursor, case: ClauseCase) -> Action:
-    sign = cursor.sign()
-    if sign not in _ACTIONS[case]:
-        cursor.fail(f"WHEN {case} takes {' or '.join(_ALL_COLUMNS[action] for action in _ACTIONS[case])}")
-    action = Action(sign)
-    cursor.take()
-    if action is Action.UPDATE:
-        cursor.expect("SET")
-        if case is ClauseCase.NOT_MATCHED_BY_SOURCE and cursor.sign() == "*":
-            cursor.fail("without a row of the source, UPDATE takes columns and values: UPDATE SET active = false")
-        _read_part(cursor, "WHEN", "columns and their values are expected here, or *")
-    elif action is Action.INSERT:
-        if cursor.sign() not in {"*", "("}:
-            cursor.fail("INSERT takes * or columns and their values: INSERT (a, b) VALUES (s.a, s.b)")
-        _read_part(cursor, "WHEN", "")
-    return action
 
 
 def merge_statement(
@@ -416,7 +264,7 @@ def _whole_clause(clause: str) -> str:
     before, action = sql[: cursor.tokens[then].start].rstrip(), sql[cursor.tokens[then].start :]
     is_alone = then == len(signs) - 1
     separator = " " if signs[then - 1] == "THEN" else " THEN "
-    return f"{start}{before}{separator}{_ALL_COLUMNS[Action(signs[then])] if is_alone else action}"
+    return f"{start}{before}{separator}{ALL_COLUMNS[Action(signs[then])] if is_alone else action}"
 
 
 def _is_action(signs: Sequence[str], index: int) -> bool:
@@ -439,7 +287,7 @@ def _relation_sql(table: str, default_alias: str, used: set[str]) -> str:
         if cursor.sign() in QUERY_STARTS and len(cursor.tokens) > 2 and cursor.sign(1) != ".":
             sql, names, alias = f"({sql})", (), None
         else:
-            _, names, alias = _read_query(cursor) if cursor.sign() == "(" else _read_table(cursor, "")
+            _, names, alias = read_query(cursor) if cursor.sign() == "(" else read_table(cursor, "")
     is_needed = alias is None and default_alias in used and names[-1:] != (default_alias,)
     return f"{sql} AS {default_alias}" if is_needed else sql
 
@@ -465,4 +313,4 @@ def table_location(target: str) -> str:
 def _names(table: str) -> tuple[str, ...]:
     """Return the parts of the name of a target or source; empty for a query."""
     cursor = _cursor(table)
-    return () if cursor.sign() == "(" else _read_table(cursor, "").names
+    return () if cursor.sign() == "(" else read_table(cursor, "").names
