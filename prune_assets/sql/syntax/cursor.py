@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn
 
-from prune_assets.sql.syntax.lexer import TokenKind, refuse
+from prune_assets.sql.syntax.lexer import TextKind, TokenKind, refuse
 from prune_assets.sql.syntax.nodes import mark
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ _CLOSING = {"(": ")", "[": "]"}
 class Cursor:
     """Cursor that reads tokens from left to right."""
 
-    def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
+    def __init__(self, sql: str, tokens: Sequence[Token], text_kind: TextKind = TextKind.PREDICATE) -> None:
         self.sql = sql
+        self.text_kind = text_kind
         self.tokens = tokens
         self.position = 0
         self._signs = [_sign(token) for token in tokens]
@@ -94,7 +95,8 @@ class Cursor:
 
     def fail(self, problem: str) -> NoReturn:
         """Raise PredicateSyntaxError for the next token."""
-        refuse(self.sql, len(self.sql) if self.at_end else self.tokens[self.position].start, problem)
+        position = len(self.sql) if self.at_end else self.tokens[self.position].start
+        refuse(self.sql, position, problem, self.text_kind)
 
     def mark(self, node: SyntaxNode, first: int) -> SyntaxNode:
         """Set the span of a node: from token `first` to the last token read."""

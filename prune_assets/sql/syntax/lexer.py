@@ -7,7 +7,7 @@ follows the rules of Spark 4 (SqlBaseLexer.g4): the longest match wins, and a nu
 from __future__ import annotations
 
 import re
-from enum import IntEnum, auto
+from enum import IntEnum, StrEnum, auto
 from typing import NamedTuple, NoReturn
 
 from prune_assets.errors import PredicateSyntaxError
@@ -22,6 +22,13 @@ class TokenKind(IntEnum):
     NUMBER = auto()
     LIST = auto()
     SIGN = auto()
+
+
+class TextKind(StrEnum):
+    """Kind of a SQL text; only a statement may contain hints and semicolons."""
+
+    PREDICATE = "predicate"
+    STATEMENT = "statement"
 
 
 class Token(NamedTuple):
@@ -57,6 +64,7 @@ _INTEGER = re.compile(rf"[0-9]+(?:[lLsSyY]|{_SUFFIX})")
 _WORD = re.compile(r"\w+")
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OPERATOR = re.compile(r"<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[=<>+\-*/%~&|^:?(),.\[\]!]")
+_OPERATOR_OR_END = re.compile(rf"{_OPERATOR.pattern}|;")
 LONG_REMEDY = "write many equalities of a column as one IN (...), or join with a table of the values"
 # The most frequent tokens, if no longer match is possible; `_token` reads the others.
 _USUAL = re.compile(r"[ \n]+|([0-9]+)(?![\w.])|([A-Za-z_][A-Za-z0-9_]*)(?![\w'\"])|([(),]|[=>](?![=>])|<(?![<=>]))")
@@ -71,7 +79,7 @@ _WIDE_GAP = re.compile(r"[\t\n\r]| {2}")
 _GAP_OR_STRING = re.compile(r"('[^']*')|[ \t\n\r]+")
 
 
-def tokenize(sql: str) -> list[Token]:
+def tokenize(sql: str, text_kind: TextKind = TextKind.PREDICATE) -> list[Token]:
     """Return the tokens without white space and comments. Raises PredicateSyntaxError.
 
     A name in backquotes is QUOTED. A long list of plain values after IN is one LIST token, whose text has no gaps wider
@@ -84,7 +92,8 @@ def tokenize(sql: str) -> list[Token]:
     position = 0
     while position < len(sql):
         if len(tokens) > MAX_TOKENS:
-            refuse(sql, position, f"the predicate has more than {MAX_TOKENS:,} tokens; {LONG_REMEDY}")
+            problem = f"the {text_kind} has more than {MAX_TOKENS:,} tokens; {LONG_REMEDY}"
+            refuse(sql, position, problem, text_kind)
         usual = _USUAL.match(sql, position)
         if usual is not None:
             position = usual.end()
@@ -94,9 +103,9 @@ def tokenize(sql: str) -> list[Token]:
                 if word == "(" and len(tokens) > 1 and tokens[-2].text.upper() == "IN":
                     position = _read_list(sql, position, tokens)
             continue
-        after = _skip(sql, position)
+        after = _skip(sql, position, text_kind)
         if after == position:
-            token = _token(sql, position)
+            token = _token(sql, position, text_kind)
             tokens.append(token)
             after = token.end
         position = after
@@ -123,31 +132,33 @@ def _is_encodable(list_sql: str) -> bool:
     return True
 
 
-def refuse(sql: str, position: int, problem: str) -> NoReturn:
+def refuse(sql: str, position: int, problem: str, text_kind: TextKind = TextKind.PREDICATE) -> NoReturn:
     """Raise PredicateSyntaxError with the position (from 1) and a one-line excerpt."""
     if position >= len(sql):
-        raise PredicateSyntaxError(f"predicate, at its end: {problem}")
+        raise PredicateSyntaxError(f"{text_kind}, at its end: {problem}")
     excerpt = " ".join(sql[position : position + EXCERPT].split())
-    raise PredicateSyntaxError(f"predicate, character {position + 1} ({excerpt!r}): {problem}")
+    line = sql.count("\n", 0, position) + 1
+    place = f"character {position + 1}" if text_kind is TextKind.PREDICATE else f"line {line}"
+    raise PredicateSyntaxError(f"{text_kind}, {place} ({excerpt!r}): {problem}")
 
 
-def _skip(sql: str, position: int) -> int:
+def _skip(sql: str, position: int, text_kind: TextKind = TextKind.PREDICATE) -> int:
     skipped = _SKIPPED.match(sql, position)
     if skipped:
         return skipped.end()
     if not sql.startswith("/*", position):
         return position
-    if sql.startswith("/*+", position):
+    if sql.startswith("/*+", position) and text_kind is TextKind.PREDICATE:
         refuse(sql, position, "a hint is not allowed in a predicate; remove it")
     depth = 0
     for edge in _COMMENT_EDGE.finditer(sql, position):
         depth += 1 if edge.group() == "/*" else -1
         if depth == 0:
             return edge.end()
-    refuse(sql, position, "the comment is not closed; write */")
+    refuse(sql, position, "the comment is not closed; write */", text_kind)
 
 
-def _token(sql: str, position: int) -> Token:
+def _token(sql: str, position: int, text_kind: TextKind = TextKind.PREDICATE) -> Token:
     for kind, pattern in ((TokenKind.STRING, _STRING), (TokenKind.QUOTED, _QUOTED)):
         quoted = pattern.match(sql, position)
         if quoted:
@@ -157,12 +168,13 @@ def _token(sql: str, position: int) -> Token:
         return _make(TokenKind.NUMBER, number)
     if word:
         if not word.group().isascii():
-            refuse(sql, position, "a name with letters beyond ASCII must be written in `backticks`")
+            refuse(sql, position, "a name with letters beyond ASCII must be written in `backticks`", text_kind)
         return _make(TokenKind.WORD, word)
-    operator = _OPERATOR.match(sql, position)
+    operator = (_OPERATOR if text_kind is TextKind.PREDICATE else _OPERATOR_OR_END).match(sql, position)
     if operator:
         return _make(TokenKind.SIGN, operator)
-    refuse(sql, position, _WRONG_CHARACTERS.get(sql[position], "Spark SQL does not allow this character here"))
+    problem = _WRONG_CHARACTERS.get(sql[position], "Spark SQL does not allow this character here")
+    refuse(sql, position, problem, text_kind)
 
 
 def _longest_number(sql: str, position: int) -> re.Match[str] | None:
