@@ -10,14 +10,15 @@ import numpy as np
 
 from deltalog.log.file_block import in_parallel
 from deltalog.stats.file_bounds import statistics_query
-from deltalog.stats.partition_values import outcomes_of_partitions
+from deltalog.stats.partition_values import bounds_of_partitions, outcomes_of_partitions
 from deltalog.stats.statistics_query import answers
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.evidence.satisfiable import may_be_true
+from parquet_core.pruning.evidence.several_columns import columns_in_several, outcomes_from_several_bounds
 from parquet_core.pruning.file_answers import FileAnswers
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match, must_match, unknown
-from parquet_core.pruning.predicate import ColumnLeaf, IsNull, leaves
+from parquet_core.pruning.predicate import ColumnLeaf, IsNull, MultiColumnLeaf, columns_of_leaf, leaves
 from parquet_core.pruning.trees import fold
 from parquet_core.trust.bounds import Bounds, unknown_bounds
 
@@ -63,17 +64,28 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
     parts = tuple(leaves(predicate))
     nullable = snapshot.schema.nullable()
     by_part = [
-        (nullable if isinstance(part, IsNull) else columns).get(part.column) if isinstance(part, ColumnLeaf) else None
-        for part in parts
+        [column for path in columns_of_leaf(part) if (column := known.get(path)) is not None]
+        if isinstance(part, ColumnLeaf | MultiColumnLeaf)
+        else []
+        for part, known in ((part, nullable if isinstance(part, IsNull) else columns) for part in parts)
     ]
     snapshot.settle()
     ask = partial(_of_block, snapshot=snapshot, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
     by_block = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
+    in_several = columns_in_several(parts)
     return FileAnswers(
         partitions=_joined([answers.partitions for answers in by_block]),
         outcomes=_joined([answers.outcomes for answers in by_block]),
         by_leaf=tuple(_joined([answers.by_leaf[i] for answers in by_block]) for i in range(len(parts))),
+        by_partition=tuple(_joined([answers.of_partitions[i] for answers in by_block]) for i in range(len(parts)))
+        if in_several
+        else None,
         by_values=_partitions(columns),
+        bounds={
+            path: Bounds.concat([bounds_of_partitions(columns[path], block) for block in snapshot.blocks])
+            for path in in_several & _partitions(columns)
+            if snapshot.blocks
+        },
         files_with_statistics=sum((Counter(answers.files_with_statistics) for answers in by_block), Counter()),
         examined_files=sum(answers.examined_files for answers in by_block),
     )
@@ -101,24 +113,32 @@ def _of_block(
     snapshot: Snapshot,
     predicate: Predicate,
     parts: Sequence[Leaf],
-    by_part: Sequence[TableColumn | None],
+    by_part: Sequence[Sequence[TableColumn]],
     columns: Mapping[Path, TableColumn],
 ) -> FileAnswers:
-    by_leaf = [outcomes_of_partitions(part, columns, block) for part in parts]
-    partitions = fold(predicate, by_leaf)
+    of_partitions = tuple(outcomes_of_partitions(part, columns, block) for part in parts)
+    partitions = fold(predicate, of_partitions)
     wanted = may_match(partitions) & ~must_match(partitions)
-    of_files = list(dict.fromkeys(column for column in by_part if column is not None and column.partition is None))
+    of_files = list(dict.fromkeys(column for of_part in by_part for column in of_part if column.partition is None))
     if not of_files or not wanted.any():
-        return FileAnswers(partitions, partitions, tuple(by_leaf))
+        return FileAnswers(partitions, partitions, of_partitions)
+    by_leaf = [outcomes.copy() for outcomes in of_partitions]
+    of_values = {
+        column: bounds_of_partitions(column, block)
+        for part, of_part in zip(parts, by_part, strict=True)
+        for column in of_part
+        if isinstance(part, MultiColumnLeaf) and column.partition is not None
+    }
     with_statistics: Counter[Path] = Counter()
     for positions, of_columns in answers(snapshot, block, statistics_query(of_files), wanted):
         bounds = dict(zip(of_files, of_columns, strict=True))
         with_statistics.update(
             {column.leaf.path: count_files_with_statistics(of_column) for column, of_column in bounds.items()}
         )
-        for answer, part, column in zip(by_leaf, parts, by_part, strict=True):
-            if isinstance(part, ColumnLeaf) and column in bounds:
-                of_statistics = outcomes_from_bounds(part, bounds[column])
+        bounds |= {column: of_column.take(positions) for column, of_column in of_values.items()}
+        for answer, part, of_part in zip(by_leaf, parts, by_part, strict=True):
+            if any(column.partition is None for column in of_part):
+                of_statistics = _of_bounds(part, {it.leaf.path: bounds[it] for it in of_part}, len(positions))
                 answer[positions] = intersect(answer[positions], of_statistics)
     return FileAnswers(
         partitions,
@@ -126,7 +146,15 @@ def _of_block(
         tuple(by_leaf),
         files_with_statistics=with_statistics,
         examined_files=int(wanted.sum()),
+        by_partition=of_partitions,
     )
+
+
+def _of_bounds(leaf: Leaf, bounds: Mapping[Path, Bounds], count: int) -> OutcomeArray:
+    if isinstance(leaf, MultiColumnLeaf):
+        return outcomes_from_several_bounds(leaf, bounds, count)
+    assert isinstance(leaf, ColumnLeaf)
+    return outcomes_from_bounds(leaf, bounds[leaf.column])
 
 
 def count_files_with_statistics(bounds: Bounds) -> int:

@@ -29,8 +29,9 @@ from deltalog.stats.conservative_bounds import (
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
+from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.outcomes import unknown
-from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, MultiColumnLeaf, OnPartitions, columns_of_leaf
 from parquet_core.pruning.trees import constant_answers
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from parquet_core.trust.bounds import Bounds
@@ -68,7 +69,20 @@ def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], bloc
         column = columns.get(leaf.column)
         if column is not None and column.partition is not None:
             return _of_one(leaf, column, block)
+    if isinstance(leaf, MultiColumnLeaf):
+        known = {path: column for path in columns_of_leaf(leaf) if (column := columns.get(path)) is not None}
+        bounds = {
+            path: bounds_of_partitions(column, block) for path, column in known.items() if column.partition is not None
+        }
+        return outcomes_from_several_bounds(leaf, bounds, len(block))
     return unknown(len(block))
+
+
+def bounds_of_partitions(column: TableColumn, block: FileBlock) -> Bounds:
+    """Return the bounds of a partition column in each file; a file counts as one row."""
+    coded = _texts(column, block)
+    bounds = partition_bounds(column, coded.values)
+    return bounds.take(np.arange(len(bounds))[coded.codes])
 
 
 def _of_one(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:

@@ -9,10 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.pruning.evidence.many_leaves import outcomes_of_values
+from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_values
+from parquet_core.pruning.evidence.several_columns import columns_in_several, outcomes_from_several_bounds
 from parquet_core.pruning.outcomes import may_match, must_match, unknown
-from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, columns_of, leaves
+from parquet_core.pruning.predicate import (
+    ColumnLeaf,
+    Constant,
+    MultiColumnLeaf,
+    OnPartitions,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+)
 from parquet_core.pruning.trees import constant_answers, fold
+from parquet_core.trust.bounds import Bounds, first_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +76,8 @@ class FileAnswers:
     files has no statistics.
     `elsewhere`: None if no other process was involved.
     `by_list`: None if the table has no manifest list.
+    `bounds`: bounds by partition values, for columns in leaves of several columns, which other levels combine with the
+    bounds of other columns. A file counts as one row.
     """
 
     partitions: OutcomeArray
@@ -77,6 +89,17 @@ class FileAnswers:
     elsewhere: FoundElsewhere | None = None
     by_partition: tuple[OutcomeArray, ...] | None = None
     by_list: ByList | None = None
+    bounds: Mapping[Path, Bounds] = field(default_factory=dict)
+
+    def with_partitions(
+        self, leaf: MultiColumnLeaf, bounds: Mapping[Path, Bounds], file: NDArray[np.int64]
+    ) -> dict[Path, Bounds]:
+        """Return bounds of containers in the given files, with bounds by partition values where nothing is known."""
+        of_values = {path: self.bounds[path].take(file) for path in columns_of_leaf(leaf) if path in self.bounds}
+        both = {
+            path: first_known(of_column, of_values[path]) for path, of_column in bounds.items() if path in of_values
+        }
+        return {**of_values, **bounds, **both}
 
     @property
     def of_partitions(self) -> tuple[OutcomeArray, ...]:
@@ -98,6 +121,7 @@ class FileAnswers:
             outcomes=self.outcomes[files],
             by_leaf=by_leaf,
             by_partition=of_partitions,
+            bounds={path: bounds.take(files) for path, bounds in self.bounds.items()},
         )
 
     @property
@@ -131,7 +155,9 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
         _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
     )
     folded = fold(predicate, list(by_leaf))
-    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
+    in_several = values.keys() & columns_in_several(tuple(leaves(predicate)))
+    bounds = {path: bounds_of_values(values[path]) for path in in_several}
+    return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None, bounds=bounds)
 
 
 def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
@@ -140,6 +166,9 @@ def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_
         return answered
     if isinstance(leaf, ColumnLeaf) and leaf.column in values:
         return outcomes_of_values(leaf, values[leaf.column])
+    if isinstance(leaf, MultiColumnLeaf):
+        bounds = {path: bounds_of_values(values[path]) for path in columns_of_leaf(leaf) if path in values}
+        return outcomes_from_several_bounds(leaf, bounds, files)
     if isinstance(leaf, Constant) and constants_count:
         return constant_answers(leaf, files)
     return unknown(files)

@@ -78,6 +78,25 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
+class InTuples:
+    """`(columns) IN tuples`; NULL if a column is null.
+
+    `columns`: at least two, all distinct.
+    `values`: one array per column, of the type of the column and without nulls. The i-th values of all arrays are a
+    tuple. At least one tuple; all are distinct.
+    """
+
+    columns: tuple[Path, ...]
+    values: tuple[pa.Array, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < 2 or len(set(self.columns)) != len(self.values):
+            raise ValueError(f"{len(self.values)} arrays of values for the columns {self.columns}")
+        if len(lengths := {len(array) for array in self.values}) != 1 or 0 in lengths:
+            raise ValueError(f"arrays of {sorted(lengths)} values are no tuples")
+
+
+@dataclass(frozen=True, slots=True)
 class IsNull:
     """`column IS NULL`; never NULL itself."""
 
@@ -272,7 +291,9 @@ class IsTruth:
 
 Pattern: TypeAlias = StartsWith | EndsWith | Contains | Like
 ColumnLeaf: TypeAlias = Compare | Interval | In | IsNull | IsNaN | Pattern | OnValues
-Leaf: TypeAlias = ColumnLeaf | CompareColumns | OnPartitions | Constant | Unsupported
+# Leaves that bounds of several columns decide together.
+MultiColumnLeaf: TypeAlias = CompareColumns | InTuples
+Leaf: TypeAlias = ColumnLeaf | MultiColumnLeaf | OnPartitions | Constant | Unsupported
 Predicate: TypeAlias = Leaf | And | Or | Not | IsTruth
 
 
@@ -313,7 +334,7 @@ def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
     match leaf:
         case CompareColumns(left, _, right):
             return left, right
-        case OnPartitions(columns):
+        case InTuples(columns) | OnPartitions(columns):
             return columns
         case Constant() | Unsupported():
             return ()

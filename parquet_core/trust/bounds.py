@@ -70,6 +70,15 @@ def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
     return spread_bounds(bounds.take(rest), rest, bounds.row_count)
 
 
+def first_known(bounds: Bounds, others: Bounds) -> Bounds:
+    """Return bounds of the same containers, with the others where nothing is known about the values."""
+    is_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
+    unknown = ~(flags_from(bounds.lower.is_valid()) | flags_from(bounds.upper.is_valid()) | is_null)
+    if not unknown.any():
+        return bounds
+    return Bounds.concat([bounds, others]).take(np.arange(len(bounds)) + unknown * len(bounds))
+
+
 def with_nulls(bounds: Bounds, absent: NDArray[np.bool_]) -> Bounds:
     """Mark the flagged containers, whose bounds are unknown, as containing only nulls."""
     if not absent.any():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_each
-from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.outcomes import Outcomes, intersect
-from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, Constant
+from parquet_core.pruning.predicate import ColumnLeaf, Constant, MultiColumnLeaf
 from prune_assets.advisor.lookups import LookedUp, asked, denied, looked_up
 from prune_assets.advisor.sizes import EncodedRows, Size, sizes_without_encoding
 from prune_assets.simulation.cut import OrderedSample, cut_of, ordered
@@ -139,8 +139,8 @@ class Workspace:
                 outcomes[i] = answers[part.column][self._places[q, i]]
             elif isinstance(part, Constant):
                 outcomes[i] = part.outcomes
-            elif isinstance(part, CompareColumns) and part.left in bounds and part.right in bounds:
-                outcomes[i] = outcomes_from_two_bounds(part.op, bounds[part.left], bounds[part.right])
+            elif isinstance(part, MultiColumnLeaf):
+                outcomes[i] = outcomes_from_several_bounds(part, bounds, count)
         return outcomes
 
     def matching_rows(self) -> NDArray[np.float64]:

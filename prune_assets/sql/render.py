@@ -19,6 +19,7 @@ from parquet_core.pruning.predicate import (
     EndsWith,
     In,
     Interval,
+    InTuples,
     IsNaN,
     IsNull,
     IsTruth,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import Predicate
 
 SHOWN_VALUES = 20
+SHOWN_TUPLES = 3
 _WILD = re.compile(r"[%_\\]")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORDS = frozenset(
@@ -79,7 +81,7 @@ _CONSTANTS = {Outcomes.TRUE: "TRUE", Outcomes.FALSE: "FALSE", Outcomes.NULL: "NU
 
 
 def render(predicate: Predicate) -> str:
-    """Return the predicate as SQL; long lists show 20 values and the number of the others."""
+    """Return the predicate as SQL; long lists show 20 values, or three tuples, and the number of the others."""
     rendered: list[str] = []
     for node, operands in post_order(predicate):
         rendered.append(_join(node, [rendered[i] for i in operands]) if operands else _leaf(node))
@@ -142,8 +144,8 @@ def _leaf(node: Predicate) -> str:
             rendered = f"{_name(left)} {op} {_name(right)}"
         case Interval(column, low, high):
             rendered = _range(_name(column), literal_sql(low), literal_sql(high))
-        case In(column, values):
-            rendered = f"{_name(column)} IN ({_list(values)})"
+        case In() | InTuples():
+            rendered = _listed(node)
         case IsNull(column):
             rendered = f"{_name(column)} IS NULL"
         case IsNaN(column):
@@ -155,6 +157,12 @@ def _leaf(node: Predicate) -> str:
         case _:
             raise AssertionError(node)
     return rendered
+
+
+def _listed(node: In | InTuples) -> str:
+    if isinstance(node, In):
+        return f"{_name(node.column)} IN ({_list(node.values)})"
+    return f"({', '.join(map(_name, node.columns))}) IN ({_tuples(node.values)})"
 
 
 def _pattern(node: Pattern) -> str:
@@ -180,6 +188,13 @@ def _like(parts: Sequence[str | Wildcard]) -> str:
 def _list(values: pa.Array) -> str:
     shown = ", ".join(literal_sql(value) for value in values[:SHOWN_VALUES])
     more = len(values) - SHOWN_VALUES
+    return f"{shown}, ... {more:,} more" if more > 0 else shown
+
+
+def _tuples(values: Sequence[pa.Array]) -> str:
+    rows = zip(*(array[:SHOWN_TUPLES] for array in values), strict=True)
+    shown = ", ".join(f"({', '.join(map(literal_sql, row))})" for row in rows)
+    more = len(values[0]) - SHOWN_TUPLES
     return f"{shown}, ... {more:,} more" if more > 0 else shown
 
 

@@ -10,15 +10,17 @@ import numpy as np
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.fix import Fix, Step
 from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes_of_values
-from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.outcomes import Outcomes, may_match, must_match
 from parquet_core.pruning.predicate import (
     CompareColumns,
     Constant,
+    InTuples,
     OnPartitions,
     OnValues,
     SkippingRemedy,
     Unsupported,
+    columns_of_leaf,
     leaves,
 )
 from parquet_core.pruning.trees import constant_answers, fold
@@ -78,8 +80,9 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
             return np.full(count, Outcomes.UNKNOWN, np.uint8)
         case OnPartitions(columns, _, test):
             return test(*(values[column] for column in columns))
-        case CompareColumns(left, op, right):
-            return outcomes_from_two_bounds(op, bounds_of_values(values[left]), bounds_of_values(values[right]))
+        case CompareColumns() | InTuples():
+            bounds = {column: bounds_of_values(values[column]) for column in columns_of_leaf(leaf)}
+            return outcomes_from_several_bounds(leaf, bounds, count)
     return outcomes_of_values(leaf, values[leaf.column])
 
 

@@ -13,7 +13,14 @@ from parquet_core.fix import Fix, Step
 from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
-from parquet_core.pruning.predicate import ColumnLeaf, Constant, OnPartitions, columns_of
+from parquet_core.pruning.predicate import (
+    ColumnLeaf,
+    Constant,
+    MultiColumnLeaf,
+    OnPartitions,
+    columns_of,
+    columns_of_leaf,
+)
 from parquet_core.quantities import counted
 
 if TYPE_CHECKING:
@@ -60,7 +67,9 @@ def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
     outcomes = before.by_leaf.copy()
     names_partition = not files.by_values.isdisjoint(columns_of(query.predicate))
     for i, leaf in enumerate(query.parts[: query.auxiliary.leaves]):
-        is_on_partition = isinstance(leaf, ColumnLeaf) and leaf.column in files.by_values
+        is_on_partition = isinstance(leaf, ColumnLeaf | MultiColumnLeaf) and not files.by_values.isdisjoint(
+            columns_of_leaf(leaf)
+        )
         if is_on_partition or isinstance(leaf, OnPartitions) or (names_partition and isinstance(leaf, Constant)):
             outcomes[i] = files.of_partitions[i][index.groups.file]
     folded = query.fold_anywhere(outcomes)

@@ -13,10 +13,11 @@ import numpy as np
 
 from parquet_core.dataset.structure_reader import NoStructure
 from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
-from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import intersect, must_match
+from parquet_core.pruning.predicate import columns_of_leaf
 from parquet_core.pruning.segments import Segments, merge_borders
 from parquet_core.ragged import distinct
 
@@ -66,7 +67,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
         return LevelState(_NAME, before.outcomes, before.by_leaf, "absent", why, "page")
     base = np.cumsum(index.groups.row_count[positions]) - index.groups.row_count[positions]
     segments = merge_borders(base, _starts(base, list(pages.values())))
-    folded = _on_segments(query, before.by_leaf[:, positions], segments, pages)
+    folded = _on_segments(query, before.by_leaf[:, positions], segments, pages, positions)
     after = before.outcomes.copy()
     after[positions] = np.bitwise_or.reduceat(folded, _firsts(segments))
     of_pages = PageOutcomes(positions, segments, folded, pages)
@@ -112,7 +113,11 @@ def _firsts(segments: Segments) -> NDArray[np.int64]:
 
 
 def _on_segments(
-    query: PruningQuery, by_group: OutcomeArray, segments: Segments, pages: dict[Path, PageBatch]
+    query: PruningQuery,
+    by_group: OutcomeArray,
+    segments: Segments,
+    pages: dict[Path, PageBatch],
+    positions: NDArray[np.int64],
 ) -> OutcomeArray:
     """Return the outcomes of every segment, from row-group and page outcomes.
 
@@ -121,6 +126,7 @@ def _on_segments(
     folded = np.empty(len(segments), np.uint8)
     leaf_indices = {path: list[int]() for path in pages} | {column.path: of for column, of in query.by_column()}
     slot = {path: i for i, path in enumerate(pages)}
+    files = query.index.groups.file[positions]
     firsts = np.append(_firsts(segments), len(segments))
     step = min(MAX_SEGMENTS, max(1, MAX_OUTCOMES // len(query.parts)))
     groups = distinct(np.append(np.searchsorted(firsts, np.arange(0, len(segments), step)), len(firsts) - 1))
@@ -134,10 +140,15 @@ def _on_segments(
             # If the counts are equal, each page is one segment.
             chosen = slice(None) if stop - first == outcomes.shape[1] else page[block] - first
             outcomes[leaf_indices[path]] = intersect(outcomes[leaf_indices[path]], of_pages[:, chosen])
-        for i, pair in query.pairs():
-            sides = ((pages[path].bounds, segments.page[slot[path]][block]) for path in (pair.left, pair.right))
-            left, right = (bounds.take(page) for bounds, page in sides)
-            outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
+        for i, several in query.of_several_columns():
+            of_columns = {
+                path: pages[path].bounds.take(segments.page[slot[path]][block])
+                for path in columns_of_leaf(several)
+                if path in pages
+            }
+            bounds = query.files.with_partitions(several, of_columns, files[segments.row_group[block]])
+            of_several = outcomes_from_several_bounds(several, bounds, outcomes.shape[1])
+            outcomes[i] = intersect(outcomes[i], of_several)
         folded[block] = query.fold_anywhere(outcomes)
     return folded
 

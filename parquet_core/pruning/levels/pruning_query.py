@@ -10,7 +10,7 @@ import numpy as np
 from parquet_core.pruning.file_answers import answers_of_directories
 from parquet_core.pruning.levels.auxiliary_leaves import auxiliary_leaves
 from parquet_core.pruning.outcomes import Outcomes, may_match
-from parquet_core.pruning.predicate import ColumnLeaf, CompareColumns, OnValues, columns_of, columns_of_leaf, leaves
+from parquet_core.pruning.predicate import ColumnLeaf, MultiColumnLeaf, OnValues, columns_of, columns_of_leaf, leaves
 from parquet_core.pruning.trees import fold_nodes, post_order
 from parquet_core.spark_rules.spark_schema import tells_nulls
 
@@ -95,15 +95,15 @@ class PruningQuery:
                 leaves_of[leaf.column].append(i)
         return [(self.columns[path], leaf_indices) for path, leaf_indices in leaves_of.items() if leaf_indices]
 
-    def pairs(self) -> list[tuple[int, CompareColumns]]:
-        """Return comparisons of two columns, with their index in `parts`.
+    def of_several_columns(self) -> list[tuple[int, MultiColumnLeaf]]:
+        """Return leaves of several columns, with their index in `parts`.
 
-        Both columns may have metadata.
+        At least one of the columns may have metadata.
         """
         return [
             (i, leaf)
             for i, leaf in enumerate(self.parts)
-            if isinstance(leaf, CompareColumns) and leaf.left in self.columns and leaf.right in self.columns
+            if isinstance(leaf, MultiColumnLeaf) and not self.columns.keys().isdisjoint(columns_of_leaf(leaf))
         ]
 
     def fold(self, outcomes: OutcomeArray) -> OutcomeArray:

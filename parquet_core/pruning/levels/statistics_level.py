@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
-from parquet_core.pruning.evidence.two_columns import outcomes_from_two_bounds
+from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import intersect, may_match
-from parquet_core.pruning.predicate import Constant, IsNull
+from parquet_core.pruning.predicate import Constant, IsNull, columns_of_leaf
 from parquet_core.pruning.trees import constant_answers
 from parquet_core.trust.known_faults import reason_of_faults
 from parquet_core.trust.writer_fault import Fact
@@ -35,9 +35,14 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     for column, leaf_indices in query.by_column():
         of_column = outcomes_of_each(query.column_leaves(leaf_indices), query.index.footers.bounds(column))
         outcomes[leaf_indices] = intersect(outcomes[leaf_indices], of_column)
-    for i, pair in query.pairs():
-        left, right = (query.index.footers.bounds(query.columns[path]) for path in (pair.left, pair.right))
-        outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
+    for i, several in query.of_several_columns():
+        of_columns = {
+            path: query.index.footers.bounds(query.columns[path])
+            for path in columns_of_leaf(several)
+            if path in query.columns
+        }
+        bounds = query.files.with_partitions(several, of_columns, query.index.groups.file)
+        outcomes[i] = intersect(outcomes[i], outcomes_from_several_bounds(several, bounds, len(query.index)))
     folded = query.fold(outcomes)
     columns = query.columns_with_metadata()
     if query.index.groups.opened is not None and not before.remaining.any():

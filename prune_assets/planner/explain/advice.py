@@ -11,8 +11,8 @@ from parquet_core.fix import Fix, Setting
 from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import (
     Cause,
-    CompareColumns,
     Constant,
+    MultiColumnLeaf,
     Unsupported,
     columns_of,
     conjuncts_of,
@@ -102,7 +102,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
-        stops = any(isinstance(leaf, CompareColumns) or _is_refused(leaf) for leaf in leaves(conjunct))
+        stops = any(isinstance(leaf, MultiColumnLeaf) or _is_refused(leaf) for leaf in leaves(conjunct))
         if len(paths) == 1 and not stops:
             by_path.setdefault(paths.pop(), []).append(conjunct)
     columns: dict[Path, LeafColumn] = {column.path: column for column in plan.index.groups.columns}

@@ -16,11 +16,11 @@ from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import (
     ColumnLeaf,
     Compare,
-    CompareColumns,
     Constant,
     In,
     IsNaN,
     IsNull,
+    MultiColumnLeaf,
     OnPartitions,
     OnValues,
     Op,
@@ -126,7 +126,7 @@ class Reasons:
         if isinstance(leaf, (Unsupported, Constant)):
             return f"does not prune: {leaf.reason}" if isinstance(leaf, Unsupported) else "the result is constant"
         proven = int(outcomes[leaf_index][offset]) == wanted
-        if isinstance(leaf, CompareColumns | OnPartitions) or leaf.column in self._in_paths:
+        if isinstance(leaf, MultiColumnLeaf | OnPartitions) or leaf.column in self._in_paths:
             return self._bounds(leaf, position) or _SILENT
         column = self._by_path.get(leaf.column)
         if column is None:

@@ -22,7 +22,7 @@ from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.evidence.many_leaves import outcomes_of_each
 from parquet_core.pruning.levels import STATISTICS
 from parquet_core.pruning.outcomes import Outcomes, may_match
-from parquet_core.pruning.predicate import ColumnLeaf, Compare, Interval, IsNull, OnValues, Op, Or, leaves
+from parquet_core.pruning.predicate import ColumnLeaf, Compare, Interval, InTuples, IsNull, OnValues, Op, Or, leaves
 from parquet_core.pruning.trees import fold
 from parquet_core.ranks import ranks
 from prune_assets.sql.types.zones import DAY
@@ -107,10 +107,10 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Return flags of the row groups that statistics keep for Spark, which tests no condition on known values."""
+    """Return flags of the row groups that statistics keep for Spark, which tests no known values and no tuples."""
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
-        if isinstance(leaf, OnValues):
+        if isinstance(leaf, OnValues | InTuples):
             outcomes[i] = Outcomes.UNKNOWN
     return may_match(fold(evaluation.predicate, outcomes))
 

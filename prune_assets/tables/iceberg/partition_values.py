@@ -18,7 +18,7 @@ from parquet_core.pruning.evidence.many_leaves import bounds_of_values
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.outcomes import Outcomes, unknown
 from parquet_core.pruning.predicate import Compare, In, Op
-from parquet_core.trust.bounds import Bounds
+from parquet_core.trust.bounds import Bounds, first_known, spread_bounds
 from prune_assets.sql.types.zones import DAY
 from prune_assets.tables.iceberg.single_values import as_array, number_of
 
@@ -60,6 +60,22 @@ def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ic
                 wanted = buckets(leaf, column, field.transform, snapshot.schema.find_type(column.field_id))
             outcomes[file_numbers] &= _outcomes(leaf, column, field.transform, values, wanted)
     return outcomes
+
+
+def bounds_of_files(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds | None:
+    """Return the bounds of a column in each file, from partition values; None if they imply none."""
+    found = None
+    for field in snapshot.partition_fields:
+        if field.source == column.field_id and field.transform != "void":
+            file_numbers, values = snapshot.files.partition_values(field.spec, field.position)
+            if not len(file_numbers):
+                continue
+            positions = {value: i for i, value in enumerate(dict.fromkeys(values))}
+            bounds = bounds_of_transformed(column, field.transform, list(positions))
+            of_files = bounds.take(np.array([positions[value] for value in values], np.int64))
+            spread = spread_bounds(of_files, file_numbers, np.ones(len(snapshot.files), np.int64))
+            found = spread if found is None else first_known(found, spread)
+    return found
 
 
 def _outcomes(

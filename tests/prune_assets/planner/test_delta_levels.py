@@ -18,6 +18,9 @@ import prune_assets as pr
 from deltalog.errors import NoSuchVersion, NotADeltaTable
 from deltalog.snapshot import write_cache
 from parquet_core.errors import WrongUse
+from parquet_core.pruning import prune
+from parquet_core.pruning.predicate import And, In, InTuples
+from prune_assets.tables.opening import open_as_written
 
 PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 MAPPED = {"minReaderVersion": 2, "minWriterVersion": 5}
@@ -135,6 +138,43 @@ def test_partition_values_come_first_then_statistics_then_footers_of_what_they_l
     reasons = {file.path.rpartition("/")[2]: file.row_groups[0].reason for file in plan.files}
     assert "'2024-01-01' in the log" in reasons["1.parquet"]
     assert "x in [60, 79], 0 nulls" in reasons["3.parquet"]
+
+
+def test_tuples_of_a_partition_column_and_another_are_compared_together(table):
+    """Each column alone keeps more than both together: files by the log, row groups of others by their footers."""
+    adds = [
+        table.add(
+            f"{day}-{first:02}.parquet",
+            {"k": list(range(first, first + 20))},
+            stats=stats(first, first + 19, column="k") if first < 40 else None,
+            partition={"day": f"2024-01-0{day}"},
+        )
+        for day in (1, 2, 3)
+        for first in (0, 20, 40)
+    ]
+    table.commit(
+        {"protocol": PLAIN}, table.metadata(field("k", "long"), field("day", "date"), partitioned=["day"]), *adds
+    )
+    tuples = [(1, 7), (1, 25), (2, 55), (3, 8)]
+    day = pa.array([dt.date(2024, 1, day) for day, _ in tuples])
+    k = pa.array([key for _, key in tuples])
+    both = InTuples((("day",), ("k",)), (day, k))
+    alone = And((In(("day",), day.unique()), In(("k",), k)))
+    assert len(_survivors(table, alone)[0]) == 9
+    files, row_groups = _survivors(table, both)
+    assert files == ["1-00", "1-20", "1-40", "2-40", "3-00", "3-40"]
+    assert row_groups == [("1-00", 0), ("1-20", 0), ("2-40", 1), ("3-00", 0)]
+
+
+def _survivors(table, predicate):
+    """Files that the log keeps, and row groups with rows to read."""
+    opened = open_as_written(str(table.path))
+    answers = opened.answers(predicate)
+    index = opened.read(answers.left)
+    stems = [Path(file.path).stem for file in index.groups.files]
+    left = dict.fromkeys(prune(predicate, index, answers).access.ranges.row_group.tolist())
+    groups = sorted((stems[index.groups.file[i]], int(index.groups.ordinal[i])) for i in left)
+    return sorted(stems[i] for i in answers.kept.nonzero()[0]), groups
 
 
 def test_the_report_survives_json_and_shows_the_version_in_every_form(partitioned):
