@@ -11,6 +11,7 @@ from parquet_core.pruning import prune
 from parquet_core.pruning.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
+from prune_assets.planner.join_keys import key_conditions, with_keys
 from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
+    from prune_assets.planner.join_keys import Join
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
@@ -39,11 +41,13 @@ def plan_read(
     version: int | None = None,
     timestamp: dt.datetime | int | str | None = None,
     allow: Sequence[str] = (),
+    joins: Sequence[Join] = (),
     for_rows: bool = False,
 ) -> PlannedRead:
     """Plan a read; arguments and errors are documented in `prune_assets.plan`.
 
-    The metadata that was read is cached on disk. `for_rows`: the caller will read rows by pages.
+    The metadata that was read is cached on disk. `joins`: only rows that have a partner in each are planned.
+    `for_rows`: the caller will read rows by pages.
     """
     if depth not in {"row_groups", "pages"}:
         raise WrongUse(f"depth={depth!r}: must be 'row_groups' or 'pages'")
@@ -72,6 +76,7 @@ def plan_read(
             session=session,
             depth=depth,
             started=started,
+            joins=joins,
             for_rows=for_rows,
         )
 
@@ -86,6 +91,7 @@ def plan_opened(
     session: SparkSession | None,
     depth: Depth,
     started: float | None = None,
+    joins: Sequence[Join] = (),
     for_rows: bool = False,
 ) -> PlannedRead:
     """Plan a read of an opened table, with the settings that it was opened with.
@@ -96,7 +102,9 @@ def plan_opened(
     if session is not None:
         opened.format.check_columns(opened, session)
     semantics = opened.semantics
-    lowered = lower_predicate(where, opened, session=session, semantics=semantics)
+    written = lower_predicate(where, opened, session=session, semantics=semantics)
+    keys = tuple(key_conditions(join, opened.columns, semantics) for join in joins)
+    lowered = with_keys(written, keys)
     tests = value_tests(lowered, partitions=opened.partitions, session=session, semantics=semantics)
     predicate = replaced(lowered.predicate, tests)
     answers = opened.answers(predicate)
@@ -119,6 +127,7 @@ def plan_opened(
         table=opened,
         semantics=semantics,
         lowered=lowered,
+        where=written,
         columns=read,
         index=index,
         evaluation=evaluation,
@@ -128,6 +137,7 @@ def plan_opened(
         depth=depth,
         named="unfinished" if opened.format.is_unfinished(opened) else named_by(opened.given),
         tests=tests,
+        joins=keys,
     )
     opened.format.save(opened)
     return planned

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning import Evaluation
     from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported
     from parquet_core.storage import DataFile
+    from prune_assets.planner.join_keys import JoinKeys
     from prune_assets.sql.lower import LoweredPredicate
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
@@ -42,11 +43,15 @@ class PlannedRead:
     `evaluation`: the outcomes of every level.
     `seconds`, `requests`, `fetched`: time, requests and bytes (per kind of metadata) of the planning.
     `tests`: conditions that bounds cannot decide and values can.
+    `lowered`: the predicate, with the conditions of the joins.
+    `where`: the predicate alone.
+    `joins`: what the keys of each join tell of the table.
     """
 
     table: Table
     semantics: SparkSemantics
     lowered: LoweredPredicate
+    where: LoweredPredicate
     columns: tuple[LeafColumn, ...]
     index: MetadataIndex
     evaluation: Evaluation
@@ -56,6 +61,14 @@ class PlannedRead:
     depth: Depth = "pages"
     named: NamedBy = "directory"
     tests: Mapping[Unsupported, OnValues | OnPartitions] = field(default_factory=dict)
+    joins: tuple[JoinKeys, ...] = ()
+
+    @property
+    def predicate_sql(self) -> str:
+        """The predicate and the conditions of the joins, for reports."""
+        keys = [join.sql for join in self.joins if join.conjuncts]
+        is_alone = not keys or len(self.lowered.conjuncts) > sum(len(join.conjuncts) for join in self.joins)
+        return " AND ".join([*([self.where.sql] if is_alone else []), *keys])
 
     @cached_property
     def sizes(self) -> Sizes:

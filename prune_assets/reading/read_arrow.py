@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.planner.columns import check_names
+from prune_assets.planner.join_keys import joins_of
 from prune_assets.reading.arrow_columns import names_of, unread_columns
 from prune_assets.reading.arrow_scan import check_limit, plan_rows, scan_of
 from prune_assets.reading.ordered_rows import rows_in_order, sort_keys
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.reading.read_stats import ReadStats
@@ -32,6 +33,8 @@ def read_arrow(
     table: Location,
     *,
     where: str | Column = "true",
+    keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
+    on: Sequence[str | Sequence[str | tuple[str, str]]] | None = None,
     columns: Sequence[str] | None = None,
     order_by: str | Sequence[str] = (),
     limit: int | None = None,
@@ -57,7 +60,8 @@ def read_arrow(
     >>> pr.read_arrow(table, where="id BETWEEN 41 AND 42", columns=["name"]).to_pylist()
     [{'name': 'n41'}, {'name': 'n42'}]
 
-    `table`, `where`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`.
+    `table`, `where`, `keys`, `on`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`. With `keys`,
+    the rows that have a partner are returned, and each once.
     `columns`: columns to return, by default all.
     `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`, as in
     Spark SQL.
@@ -79,8 +83,8 @@ def read_arrow(
     a column or condition that is not read here: `pr.read` reads it.
     """
     check_limit(limit)
-    keys = sort_keys([order_by] if isinstance(order_by, str) else order_by)
-    read = None if columns is None else [*_checked(columns), *(key.column for key in keys)]
+    order = sort_keys([order_by] if isinstance(order_by, str) else order_by)
+    read = None if columns is None else [*_checked(columns), *(key.column for key in order)]
     planned = plan_rows(
         table,
         where=where,
@@ -90,10 +94,11 @@ def read_arrow(
         version=version,
         timestamp=timestamp,
         allow=allow,
+        joins=joins_of(keys, on),
     )
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
-    if keys:
-        return rows_in_order(planned, names, keys, limit, session=session, stats=stats).replace_schema_metadata(
+    if order:
+        return rows_in_order(planned, names, order, limit, session=session, stats=stats).replace_schema_metadata(
             left_out
         )
     scan = scan_of(planned, names, session, stats)

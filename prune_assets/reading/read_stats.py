@@ -88,7 +88,7 @@ class ReadStats:
     def are_of(self, plan: PlannedRead) -> bool:
         """Return True if there is a read, and all reads were planned as `plan`."""
         return bool(self._reads) and all(
-            one.lowered.sql == plan.lowered.sql and set(one.index.groups.files) == set(plan.index.groups.files)
+            one.predicate_sql == plan.predicate_sql and set(one.index.groups.files) == set(plan.index.groups.files)
             for _, one in self._reads
         )
 

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from parquet_core.errors import StaleTable, WrongUse
-from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Or, StartsWith
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, IsNull, Not, Or, StartsWith
 from parquet_core.storage import list_data_files
 from prune_assets.planner.columns import check_names
+from prune_assets.planner.join_keys import joins_of
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.spark_reader import SparkRead
 from prune_assets.planner.spark_reader.spark_profile import profile_of
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location
 
+# Types of a join, with the table on its left, whose rows of the table all have a partner.
+_NEEDS_PARTNER = ("inner", "semi", "leftsemi", "right", "rightouter")
 # Other characters may be an escape, a variable or a quote in some sessions.
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.:/+-]*")
 _WILD, _ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"
@@ -51,7 +55,10 @@ _SUFFIXES = {"int8": "Y", "int16": "S", "int64": "L", "uint8": "S", "uint32": "L
 def read(
     table: Location,
     *,
-    where: str | Column,
+    where: str | Column = "true",
+    keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
+    on: Sequence[str | Sequence[str | tuple[str, str]]] | None = None,
+    how: str = "inner",
     columns: Sequence[str] | None = None,
     session: SparkSession | None = None,
     plan: Plan | None = None,
@@ -72,18 +79,34 @@ def read(
     >>> pr.read(table, where="id < 150", session=spark).count()
     150
 
-    `table`, `where`, `version`, `timestamp`, `allow`: as in `plan`. For a table named in a catalog the rows equal
-    `spark.table(table).where(where)`.
+    With the keys of a join, the result has every row that has a partner, and may have others. Join it as usual:
+
+    >>> recent = spark.createDataFrame([(17,), (18,)], "id int")
+    >>> rows = pr.read(table, keys=recent, on=["id"], session=spark)
+    >>> rows.join(recent, "id").count()
+    2
+
+    `table`, `where`, `keys`, `on`, `version`, `timestamp`, `allow`: as in `plan`. For a table named in a catalog the
+    rows equal `spark.table(table).where(where)`.
+    `how`: the type of the join with the table on its left, as Spark names it. A join that keeps rows of the table
+    without a partner, such as "left", is refused.
     `columns`: columns to return, by default all.
     `session`: the Spark session that reads, by default the active one.
     `plan`: an existing plan for the same table and predicate, made with `session=spark`; its files are compared with
     the current files.
 
     Raises the errors of `plan`, StaleTable if a file was changed, added or removed since it was planned, and WrongUse
-    for a plan of another table or predicate.
+    for a plan of another table or predicate, and for a join that keeps rows without a partner.
     """
     check_names(columns)
+    if keys is not None and how.lower().replace("_", "") not in _NEEDS_PARTNER:
+        raise WrongUse(
+            f"how={how!r}: rows of the table without a partner are read too; give one of "
+            f"{', '.join(_NEEDS_PARTNER)}, or leave out keys"
+        )
     spark = given_or_active(session)
+    if plan is not None and keys is not None:
+        raise WrongUse("keys: the given plan has its keys already; pass them to plan(keys=..), or leave out plan")
     if plan is not None and (version is not None or timestamp is not None):
         raise WrongUse(
             "version, timestamp: the given plan has a version already; leave out version and timestamp, or leave "
@@ -93,7 +116,7 @@ def read(
         raise WrongUse("spark.sql.parquet.mergeSchema=true: plans do not support merged schemas; set it to false")
     if plan is None:
         plan_now = partial(plan_read, table, where=where, columns=columns, session=spark)
-        plan_now = partial(plan_now, version=version, timestamp=timestamp, allow=allow)
+        plan_now = partial(plan_now, version=version, timestamp=timestamp, allow=allow, joins=joins_of(keys, on))
         spark_read, opened, is_planned = _plan_and_open(spark, where, plan_now)
     else:
         _check_plan(spark, plan, table, where)
@@ -101,7 +124,7 @@ def read(
         opened = _open(spark, spark_read, where)
         is_planned = _lists_as_planned(opened, spark_read)
     # Spark gets the same current time as the plan.
-    frozen = spark_read.plan.lowered.frozen
+    frozen = spark_read.plan.where.frozen
     selected = opened.where(where if frozen is None else frozen)
     selected = with_derived_filters(selected, spark_read) if is_planned else selected
     return selected if columns is None else selected.select(*(column_of(name, nested=False) for name in columns))
@@ -177,14 +200,14 @@ def _check_plan(spark: SparkSession, plan: PlannedRead, table: Location, where: 
     if isinstance(where, str):
         sql, same = (
             where,
-            plan.lowered.sql == where
-            and means_the_same(plan.lowered, plan.table.columns, planned=plan.semantics, session=semantics),
+            plan.where.sql == where
+            and means_the_same(plan.where, plan.table.columns, planned=plan.semantics, session=semantics),
         )
     else:
-        lowered = lower_predicate(where, plan.table, session=spark, now=plan.lowered.now)
-        sql, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.lowered.predicate == lowered.predicate
-    if plan.lowered.sql != sql:
-        raise WrongUse(f"the plan is for {plan.lowered.sql!r}, not for {sql!r}; plan again")
+        lowered = lower_predicate(where, plan.table, session=spark, now=plan.where.now)
+        sql, same = lowered.sql, plan.semantics.reads_alike(semantics) and plan.where.predicate == lowered.predicate
+    if plan.where.sql != sql:
+        raise WrongUse(f"the plan is for {plan.where.sql!r}, not for {sql!r}; plan again")
     if not same or not tests_hold(plan.tests, plan.table.columns, session=spark, semantics=semantics):
         raise WrongUse(
             f"the plan was made for {plan.semantics}, but this session has other settings; pass session= to plan"
@@ -204,12 +227,19 @@ def _open(spark: SparkSession, spark_read: SparkRead, where: str | Column) -> Da
     # Options of this read only: session settings would change other reads.
     options = {warning.option: "false" for warning in spark_read.warnings}
     is_text = isinstance(where, str)
-    wanted = FilesToRead(plan.index, plan.surviving_numbers, scan.opening, options, plan.lowered, is_text)
+    predicate, files = plan.lowered.predicate, plan.surviving_numbers
+    wanted = FilesToRead(plan.index, files, scan.opening, options, predicate, plan.where, is_text)
     return plan.table.open_in_spark(spark, wanted)
 
 
-def filter_text(predicate: Predicate) -> str:
+def _name(path: Path) -> str:
+    return ".".join(map(quoted, path))
+
+
+def filter_text(predicate: Predicate, *, name: Callable[[Path], str] = _name) -> str:
     """Return a derived filter as SQL.
+
+    `name`: returns a column as SQL.
 
     >>> from parquet_core.pruning.predicate import Op
     >>> filter_text(Or((Compare(("x",), Op.EQ, pa.scalar(5)), IsNull(("x",)))))
@@ -217,31 +247,29 @@ def filter_text(predicate: Predicate) -> str:
     """
     if isinstance(predicate, And | Or):
         connective = " AND " if isinstance(predicate, And) else " OR "
-        return connective.join(f"({filter_text(child)})" for child in predicate.children)
-    return _leaf(predicate)
+        return connective.join(f"({filter_text(child, name=name)})" for child in predicate.children)
+    return _leaf(predicate, name)
 
 
-def _leaf(leaf: Predicate) -> str:
+def _leaf(leaf: Predicate, name: Callable[[Path], str]) -> str:
     match leaf:
+        case Constant(Outcomes.FALSE):
+            sql = "false"
         case Not(IsNull(column)):
-            sql = f"{_name(column)} IS NOT NULL"
+            sql = f"{name(column)} IS NOT NULL"
         case IsNull(column):
-            sql = f"{_name(column)} IS NULL"
+            sql = f"{name(column)} IS NULL"
         case Compare(column, op, value):
-            sql = f"{_name(column)} {op} {_literal(value)}"
+            sql = f"{name(column)} {op} {_literal(value)}"
         case Interval(column, low, high):
-            sql = f"{_name(column)} >= {_literal(low)} AND {_name(column)} <= {_literal(high)}"
+            sql = f"{name(column)} >= {_literal(low)} AND {name(column)} <= {_literal(high)}"
         case In(column, values):
-            sql = f"{_name(column)} IN ({', '.join(map(_literal, values))})"
+            sql = f"{name(column)} IN ({', '.join(map(_literal, values))})"
         case StartsWith(column, prefix):
-            sql = f"{_name(column)} LIKE {_string_literal(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
+            sql = f"{name(column)} LIKE {_string_literal(_WILD.sub(_ESCAPED, prefix.as_py()) + '%')}"
         case _:
             raise AssertionError(leaf)
     return sql
-
-
-def _name(path: Path) -> str:
-    return ".".join(map(quoted, path))
 
 
 def _literal(value: pa.Scalar) -> str:

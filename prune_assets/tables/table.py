@@ -44,14 +44,16 @@ class FilesToRead:
     `files`: index numbers of the files, ascending.
     `opening`: how the files are named if Spark lists files itself.
     `options`: options of Spark's reader for this read only.
-    `where`: the predicate.
-    `is_text`: True if the predicate was given as SQL text; Spark may evaluate a Column differently from its text.
+    `predicate`: the condition on rows, with the conditions of joins.
+    `where`: the WHERE that Spark filters by.
+    `is_text`: True if the WHERE was given as SQL text; Spark may evaluate a Column differently from its text.
     """
 
     index: MetadataIndex
     files: NDArray[np.int64]
     opening: Opening
     options: Mapping[str, str]
+    predicate: Predicate
     where: LoweredPredicate
     is_text: bool
 

@@ -15,6 +15,7 @@ from parquet_core.ragged import distinct
 from prune_assets.planner.explain.actual import report_after
 from prune_assets.planner.explain.file_reports import FileReports
 from prune_assets.planner.explain.report import report
+from prune_assets.planner.join_keys import joins_of
 from prune_assets.planner.plan_read import plan_read
 from prune_assets.planner.planned_read import PlannedRead
 from prune_assets.planner.spark_reader import SparkRead
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from parquet_core.pruning.predicate import Predicate
@@ -56,7 +58,7 @@ class Plan(PlannedRead):
     """
 
     def __repr__(self) -> str:
-        table, where = (clipped(label, 100) for label in (redacted(self.table.name), self.lowered.sql))
+        table, where = (clipped(label, 100) for label in (redacted(self.table.name), self.predicate_sql))
         positions = np.flatnonzero(self.evaluation.access.verdict != Verdict.SKIP)
         files, whole = len(distinct(self.index.groups.file[positions])), len(self.index.groups.files)
         groups = f"{len(positions):,} of {counted(len(self.index), 'row group')}"
@@ -129,7 +131,9 @@ class Plan(PlannedRead):
 def plan(
     table: str | os.PathLike[str] | Sequence[str],
     *,
-    where: str | Column,
+    where: str | Column = "true",
+    keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
+    on: Sequence[str | Sequence[str | tuple[str, str]]] | None = None,
     columns: Sequence[str] | None = None,
     session: SparkSession | None = None,
     semantics: SparkSemantics | None = None,
@@ -150,12 +154,18 @@ def plan(
     >>> planned = pr.plan(table, where="id < 150")
     >>> planned.report.kept.rows, planned.report.total.rows
     (200, 1000)
+    >>> pr.plan(table, keys=pa.table({"k": [3, 850]}), on=[("id", "k")]).report.kept.rows
+    200
 
     `table`: a directory, file, glob or list of files. A directory with a `_delta_log` is a Delta table; one with
     `metadata` is an Iceberg table. Other tables are named `glue:database.table`, `unity:catalog.schema.table`
     (DATABRICKS_HOST, DATABRICKS_TOKEN), `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark
     session by a name in its catalogs. A name that exists as a path is a path.
     `where`: Spark SQL, or a PySpark Column, which requires a session.
+    `keys`, `on`: plan only rows that have a partner in a join, as in an inner or a semi join. `keys` is an Arrow table
+    or a DataFrame with the keys of the other side, whose distinct keys are collected. `on` has the names of the joined
+    columns, or pairs of a column of the table and one of the keys, by default all columns of the keys. Several joins:
+    a list of keys, and a list of names for each.
     `columns`: columns that will be read, all by default; their bytes are counted.
     `session`: the Spark session that will read. With 100,000 or more files whose footers are not cached, a cluster's
     executors read them, and return survivors and counts. The session's `spark.prune.executorFiles` sets another number,
@@ -186,5 +196,6 @@ def plan(
         version=version,
         timestamp=timestamp,
         allow=allow,
+        joins=joins_of(keys, on),
     )
     return Plan(**vars(planned))

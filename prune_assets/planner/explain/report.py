@@ -72,7 +72,7 @@ def report(read: SparkRead) -> SkipReport:
     attributed = leaf_attribution(plan)
     made = SkipReport(
         table=redacted(plan.table.name),
-        predicate=plan.lowered.sql,
+        predicate=plan.predicate_sql,
         normalized=render(_drop_null_branches(plan.lowered.predicate)),
         unsupported=_unsupported(plan, remedies),
         levels=_levels(plan, total),
@@ -149,7 +149,8 @@ def _unsupported(plan: PlannedRead, remedies: Remedies) -> tuple[UnsupportedPart
             why := _why_untested(plan, leaf, plan.evaluation.row_groups.by_leaf[i])
         ):
             parts[UnsupportedPart(leaf.part.sql, why, remedies.of(leaf.part))] = None
-    return tuple(parts)
+    unused = (each for join in plan.joins for each in join.unused)
+    return (*parts, *(UnsupportedPart(f"{each.column} = {each.key}", each.reason, each.remedy) for each in unused))
 
 
 def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: OutcomeArray) -> str:

@@ -33,7 +33,7 @@ def open_with_iceberg(spark: SparkSession, table: IcebergTable, wanted: FilesToR
         return None
     by_tasks = not table.is_older and hasattr(spark, "_jvm")
     drifted = snapshot.snapshot is not None and snapshot.snapshot.schema_id != snapshot.metadata.current_schema_id
-    doubted = doubted_columns(snapshot, wanted.where.predicate)
+    doubted = doubted_columns(snapshot, wanted.predicate)
     where = trusted_part(wanted.where.conjuncts, doubted) if doubted else wanted.where.frozen_sql
     where = where if wanted.is_text else None
     if by_tasks and (drifted or doubted or len(wanted.files) < table.kept_by_manifests()):

@@ -1,0 +1,1 @@
+"""MERGE statements that read only the files that the source can match."""

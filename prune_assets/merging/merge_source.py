@@ -1,0 +1,113 @@
+"""The source of a MERGE, and its keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from parquet_core.errors import WrongUse
+from prune_assets.reading.read_arrow import read_arrow
+from prune_assets.reading.reader import read
+from prune_assets.report.quantities import clipped
+from prune_assets.spark.collect_keys import collect_keys
+from prune_assets.spark.spark_versions import from_arrow
+from prune_assets.sql.merge_statement import is_path, table_location
+from prune_assets.sql.render import column_sql
+from prune_assets.tables.opening import open_table, recognize
+from prune_assets.tables.parquet import PARQUET
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from prune_assets.spark.collect_keys import KeyRanges
+    from prune_assets.sql.merge_statement import MergeStatement
+    from prune_assets.sql.semantics import SparkSemantics
+
+
+# `s.k`, `k`, or the same in backquotes.
+_NAME = r"`(?:[^`]|``)+`|[^\W\d]\w*"
+_COLUMN = re.compile(rf"(?:({_NAME})\s*\.\s*)?({_NAME})")
+
+
+@dataclass(frozen=True, eq=False)
+class MergeSource:
+    """The source of a MERGE.
+
+    `columns`: names of its columns.
+    `rows`: None for a table that is read without Spark.
+    `location`: path or name of a table that is read without Spark.
+    """
+
+    columns: Sequence[str]
+    rows: pa.Table | DataFrame | None = None
+    location: str = ""
+    session: SparkSession | None = None
+
+    def keys(self, statement: MergeStatement) -> pa.Table | Mapping[str, KeyRanges]:
+        """Return the keys of the source, one column for each expression, named by its SQL."""
+        wanted = list(dict.fromkeys(key.source for key in statement.keys))
+        qualifier = statement.source_alias or _unquoted(statement.source.rpartition(".")[2])
+        plain = [_plain_column(sql, qualifier, self.columns) for sql in wanted]
+        names = [name for name in plain if name is not None]
+        rows = self.rows
+        if not hasattr(rows, "sparkSession") and len(names) == len(wanted):
+            rows = read_arrow(self.location, columns=list(dict.fromkeys(names))) if rows is None else rows
+            return pa.table([rows[name] for name in names], names=wanted)
+        if isinstance(rows, pa.Table) and self.session is not None:
+            rows = from_arrow(self.session, rows)
+        if rows is None or isinstance(rows, pa.Table):
+            computed = next(sql for sql, name in zip(wanted, plain, strict=True) if name is None)
+            raise WrongUse(f"ON: only Spark computes {computed} of the source; pass a session")
+        frame = rows.alias(qualifier)
+        for condition in statement.source_conditions:
+            frame = frame.where(condition)
+        return collect_keys(frame.selectExpr(*(f"{sql} AS {column_sql((sql,))}" for sql in wanted)), wanted)
+
+
+def _plain_column(sql: str, qualifier: str, columns: Sequence[str]) -> str | None:
+    """Return the name of a column of the source; None if the expression is not only a column."""
+    match = _COLUMN.fullmatch(sql)
+    if match is None or (match[1] is not None and _unquoted(match[1]).lower() != qualifier.lower()):
+        return None
+    name = _unquoted(match[2])
+    return name if name in columns else next((it for it in columns if it.lower() == name.lower()), None)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def given_source(source: pa.Table | DataFrame, session: SparkSession | None) -> MergeSource:
+    """Return a source whose rows are given."""
+    if isinstance(source, pa.Table):
+        return MergeSource(source.column_names, source, session=session)
+    return MergeSource(source.columns, source, session=source.sparkSession)
+
+
+def source_sql(source: str | pa.Table | DataFrame) -> str:
+    """Return the source as SQL: rows have the name `source`, and a path of plain files is named as such."""
+    if not isinstance(source, str):
+        return "source"
+    if is_path(source) and recognize(source)[0] is PARQUET:
+        return f"parquet.`{table_location(source)}`"
+    return source
+
+
+def named_source(sql: str, session: SparkSession | None, semantics: SparkSemantics) -> MergeSource:
+    """Open a source by its name or query. Without a session it is read by this package."""
+    if sql.startswith("("):
+        if session is None:
+            raise WrongUse(f"the source is a query, which only Spark runs: {clipped(sql, 60)}; pass a session")
+        frame = session.sql(f"SELECT * FROM {sql} AS source")  # noqa: S608 - the query of the user's own statement
+        return MergeSource(frame.columns, frame, session=session)
+    location = table_location(sql)
+    if session is not None:
+        frame = read(location, session=session) if "/" in location else session.table(sql)
+        return MergeSource(frame.columns, frame, session=session)
+    table = open_table(location, semantics=semantics)
+    return MergeSource(list(dict.fromkeys(column.path[0] for column in table.columns)), location=location)

@@ -1,0 +1,105 @@
+"""What a MERGE opens of its target, and why not less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from parquet_core.quantities import bytes_text, counted
+from prune_assets.report.quantities import share_text
+
+
+@dataclass(frozen=True, slots=True)
+class FileExtent:
+    """A number of files and their bytes."""
+
+    files: int
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{counted(self.files, 'file')}, {bytes_text(self.bytes)}"
+
+
+class WhyNotLess(StrEnum):
+    """Reasons why a MERGE opens files that hold no key of its source."""
+
+    NO_KEY = "no equality compares a column of the target with the source"
+    NO_CONDITION = "ON has no condition on the target alone, so the engine opens every file"
+    SWITCHED_OFF = "the clause needs rows of the target without a partner, so the engine opens every file"
+    NOT_USED = "the condition does not restrict the target by itself"
+    KEY_NOT_USED = "the keys of this column cannot be compared with its bounds"
+    NO_STATISTICS = "files have no statistics of this column in the log"
+    OVERLAP = "files overlap on this column"
+    RANGES = "the keys are too many to collect"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A reason why the MERGE opens more, and the part of the statement or the column that it concerns."""
+
+    why: WhyNotLess
+    subject: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.why.value}{f' ({self.detail})' if self.detail else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeReport:
+    """Files of the target that a MERGE opens.
+
+    `version`: version of the target. None if it has no versions.
+    `keys`: number of distinct keys of the source, or of their ranges.
+    `keys_in_no_file`: number of keys that no file can hold: their rows are inserted. None if unknown.
+    `as_written`, `with_condition`: files that the engine opens without and with the added condition.
+    `holding`: files that may hold a key, as far as all metadata shows. The MERGE rewrites at most these.
+    `condition`: the condition to add to ON. None if it would save nothing.
+    `statement`: the MERGE with the condition.
+    `seconds`: time of the planning.
+    """
+
+    target: str
+    version: int | None
+    keys: int
+    keys_in_no_file: int | None
+    total: FileExtent
+    as_written: FileExtent
+    with_condition: FileExtent
+    holding: FileExtent
+    obstacles: tuple[Obstacle, ...]
+    condition: str | None
+    statement: str
+    seconds: float
+
+    def to_json(self) -> str:
+        """Return the report as JSON of schema merge-report/1."""
+        import msgspec
+
+        document = {"schema": "merge-report/1", **msgspec.to_builtins(self)}
+        return msgspec.json.format(msgspec.json.encode(document)).decode()
+
+    def __str__(self) -> str:
+        lines = [
+            f"MERGE into {self.target}{'' if self.version is None else f', version {self.version}'}",
+            "",
+            f"Source           {counted(self.keys, 'key')}{self._inserts()}",
+            f"Target           {self.total}",
+            f"Opens as written {self.as_written}{self._share(self.as_written)}",
+            f"With condition   {self.with_condition}{self._share(self.with_condition)}",
+            f"Rewrites at most {self.holding}{self._share(self.holding)}",
+        ]
+        if self.obstacles:
+            lines += ["", "Why not less", *(f"  {obstacle}" for obstacle in self.obstacles)]
+        if self.condition is None:
+            lines += ["", "No condition that follows from the keys saves a file: run the statement as it is."]
+        else:
+            lines += ["", "Run this statement. It has the same result as long as the source has the same keys:"]
+            lines += ["", self.statement]
+        return "\n".join(lines)
+
+    def _inserts(self) -> str:
+        return f", {self.keys_in_no_file:,} of them in no file" if self.keys_in_no_file else ""
+
+    def _share(self, extent: FileExtent) -> str:
+        return f" ({share_text(extent.bytes, self.total.bytes)})" if self.total.bytes else ""

@@ -1,0 +1,373 @@
+"""Conditions that the rows of a table fulfil if they have a partner in a join: their key is one of the other side's.
+
+Keys are compared with the metadata of the table as an IN list is. A key column whose comparison with the table's column
+needs a cast of the column is not used, and the report says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parquet_core.arrow_arrays import flags_from, from_numpy
+from parquet_core.errors import WrongUse
+from parquet_core.format.schema import Physical
+from parquet_core.printable import listed
+from parquet_core.pruning.outcomes import Outcomes
+from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, InTuples, IsNull, Op, Or
+from parquet_core.quantities import counted
+from prune_assets.sql.render import render
+from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_column
+from prune_assets.tables.column_names import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import TypeAlias
+
+    from pyspark.sql import DataFrame
+
+    from parquet_core.format.schema import LeafColumn
+    from parquet_core.pruning.predicate import Predicate
+    from prune_assets.spark.collect_keys import KeyRanges
+    from prune_assets.sql.lower import LoweredPredicate
+    from prune_assets.sql.semantics import SparkSemantics
+
+    KeyRows: TypeAlias = pa.Table | DataFrame
+    KeyNames: TypeAlias = Sequence[str | tuple[str, str]]
+
+_MOST_DIGITS = 38
+# Decimals of so many digits hold any two of Spark's types exactly.
+_WIDEST = 76
+_NEVER = Constant(Outcomes.FALSE)
+# Types of columns, and of other keys that Spark reads as the same type.
+_ALIKE = (
+    (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
+    (pa.types.is_date,),
+    (pa.types.is_boolean,),
+)
+
+
+class WhyUnused(StrEnum):
+    """Reasons why a key column gives no condition on the table."""
+
+    CAST = "Spark casts the table's column to compare it with this type of key"
+    NO_BOUNDS = "no condition on this column prunes"
+    NESTED = "the column is inside a list or map"
+
+
+class UnusedKey(NamedTuple):
+    """A pair of joined columns that gives no condition.
+
+    `detail`: types or a reason of the column, for messages.
+    """
+
+    column: str
+    key: str
+    why: WhyUnused
+    detail: str
+
+    @property
+    def reason(self) -> str:
+        """The reason, for reports."""
+        return f"{self.why.value} ({self.detail})"
+
+    @property
+    def remedy(self) -> str:
+        """The step that makes the keys usable, "" if there is none."""
+        return "cast the key to the type of the table's column" if self.why is WhyUnused.CAST else ""
+
+
+class JoinedColumn(NamedTuple):
+    """A column of the table and the column of the keys that it is compared with.
+
+    `null_safe`: compared by `<=>`, for which null equals null.
+    """
+
+    column: str
+    key: str
+    null_safe: bool = False
+
+
+class Join(NamedTuple):
+    """The keys of the other side of a join, and the joined columns.
+
+    `keys`: rows with the keys, not necessarily distinct; or, of keys that are too many to collect, ranges that hold all
+    keys of each column.
+    """
+
+    keys: pa.Table | Mapping[str, KeyRanges]
+    on: tuple[JoinedColumn, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class JoinKeys:
+    """What the keys of one join tell of the table.
+
+    `conjuncts`: SQL for reports and tree of each condition that a row with a partner fulfils.
+    `count`: number of distinct keys; the number of ranges if the keys were too many to collect.
+    `unused`: joined columns that give no condition.
+    """
+
+    conjuncts: tuple[tuple[str, Predicate], ...]
+    count: int
+    unused: tuple[UnusedKey, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The conditions, for reports."""
+        return " AND ".join(sql for sql, _ in self.conjuncts)
+
+
+def joined_columns(on: KeyNames | None, names: Sequence[str]) -> tuple[JoinedColumn, ...]:
+    """Return the joined columns of one join.
+
+    `on`: names of columns, or pairs of a column of the table and one of the keys. None for all columns of the keys.
+    `names`: the columns of the keys.
+
+    >>> [pair[:2] for pair in joined_columns(["store_id", ("day", "d")], ["store_id", "d", "n"])]
+    [('store_id', 'store_id'), ('day', 'd')]
+    """
+    if isinstance(on, str):
+        raise WrongUse(f"on={on!r}: give a list of names, on=[{on!r}]")
+    if any(not isinstance(name, str) and len(name) != 2 for name in on or ()):
+        raise WrongUse("on: give names, or pairs of a column of the table and one of the keys")
+    pairs = [JoinedColumn(name, name) if isinstance(name, str) else JoinedColumn(*name) for name in on or names]
+    if not pairs:
+        raise WrongUse("keys: the keys have no column")
+    by_name = {name.lower(): name for name in names}
+    for pair in pairs:
+        if pair.key.lower() not in by_name:
+            raise WrongUse(f"on: the keys have no column {pair.key}; they have {listed(list(names))}")
+    return tuple(pair._replace(key=by_name[pair.key.lower()]) for pair in pairs)
+
+
+def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNames] | None) -> tuple[Join, ...]:
+    """Return the joins that `keys` and `on` of the public functions describe. Collects the keys of DataFrames.
+
+    With a sequence of keys, `on` has one list of names for each.
+    """
+    if keys is None:
+        if on is not None:
+            raise WrongUse("on: pass the keys too, keys=..")
+        return ()
+    if not isinstance(keys, list | tuple):
+        return (_join(keys, cast("KeyNames | None", on)),)
+    each = [None] * len(keys) if on is None else [names for names in on if not isinstance(names, str)]
+    if len(each) != len(keys):
+        raise WrongUse(f"on: give one list of names for each of the {counted(len(keys), 'join')}")
+    return tuple(_join(rows, names) for rows, names in zip(keys, each, strict=True))
+
+
+def _join(keys: KeyRows, on: KeyNames | None) -> Join:
+    if isinstance(keys, pa.Table):
+        return Join(keys, joined_columns(on, keys.column_names))
+    from prune_assets.spark.collect_keys import collect_keys
+
+    columns = joined_columns(on, keys.columns)
+    return Join(collect_keys(keys, [pair.key for pair in columns]), columns)
+
+
+def key_conditions(join: Join, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> JoinKeys:
+    """Return the conditions that hold for rows with a partner, of a table with these columns. Raises UnknownColumn."""
+    keys, on = join
+    usable: list[tuple[JoinedColumn, LeafColumn]] = []
+    unused: list[UnusedKey] = []
+    for pair in on:
+        column = _leaf_column(pair.column, columns)
+        arrow = keys.schema.field(pair.key).type if isinstance(keys, pa.Table) else keys[pair.key].low.type
+        why = _why_unused(column, _plain_type(arrow), semantics)
+        if why is None:
+            usable.append((pair, column))
+        else:
+            detail = column.unsupported or f"{column.type} and {arrow}"
+            unused.append(UnusedKey(pair.column, pair.key, why, detail))
+    if isinstance(keys, pa.Table):
+        return _conditions_of_rows(keys, usable, tuple(unused))
+    return _conditions_of_ranges(keys, usable, tuple(unused))
+
+
+def with_keys(lowered: LoweredPredicate, joins: Sequence[JoinKeys]) -> LoweredPredicate:
+    """Add the conditions of joins to a lowered WHERE; `sql` and `frozen` remain those of the WHERE."""
+    added = tuple(chain.from_iterable(join.conjuncts for join in joins))
+    if not added:
+        return lowered
+    conjuncts, parsed = lowered.conjuncts, lowered.parsed
+    if lowered.predicate == Constant(Outcomes.TRUE):
+        conjuncts, parsed = (), ()
+    operands: list[Predicate] = []
+    for predicate in [*([lowered.predicate] if conjuncts else []), *(tree for _, tree in added)]:
+        operands += predicate.children if isinstance(predicate, And) else [predicate]
+    predicate = And(tuple(operands)) if len(operands) > 1 else operands[0]
+    return replace(
+        lowered,
+        predicate=predicate,
+        conjuncts=conjuncts + added,
+        normalized=render(predicate),
+        parsed=parsed + (None,) * len(added),
+    )
+
+
+def _leaf_column(name: str, columns: Sequence[LeafColumn]) -> LeafColumn:
+    """Return the column of a dotted name, or raise UnknownColumn."""
+    exact = [column for column in columns if column.name == name]
+    alike = exact or [column for column in columns if column.name.lower() == name.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    top = resolve(name, columns)
+    raise WrongUse(f"on: {name} is a column of type struct, list or map; give a field, for example {top}.field")
+
+
+def _plain_type(arrow: pa.DataType) -> pa.DataType:
+    return arrow.value_type if pa.types.is_dictionary(arrow) else arrow
+
+
+def _why_unused(column: LeafColumn, key: pa.DataType, semantics: SparkSemantics) -> WhyUnused | None:
+    """Return why keys of a type give no condition on a column; None if Spark compares them in the column's type."""
+    if column.max_repetition_level:
+        return WhyUnused.NESTED
+    if column.unsupported or column.type is None:
+        return WhyUnused.NO_BOUNDS
+    own = type_of_column(column.type)
+    is_nanoseconds = (
+        pa.types.is_timestamp(column.type) and column.physical is Physical.INT64 and column.type.unit == "ns"
+    )
+    if own is None or is_nanoseconds or (own == BINARY and semantics.binary_as_string):
+        return WhyUnused.NO_BOUNDS
+    if own == TIMESTAMP_NTZ and not semantics.infer_timestamp_ntz:
+        return WhyUnused.CAST
+    return None if _is_compared_as(column.type, key) else WhyUnused.CAST
+
+
+def _is_compared_as(column: pa.DataType, key: pa.DataType) -> bool:
+    """Return True if each key equals at most one value of the column, and Spark's casts do not change which.
+
+    Spark compares integers and decimals in a type that holds both exactly, and floats as doubles.
+    """
+    types = pa.types
+    if types.is_integer(column) or types.is_decimal128(column):
+        same = types.is_integer(key) or (types.is_decimal(key) and key.precision <= _MOST_DIGITS)
+    elif types.is_floating(column):
+        exact_width = 32 if types.is_float64(column) else 16
+        same = types.is_floating(key) or (types.is_integer(key) and key.bit_width <= exact_width)
+    elif types.is_timestamp(column):
+        same = types.is_timestamp(key) and (column.tz is None) == (key.tz is None)
+    else:
+        same = any(of(column) and any(each(key) for each in (of, *others)) for of, *others in _ALIKE)
+    return bool(same)
+
+
+def _target_type(column: LeafColumn) -> pa.DataType:
+    """Return the type of literals of a column."""
+    assert column.type is not None
+    if pa.types.is_timestamp(column.type):
+        return pa.timestamp("us", "UTC" if column.type.tz else None)
+    return column.type
+
+
+def _conditions_of_rows(
+    keys: pa.Table, usable: Sequence[tuple[JoinedColumn, LeafColumn]], unused: tuple[UnusedKey, ...]
+) -> JoinKeys:
+    own = [_one_array(keys[pair.key]) for pair, _ in usable]
+    converted = [_converted(values, _target_type(column)) for values, (_, column) in zip(own, usable, strict=True)]
+    can_match = np.ones(keys.num_rows, np.bool_)
+    for values, before, (pair, _) in zip(converted, own, usable, strict=True):
+        valid = flags_from(values.is_valid())
+        can_match &= valid | flags_from(before.is_null()) if pair.null_safe else valid
+    converted = [values.filter(from_numpy(can_match)) for values in converted]
+    conjuncts: list[tuple[str, Predicate]] = []
+    for values, (_, column) in zip(converted, usable, strict=True):
+        conjuncts.append(_listed(column, values))
+    if len(usable) < 2 or any(values.null_count for values in converted):
+        return JoinKeys(tuple(conjuncts), max((len(values.unique()) for values in converted), default=0), unused)
+    names = [str(i) for i in range(len(usable))]
+    distinct = pa.table(converted, names=names).group_by(names).aggregate([])
+    count = distinct.num_rows
+    if count > 1:
+        paths = tuple(column.path for _, column in usable)
+        tuples = InTuples(paths, tuple(_one_array(distinct[name]) for name in names))
+        conjuncts.append((f"({', '.join(column.name for _, column in usable)}) IN ({count:,} keys)", tuples))
+    return JoinKeys(tuple(conjuncts), count, unused)
+
+
+def _listed(column: LeafColumn, values: pa.Array) -> tuple[str, Predicate]:
+    """Return the condition that a column has one of the values, of which null is one for a null-safe comparison."""
+    distinct = values.drop_null().unique()
+    null = IsNull(column.path) if values.null_count else None
+    if len(distinct) == 0:
+        return (f"{column.name} IN (no key)", _NEVER) if null is None else (f"{column.name} IS NULL", null)
+    leaf = Compare(column.path, Op.EQ, distinct[0]) if len(distinct) == 1 else In(column.path, distinct)
+    sql = render(leaf) if len(distinct) == 1 else f"{column.name} IN ({len(distinct):,} keys)"
+    return (sql, leaf) if null is None else (f"({sql} OR {column.name} IS NULL)", Or((leaf, null)))
+
+
+def _conditions_of_ranges(
+    keys: Mapping[str, KeyRanges], usable: Sequence[tuple[JoinedColumn, LeafColumn]], unused: tuple[UnusedKey, ...]
+) -> JoinKeys:
+    conjuncts: list[tuple[str, Predicate]] = []
+    count = 0
+    for pair, column in usable:
+        low, high = (_converted(end, _target_type(column)) for end in (keys[pair.key].low, keys[pair.key].high))
+        if low.null_count or high.null_count:
+            unused += (UnusedKey(pair.column, pair.key, WhyUnused.CAST, f"{column.type}"),)
+            continue
+        count = max(count, len(low))
+        ranges: list[Predicate] = [Interval(column.path, *ends) for ends in zip(low, high, strict=True)]
+        ranges += [IsNull(column.path)] if pair.null_safe else []
+        sql = f"{column.name} in {len(low):,} ranges of keys"
+        conjuncts.append((sql, Or(tuple(ranges)) if len(ranges) > 1 else ranges[0] if ranges else _NEVER))
+    return JoinKeys(tuple(conjuncts), count, unused)
+
+
+def _one_array(values: pa.ChunkedArray) -> pa.Array:
+    array = values.combine_chunks()
+    array = array if isinstance(array, pa.Array) else pa.concat_arrays(array.chunks)
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def _converted(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
+    """Return the keys as values of a type; null for a null and for a key that no value of the type equals."""
+    types = pa.types
+    if types.is_floating(arrow_type):
+        return _as_floats(keys, arrow_type)
+    if keys.type == arrow_type:
+        return keys
+    if types.is_integer(keys.type) and types.is_signed_integer(arrow_type) and not types.is_uint64(keys.type):
+        wide, ends = keys.cast(pa.int64()), np.iinfo(arrow_type.to_pandas_dtype())
+        fits = pc.and_(pc.greater_equal(wide, ends.min), pc.less_equal(wide, ends.max))
+        return pc.if_else(fits, wide, pa.scalar(None, pa.int64())).cast(arrow_type)
+    if types.is_integer(arrow_type) or types.is_decimal(arrow_type):
+        return _as_exact_numbers(keys, arrow_type)
+    # Spark counts microseconds, and cuts nanoseconds off when it reads them.
+    return keys.cast(arrow_type, safe=not types.is_timestamp(arrow_type))
+
+
+def _as_floats(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
+    """Return floats that equal the keys as doubles, with one zero."""
+    doubles = keys.cast(pa.float64())
+    own = doubles.cast(arrow_type, safe=False)
+    fits = pc.or_(pc.equal(own.cast(pa.float64()), doubles), pc.is_nan(doubles))
+    return pc.add(pc.if_else(fits, own, pa.scalar(None, arrow_type)), pa.scalar(0.0, arrow_type))
+
+
+def _as_exact_numbers(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(arrow_type):
+        scale, most = arrow_type.scale, 10**arrow_type.precision - 1
+        least = -most
+    else:
+        scale, ends = 0, np.iinfo(arrow_type.to_pandas_dtype())
+        least, most = int(ends.min), int(ends.max)
+    wide = pa.decimal256(_WIDEST, max(scale, getattr(keys.type, "scale", 0)))
+    exact = keys.cast(wide)
+    low, high = (pa.scalar(Decimal(end).scaleb(-scale, Context(_WIDEST)), wide) for end in (least, most))
+    fits = pc.and_(pc.greater_equal(exact, low), pc.less_equal(exact, high))
+    fits = pc.and_(fits, pc.equal(pc.round(exact, ndigits=scale), exact))
+    inside = pc.if_else(fits, exact, pa.scalar(None, wide))
+    return inside.cast(pa.decimal256(_WIDEST, scale), safe=False).cast(arrow_type)
