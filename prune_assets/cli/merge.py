@@ -65,7 +65,7 @@ def merge(
     if as_json:
         click.echo(report.to_json())
     else:
-        click.echo(report.statement if only_statement else str(report))
+        click.echo(report.statement.strip() if only_statement else str(report))
     if max_opened is not None and report.with_condition.bytes > max_opened * report.total.bytes:
         opened = share_text(report.with_condition.bytes, report.total.bytes)
         click.echo(f"--max-opened {max_opened:g}: the MERGE opens {opened} of the target", err=True)

@@ -95,7 +95,7 @@ class MergeReport:
             lines += ["", "No condition that follows from the keys saves a file: run the statement as it is."]
         else:
             lines += ["", "Run this statement. It has the same result as long as the source has the same keys:"]
-            lines += ["", self.statement]
+            lines += ["", self.statement.strip()]
         return "\n".join(lines)
 
     def _inserts(self) -> str:

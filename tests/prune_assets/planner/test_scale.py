@@ -57,6 +57,7 @@ def planned(files, sql):
         ParquetTable("/t", None, index, semantics),
         semantics,
         predicate,
+        predicate,
         tuple(index.groups.columns),
         index,
         evaluation,
