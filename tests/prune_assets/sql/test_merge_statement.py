@@ -574,6 +574,24 @@ def test_clauses_keep_their_condition_and_text():
     ]
 
 
+@pytest.mark.parametrize(
+    ("clauses", "condition"),
+    [
+        ("WHEN MATCHED AND t.a = 1 AND s.b = 2 THEN DELETE", "a = 1"),
+        ("WHEN MATCHED AND t.a = 1 AND (t.b = 2 OR t.c) THEN DELETE", "a = 1 AND (b = 2 OR c)"),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED AND t.b THEN UPDATE SET *", "(a = 1 OR b)"),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED AND s.b THEN UPDATE SET *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN NOT MATCHED THEN INSERT *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN NOT MATCHED BY SOURCE AND t.a = 1 THEN DELETE", None),
+        ("WHEN MATCHED AND t.a t.b THEN DELETE", None),
+        ("WHEN NOT MATCHED AND s.a = 1 THEN INSERT *", None),
+    ],
+)
+def test_matched_clauses_alone_restrict_the_target(clauses, condition):
+    assert parse_merge(f"MERGE INTO t USING s ON t.k = s.k {clauses}").matched_condition == condition
+
+
 # -- what is found is implied
 
 LEAVES = [
