@@ -159,9 +159,14 @@ class _Condition:
         """Return the equalities that a conjunct implies."""
         if isinstance(node, Disjunction):
             return self._shared_keys([chain_of(it, Conjunction) for it in chain_of(node, Disjunction)])
+        key = self._key(node)
+        return [] if key is None else [key]
+
+    def _key(self, node: SyntaxNode) -> KeyEquality | None:
+        """Return a condition as the equality of a column of the target and a value of the source."""
         compared = _equated(node)
         if compared is None:
-            return []
+            return None
         *operands, null_safe = compared
         for column, value in (operands, operands[::-1]):
             if (
@@ -171,24 +176,23 @@ class _Condition:
                 and not self._has_subquery(value)
             ):
                 (name,) = self._names(column)
-                return [KeyEquality(name.path, self._sql(value), null_safe, self.parsed.text(node, brackets=False))]
-        return []
+                return KeyEquality(name.path, self._sql(value), null_safe, self.parsed.text(node, brackets=False))
+        return None
 
     def _shared_keys(self, branches: list[list[SyntaxNode]]) -> list[KeyEquality]:
-        """Return the equalities that each branch of an OR implies.
+        """Return the equalities that each branch of an OR contains.
 
         `t.k = s.k OR (t.k IS NULL AND s.k IS NULL)` is the null-safe equality of `t.k` and `s.k`.
         """
-        by_branch = [
-            {(key.target, key.source): key for node in branch for key in self._keys(node)} for branch in branches
-        ]
+        found = [[key for node in branch if (key := self._key(node)) is not None] for branch in branches]
+        by_branch = [{(key.target, key.source): key for key in keys} for keys in found]
         pairs = [self._null_pair(branch) for branch in branches]
         candidates = next((keys for keys in by_branch if keys), {})
         shared: list[KeyEquality] = []
         for pair, key in candidates.items():
             matching = [keys.get(pair) for keys in by_branch]
-            if all(found is not None or nulls == pair for found, nulls in zip(matching, pairs, strict=True)):
-                null_safe = any(found is None or found.null_safe for found in matching)
+            if all(other is not None or nulls == pair for other, nulls in zip(matching, pairs, strict=True)):
+                null_safe = any(other is None or other.null_safe for other in matching)
                 shared.append(replace(key, null_safe=null_safe))
         return shared
 
@@ -231,6 +235,8 @@ class _Condition:
                 yield from self._opaque_names(first, last)
 
     def _opaque_names(self, first: int, last: int) -> Iterator[_ResolvedName]:
+        # Within a lambda, a name without a qualifier may be its variable.
+        has_lambda = any(token.text == "->" for token in self.tokens[first : last + 1])
         index = first
         while index <= last:
             names = _chain_at(self.tokens, index)
@@ -240,7 +246,9 @@ class _Condition:
             elif names and not is_part:
                 after = index + 2 * len(names) - 1
                 if after >= len(self.tokens) or self.tokens[after].text != "(":
-                    yield self._resolve(index, names)
+                    name = self._resolve(index, names)
+                    is_certain = not has_lambda or len(names) > 1
+                    yield name if is_certain else name._replace(side=_Sides.UNKNOWN)
             index += max(1, 2 * len(names) - 1)
 
     def _resolve(self, first: int, names: Names) -> _ResolvedName:

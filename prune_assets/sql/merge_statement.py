@@ -64,6 +64,8 @@ class MergeStatement:
     can be joined with others by AND.
     `source_conditions`: conditions of ON on the source alone, with its alias.
     `unused`: other conditions of ON, with the reason why they restrict no column of the target by themselves.
+    `matched_condition`: condition on the target alone, without its alias, that each row changed by the clauses meets,
+    if all clauses are MATCHED clauses; Delta skips files by it too. None if a row without it may change.
     """
 
     sql: str
@@ -77,6 +79,7 @@ class MergeStatement:
     source_conditions: tuple[str, ...]
     unused: tuple[tuple[str, Unused], ...]
     clauses: tuple[MergeClause, ...]
+    matched_condition: str | None = None
     has_schema_evolution: bool = False
     on_start: int = field(default=0, repr=False)
 
@@ -153,6 +156,7 @@ def parse_merge(
         source_conditions=parts.source_conditions,
         unused=parts.unused,
         clauses=clauses,
+        matched_condition=_matched_condition(clauses, sides),
         has_schema_evolution=has_schema_evolution,
         on_start=start,
     )
@@ -165,6 +169,21 @@ def _condition_parts(sql: str, start: int, end: int, sides: tuple[MergeSide, Mer
         place = f"{TextKind.STATEMENT}, line {_line(sql, start)}, after ON"
         raise PredicateSyntaxError(f"{place}: {error}") from None
     return parts_of_condition(parsed, *sides)
+
+
+def _matched_condition(clauses: Sequence[MergeClause], sides: tuple[MergeSide, MergeSide]) -> str | None:
+    alternatives: list[str] = []
+    for clause in clauses:
+        if clause.case is not ClauseCase.MATCHED or clause.condition is None:
+            return None
+        try:
+            conditions = parts_of_condition(parse_predicate(clause.condition), *sides).target_conditions
+        except PredicateSyntaxError:  # a form that only the engine of the MERGE reads restricts nothing here
+            return None
+        if not conditions:
+            return None
+        alternatives.append(" AND ".join(conditions))
+    return alternatives[0] if len(alternatives) == 1 else f"({' OR '.join(alternatives)})"
 
 
 def _line(sql: str, position: int) -> int:

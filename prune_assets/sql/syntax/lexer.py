@@ -49,6 +49,7 @@ _CURLY = "this quote is a curly one, as word processors write it; write a straig
 _WRONG_CHARACTERS = {
     **dict.fromkeys("'\"`", "the quote is not closed"),
     **dict.fromkeys("\u2018\u2019\u201c\u201d", _CURLY),
+    **dict.fromkeys("{}$", "this looks like a placeholder of a template; put in the value first"),
     ";": "a predicate is one condition without a semicolon; leave it out",
 }
 # Shorter lists are read value by value.

@@ -395,7 +395,10 @@ ERRORS = [
         "MERGE INTO t USING s\nON t.k = 's.k WHEN MATCHED THEN DELETE",
         'statement, line 2 ("\'s.k WHEN MATCHED THEN DELETE")',
     ),
-    ("MERGE INTO {{ this }} USING s ON t.k = s.k WHEN MATCHED THEN DELETE", "line 1 ('{{ this }} USING s ON t.k = s.'"),
+    (
+        "MERGE INTO {{ this }} USING s ON t.k = s.k WHEN MATCHED THEN DELETE",
+        "('{{ this }} USING s ON t.k = s.'): this looks like a placeholder",
+    ),
 ]
 
 
@@ -427,6 +430,8 @@ def parts(on, **columns):
         ("T.k = s.id", BOTH | {"case_sensitive": True}, ([], (), (), [Unused.AMBIGUOUS])),
         ("k = upper(x || s.id)", BOTH, ([(("k",), "upper(s.x || s.id)")], (), (), [])),
         ("k = x[0]", BOTH, ([(("k",), "s.x[0]")], (), (), [])),
+        ("k = transform(s.x, id -> id + 1)[0]", BOTH, ([], (), (), [Unused.AMBIGUOUS])),
+        ("k = transform(s.x, y -> y.id)[0]", BOTH, ([], (), (), [Unused.AMBIGUOUS])),
         ("info.id = id", BOTH, ([(("info", "id"), "s.id")], (), (), [])),
         ("k = 3 AND id = 3", BOTH, ([], ("k = 3",), ("s.id = 3",), [])),
         ("day = 3", BOTH, ([], (), (), [Unused.AMBIGUOUS])),
@@ -449,6 +454,14 @@ def test_columns_say_whose_a_name_without_qualifier_is(on, columns, expected):
 def test_a_name_of_a_source_without_alias_gets_no_qualifier():
     merge = parse_merge(f"MERGE INTO t USING (SELECT 1 AS id) ON k = id{UPSERT}", target_columns=["k"])
     assert [(key.target, key.source) for key in merge.keys] == [(("k",), "id")]
+
+
+def test_a_long_condition_takes_no_deep_stack():
+    nested = "t.a = s.a"
+    for _ in range(2000):
+        nested = f"(t.k = s.k AND ({nested} OR t.b = 1))"
+    keys = parts(f"{nested} AND t.j IN ({', '.join(map(str, range(20_000)))})")[0]
+    assert keys == [(("k",), "s.k")]
 
 
 # -- composed statements
@@ -561,6 +574,24 @@ def test_clauses_keep_their_condition_and_text():
     ]
 
 
+@pytest.mark.parametrize(
+    ("clauses", "condition"),
+    [
+        ("WHEN MATCHED AND t.a = 1 AND s.b = 2 THEN DELETE", "a = 1"),
+        ("WHEN MATCHED AND t.a = 1 AND (t.b = 2 OR t.c) THEN DELETE", "a = 1 AND (b = 2 OR c)"),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED AND t.b THEN UPDATE SET *", "(a = 1 OR b)"),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED THEN UPDATE SET *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN MATCHED AND s.b THEN UPDATE SET *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN NOT MATCHED THEN INSERT *", None),
+        ("WHEN MATCHED AND t.a = 1 THEN DELETE WHEN NOT MATCHED BY SOURCE AND t.a = 1 THEN DELETE", None),
+        ("WHEN MATCHED AND t.a t.b THEN DELETE", None),
+        ("WHEN NOT MATCHED AND s.a = 1 THEN INSERT *", None),
+    ],
+)
+def test_matched_clauses_alone_restrict_the_target(clauses, condition):
+    assert parse_merge(f"MERGE INTO t USING s ON t.k = s.k {clauses}").matched_condition == condition
+
+
 # -- what is found is implied
 
 LEAVES = [
@@ -600,3 +631,70 @@ def test_whatever_is_found_follows_from_the_condition():
         assert lost == (0,), on
         keys, targets = keys + len(equal), targets + len(merge.target_conditions)
     assert min(keys, targets) > 100
+
+
+# -- Spark reads the same
+
+# Statements that Spark's grammar takes and this package refuses.
+STRICTER = ("SELECT 1", "WITH s AS", "MERGE INTO IDENTIFIER(:t)")
+
+
+@pytest.mark.spark
+def test_sparks_grammar_takes_the_same_statements(spark):
+    parser = spark._jsparkSession.sessionState().sqlParser()
+
+    def is_taken(sql):
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        try:
+            parser.parsePlan(sql)
+        except (PySparkException, Py4JJavaError):
+            return False
+        return True
+
+    written = [case.sql for case in CASES]
+    longer = [parse_merge(sql).with_condition("k IN (1, 2)") for sql in written]
+    assert [sql for sql in [*written, *longer] if not is_taken(sql)] == []
+    assert [sql for sql, _ in ERRORS if not sql.startswith(STRICTER) and is_taken(sql)] == []
+
+
+NAMES = [
+    *("k", "K", "t.k", "T.K", "orders.k", "s.k", "x", "s.x", "t.x", "day", "t.day", "s.day", "news.day"),
+    *("info.id", "t.info.id", "s.info.id", "s.id", "s.s.id", "t.s.id", "t.t.k", "s.t.k", "t.j", "s.t.j", "t.t", "s.t"),
+    *("gone", "t.gone", "info.gone", "current_date", "t.current_date", "`k`", "t.`k`", "`t.k`", "tags.a", "tags[0]"),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case_sensitive", [False, True])
+def test_spark_finds_the_same_table_for_a_name(spark, case_sensitive):
+    from pyspark.errors import AnalysisException
+
+    views = {
+        "orders": "1 AS k, 2 AS day, named_struct('id', 3) AS info, named_struct('id', 4) AS s, array(1) AS tags",
+        "news": "1 AS x, 2 AS day, named_struct('k', 3, 'j', 3) AS t",
+    }
+    for name, columns in views.items():
+        spark.sql(f"SELECT {columns}").createOrReplaceTempView(name)
+    known = {"target_columns": ["k", "day", "info", "s", "tags"], "source_columns": ["x", "day", "t"]}
+    compared = 0
+    spark.conf.set("spark.sql.caseSensitive", case_sensitive)
+    try:
+        for name in NAMES:
+            try:
+                joined = spark.sql(f"SELECT 1 FROM orders t JOIN news s ON {name} IS NULL")
+            except AnalysisException:
+                continue  # a MERGE with this name fails
+            compared += 1
+            join = joined._jdf.queryExecution().analyzed().child()
+            used = join.condition().get().references()
+            sides = [used.subsetOf(side.outputSet()) for side in (join.left(), join.right())]
+            merge = parse_merge(
+                f"MERGE INTO orders t USING news s ON {name} IS NULL{UPSERT}", case_sensitive=case_sensitive, **known
+            )
+            found = [bool(merge.target_conditions), bool(merge.source_conditions)]
+            assert found == ([True, False] if all(sides) else sides), name
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert compared > 15
