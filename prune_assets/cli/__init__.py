@@ -41,7 +41,7 @@ COMMANDS = {
     "explain": "Show how much of TABLE a predicate skips, by which level and why.",
     "head": "Show the first rows of TABLE that a predicate selects.",
     "history": "List the versions of TABLE, or the snapshots of an Iceberg table, the newest first.",
-    "merge": "Show what the MERGE statement in FILE opens of its target, and why not less.",
+    "merge": "Show the files of its target that the MERGE in FILE opens, and why not fewer.",
     "inspect": "Show the metadata of FILE or TABLE, page indexes and bloom filters included.",
     "optimize": "Rewrite the files of TABLE that break its layout or are too small.",
     "vacuum": "List the files of the Delta table TABLE that no version needs, or delete them.",

@@ -1,4 +1,4 @@
-"""`prune merge`: show what a MERGE statement opens of its target, and the statement that opens less."""
+"""`prune merge`: show the files that a MERGE opens, and the statement that opens fewer."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def merge(
     max_opened: float | None,
     time_zone: str | None,
 ) -> None:
-    """Show what the MERGE statement in FILE opens of its target, and why not less.
+    """Show the files of its target that the MERGE in FILE opens, and why not fewer.
 
     The keys of its source are compared with the metadata of the target. The statement to run has a condition that
     follows from the keys, with which the engine skips files. Nothing is changed. FILE is - for standard input. For

@@ -1,8 +1,8 @@
 """The condition on a MERGE's target that follows from its ON condition and the keys of its source.
 
 An engine skips files of the target by conditions on the target alone. The keys of the source imply such conditions: a
-list of partition values, and disjoint ranges with gaps between them where files lie that hold no key. A condition that
-ON implies changes no result.
+list of partition values, and disjoint ranges of keys, with gaps for the files that hold no key. A condition that ON
+implies changes no result.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class _Conditions:
 
 
 def _gaps(values: pa.Array, bounds: Bounds, sizes: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the gaps between keys in which files lie, and the bytes of these files, the largest first.
+    """Return the gaps between keys that contain whole files, and the bytes of these files, the largest first.
 
     Gap i is between the keys i - 1 and i, in ascending order.
     """

@@ -63,7 +63,7 @@ class MergeSource:
         if rows is None or isinstance(rows, pa.Table):
             computed = next(sql for sql, name in zip(wanted, plain, strict=True) if name is None)
             raise WrongUse(f"ON: only Spark computes {computed} of the source; pass a session")
-        frame = rows.alias(qualifier)
+        frame = rows if statement.source_alias is None else rows.alias(statement.source_alias)
         for condition in statement.source_conditions:
             frame = frame.where(condition)
         return collect_keys(frame.selectExpr(*(f"{sql} AS {column_sql((sql,))}" for sql in wanted)), wanted)

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
-# Files overlap if a key value lies in more files than this on average.
+# Files overlap if more files than this may hold a value, on average.
 _DEEP = 3.0
 
 
 @dataclass(frozen=True, repr=False)
 class MergePlan:
-    """What a MERGE opens of its target; returned by `plan_merge`.
+    """The files of its target that a MERGE opens; returned by `plan_merge`.
 
     `parsed`: the statement as given.
     `plan`: the plan of the rows of the target that can have a partner.
@@ -107,7 +107,7 @@ def plan_merge(
     >>> source = pa.table({"k": [7, 12]})
     >>> planned = pr.plan_merge(table, source, on="t.k = s.k", when=["MATCHED UPDATE", "NOT MATCHED INSERT"])
     >>> planned.condition, planned.report.as_written.files, planned.report.with_condition.files
-    ('t.k = 7L OR t.k = 12L', 2, 1)
+    ('(t.k = 7L) OR (t.k = 12L)', 2, 1)
 
     `target`: the path or name of a Delta or Iceberg table. An alias may follow a name; without one it is `t`.
     `source`: an Arrow table, a DataFrame, or the name or path of a table; with a session also a query. Its alias is
@@ -166,7 +166,7 @@ def _planned(
     names = list(dict.fromkeys(column.path[0] for column in [*table.columns, *table.partitions]))
     source = named_source(written.source, session, semantics) if source is None else source
     statement = parsed(names, source.columns, case_sensitive=semantics.case_sensitive)
-    keys = tuple(JoinedColumn(".".join(key.target), key.source, key.null_safe) for key in statement.keys)
+    keys = tuple(JoinedColumn(key.target, key.source, key.null_safe) for key in statement.keys)
     joins = [Join(source.keys(statement), keys)] if keys else []
     where = " AND ".join(statement.target_conditions) or "true"
     plan = Plan(**vars(plan_opened(table, where=where, session=session, depth="pages", joins=joins, columns=[])))
@@ -235,7 +235,7 @@ def _obstacles_of_column(name: str, bounds: Bounds | None, opened: Flags) -> Ite
         yield Obstacle(WhyNotLess.NO_STATISTICS, name, f"{unknown:,} of {counted(len(bounds), 'file')}")
     depth = overlap_depth(intervals)
     if depth is not None and depth > _DEEP and np.count_nonzero(opened) > _DEEP:
-        yield Obstacle(WhyNotLess.OVERLAP, name, f"a value lies within the bounds of {depth:.0f} files on average")
+        yield Obstacle(WhyNotLess.OVERLAP, name, f"{depth:.0f} files may hold a value, on average")
 
 
 def _count_keys_in_no_file(join: JoinKeys, table: Table, held: Flags) -> int | None:
@@ -256,7 +256,7 @@ def _count_keys_in_no_file(join: JoinKeys, table: Table, held: Flags) -> int | N
 
 
 def _without_file(values: pa.Array, bounds: Bounds, held: Flags) -> pa.Array:
-    """Return the values that lie in no file's bounds."""
+    """Return the values outside of the bounds of every file."""
     listed = listed_values(values, bounds.lower.type)
     low, high = (listed.places(side)[held] for side in (bounds.lower, bounds.upper))
     if not flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))[held].all():

@@ -1,4 +1,4 @@
-"""What a MERGE opens of its target, and why not less."""
+"""The files of its target that a MERGE opens, and why not less."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MergeReport:
         if self.obstacles:
             lines += ["", "Why not less", *(f"  {obstacle}" for obstacle in self.obstacles)]
         if self.condition is None:
-            lines += ["", "No condition that follows from the keys saves a file: run the statement as it is."]
+            lines += ["", "Run the statement unchanged: no condition that follows from the keys saves a file."]
         else:
             lines += ["", "Run this statement. It has the same result as long as the source has the same keys:"]
             lines += ["", self.statement.strip()]

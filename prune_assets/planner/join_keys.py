@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     KeyNames: TypeAlias = Sequence[str | tuple[str, str]]
 
 _MOST_DIGITS = 38
-# Decimals of so many digits hold any two of Spark's types exactly.
+# Digits of a decimal type that holds the values of any two types of Spark exactly.
 _WIDEST = 76
 _NEVER = Constant(Outcomes.FALSE)
 # Types of columns, and of other keys that Spark reads as the same type.
@@ -81,17 +81,18 @@ class UnusedKey(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The step that makes the keys usable, "" if there is none."""
+        """The step that makes the keys usable, or ""."""
         return "cast the key to the type of the table's column" if self.why is WhyUnused.CAST else ""
 
 
 class JoinedColumn(NamedTuple):
     """A column of the table and the column of the keys that it is compared with.
 
+    `column`: its name, or its path: a name may contain a dot.
     `null_safe`: compared by `<=>`, for which null equals null.
     """
 
-    column: str
+    column: str | tuple[str, ...]
     key: str
     null_safe: bool = False
 
@@ -109,7 +110,7 @@ class Join(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JoinKeys:
-    """What the keys of one join tell of the table.
+    """Conditions on a table that follow from the keys of one join.
 
     `conjuncts`: SQL for reports and tree of each condition that a row with a partner fulfils.
     `count`: number of distinct keys; the number of ranges if the keys were too many to collect.
@@ -188,14 +189,14 @@ def key_conditions(join: Join, columns: Sequence[LeafColumn], semantics: SparkSe
             usable.append((pair, column))
         else:
             detail = column.unsupported or f"{column.type} and {arrow}"
-            unused.append(UnusedKey(pair.column, pair.key, why, detail))
+            unused.append(UnusedKey(column.name, pair.key, why, detail))
     if isinstance(keys, pa.Table):
         return _conditions_of_rows(keys, usable, tuple(unused))
     return _conditions_of_ranges(keys, usable, tuple(unused))
 
 
 def with_keys(lowered: LoweredPredicate, joins: Sequence[JoinKeys]) -> LoweredPredicate:
-    """Add the conditions of joins to a lowered WHERE; `sql` and `frozen` remain those of the WHERE."""
+    """Add the conditions of joins to a lowered WHERE, whose `sql` and `frozen` remain."""
     added = tuple(chain.from_iterable(join.conjuncts for join in joins))
     if not added:
         return lowered
@@ -215,8 +216,11 @@ def with_keys(lowered: LoweredPredicate, joins: Sequence[JoinKeys]) -> LoweredPr
     )
 
 
-def _leaf_column(name: str, columns: Sequence[LeafColumn]) -> LeafColumn:
-    """Return the column of a dotted name, or raise UnknownColumn."""
+def _leaf_column(name: str | tuple[str, ...], columns: Sequence[LeafColumn]) -> LeafColumn:
+    """Return the column of a path or of a dotted name, or raise UnknownColumn."""
+    if not isinstance(name, str):
+        columns = [column for column in columns if len(column.path) == len(name)]
+        name = ".".join(name)
     exact = [column for column in columns if column.name == name]
     alike = exact or [column for column in columns if column.name.lower() == name.lower()]
     if len(alike) == 1:
@@ -298,7 +302,7 @@ def _conditions_of_rows(
 
 
 def _listed(column: LeafColumn, values: pa.Array) -> tuple[str, Predicate]:
-    """Return the condition that a column has one of the values, of which null is one for a null-safe comparison."""
+    """Return the condition that a column has one of the values; null is a value of null-safe comparisons."""
     distinct = values.drop_null().unique()
     null = IsNull(column.path) if values.null_count else None
     if len(distinct) == 0:
@@ -316,7 +320,7 @@ def _conditions_of_ranges(
     for pair, column in usable:
         low, high = (_converted(end, _target_type(column)) for end in (keys[pair.key].low, keys[pair.key].high))
         if low.null_count or high.null_count:
-            unused += (UnusedKey(pair.column, pair.key, WhyUnused.CAST, f"{column.type}"),)
+            unused += (UnusedKey(column.name, pair.key, WhyUnused.CAST, f"{column.type}"),)
             continue
         count = max(count, len(low))
         ranges: list[Predicate] = [Interval(column.path, *ends) for ends in zip(low, high, strict=True)]
