@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.airflow.advice import ReadWorkloadOperator as ReadWorkloadOperator
     from prune_assets.airflow.asset import table_asset as table_asset
     from prune_assets.airflow.checking import CheckLayoutOperator as CheckLayoutOperator
+    from prune_assets.airflow.merging import MergeTableOperator as MergeTableOperator
     from prune_assets.airflow.optimizing import OptimizeTableOperator as OptimizeTableOperator
     from prune_assets.airflow.sensor import TableChangeSensor as TableChangeSensor
     from prune_assets.airflow.skip_report import SkipReportLink as SkipReportLink

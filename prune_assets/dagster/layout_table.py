@@ -13,7 +13,7 @@ from parquet_core.argument_types import check_arguments, public_function
 from parquet_core.errors import WrongUse
 from parquet_core.layout.spec import LayoutSpec
 from prune_assets.checks.when_empty import WhenEmpty
-from prune_assets.dagster import assets, health_checks, layout_advice, metadata_checks, optimizing, sensors
+from prune_assets.dagster import assets, health_checks, layout_advice, merging, metadata_checks, optimizing, sensors
 from prune_assets.dagster import checks as layout_checks
 from prune_assets.dagster import partition_sensor as partition_sensors
 from prune_assets.dagster import skip_report as skip_reports
@@ -146,6 +146,8 @@ class LayoutTable:
     asset = assets.asset
     asset_from = assets.asset_from
     asset_spec = assets.asset_spec
+    merge_asset = merging.merge_asset
+    merge_check = merging.merge_check
     checks = layout_checks.checks
     check_specs = layout_checks.check_specs
     skipping_checks = skipping.skipping_checks

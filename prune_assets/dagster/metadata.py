@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from parquet_core.layout.spec import LayoutSpec
+    from prune_assets.merging.report import MergeReport
+    from prune_assets.merging.run_merge import MergeResult
     from prune_assets.report.skip_report import SkipReport
     from prune_assets.tables.writes.write_result import WriteResult
 
@@ -113,6 +115,34 @@ def column_schema(schema: StructType, layout: LayoutSpec) -> dg.TableSchema:
         constraints = dg.TableColumnConstraints(nullable=field.nullable, other=notes)
         columns.append(dg.TableColumn(field.name, field.dataType.simpleString(), constraints=constraints, tags=tags))
     return dg.TableSchema(columns=columns)
+
+
+def merge_metadata(report: MergeReport, result: MergeResult | None = None) -> dict[str, Any]:
+    """Return the report of a MERGE as metadata: the text, and numbers that Dagster plots.
+
+    `result`: the result of the MERGE. None if it was only planned.
+    """
+    import dagster as dg
+
+    total = max(report.total.bytes, 1)
+    figures: dict[str, Any] = {
+        "prune/merge_keys": report.keys,
+        "prune/merge_files_opened": report.with_condition.files,
+        "prune/merge_files_opened_as_written": report.as_written.files,
+        "prune/merge_opened_share": report.with_condition.bytes / total,
+        "prune/merge_opened_share_as_written": report.as_written.bytes / total,
+        "prune/merge": dg.MetadataValue.md(f"```\n{report}\n```"),
+    }
+    if result is None:
+        return figures
+    measured = {
+        "prune/merge_files_measured": None if result.opened is None else result.opened.files,
+        "prune/rows_inserted": result.rows_inserted,
+        "prune/rows_updated": result.rows_updated,
+        "prune/rows_deleted": result.rows_deleted,
+        "prune/version": result.version,
+    }
+    return figures | {name: value for name, value in measured.items() if value is not None}
 
 
 def skip_metadata(report: SkipReport, *, measured: Sequence[str] = ()) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""Files that the scans of a statement of Spark opened, from Spark's own status."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from prune_assets.spark.spark_session import naming_jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+# Names of metrics: those of Spark's scans of files, and those of Iceberg's.
+_FILES = ("number of files read", "number of result data files")
+_BYTES = ("size of files read", "total data file size (bytes)")
+# Delta's log is a source of files too.
+_OF_LOG = "DeltaLogFileIndex"
+_LATEST = 200
+_UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5}
+_NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(?: ([A-Z]i?B?))?")
+
+
+class ScannedFiles(NamedTuple):
+    """Files of one scan.
+
+    `bytes`: None if the scan does not count them.
+    """
+
+    files: int
+    bytes: int | None
+
+
+@contextmanager
+def observed_scans(session: SparkSession, what: str) -> Iterator[list[ScannedFiles]]:
+    """Describe the jobs of the block, and fill the list with its scans when the block ends.
+
+    `what`: unique description. The list remains empty on Spark Connect, which does not show other statements, and if
+    Spark keeps no finished queries.
+    """
+    scans: list[ScannedFiles] = []
+    with naming_jobs(session, what):
+        yield scans
+    if hasattr(session, "_jsparkSession"):
+        scans += _scans(session, what)
+
+
+def _scans(session: SparkSession, what: str) -> Iterator[ScannedFiles]:
+    java: Any = session
+    java.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # noqa: SLF001 - Python has no other way to Spark's status
+    status = java._jsparkSession.sharedState().statusStore()  # noqa: SLF001 - as above
+    executions = list(_elements(status.executionsList(max(0, status.executionsCount() - _LATEST), _LATEST)))
+    roots = {each.rootExecutionId() for each in executions if what in each.description()}
+    for execution in executions:
+        if execution.rootExecutionId() not in roots:
+            continue
+        values = status.executionMetrics(execution.executionId())
+        for node in _elements(status.planGraph(execution.executionId()).allNodes()):
+            if "Scan" in node.name() and _OF_LOG not in node.desc():
+                counts = {each.name(): _value(java, each.accumulatorId(), values) for each in _elements(node.metrics())}
+                files = next((counts[name] for name in _FILES if counts.get(name) is not None), None)
+                if files is not None:
+                    yield ScannedFiles(files, next((counts[name] for name in _BYTES if name in counts), None))
+
+
+def _value(session: Any, accumulator: int, values: Any) -> int | None:
+    """Return the value of a metric: exact as long as Spark holds it in memory, otherwise as Spark displays it."""
+    exact = session._jvm.org.apache.spark.util.AccumulatorContext.get(accumulator)  # noqa: SLF001 - as above
+    if exact.isDefined():
+        return int(exact.get().value())
+    shown = values.get(accumulator)
+    return _number(shown.get()) if shown.isDefined() else None
+
+
+def _number(shown: str) -> int | None:
+    r"""Return a number as Spark displays it; of a metric of several tasks the total.
+
+    >>> _number("1,234"), _number("2.5 KiB"), _number("total (min, med, max)\n3.0 MiB (1.0 MiB, 1.0 MiB, 1.0 MiB)")
+    (1234, 2560, 3145728)
+    """
+    match = _NUMBER.match(shown.rpartition("\n")[2])
+    if match is None:
+        return None
+    return round(float(match[1].replace(",", "")) * 1024 ** _UNITS.get(match[2] or "B", 0))
+
+
+def _elements(collection: Any) -> Iterator[Any]:
+    for i in range(collection.size()):
+        yield collection.apply(i)
