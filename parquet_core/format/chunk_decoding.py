@@ -12,6 +12,7 @@ import numpy as np
 
 from parquet_core.columnar import Columnar
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format import compact_encoding
 from parquet_core.format.column_chunk import ENCODING_STATS, MAX_ROWS, ColumnChunks
 from parquet_core.format.compact import (
     BINARY,
@@ -25,6 +26,7 @@ from parquet_core.format.compact import (
     list_of,
     struct,
 )
+from parquet_core.format.compact_encoding import encoded_bytes, encoded_list
 from parquet_core.format.plain import PlainValues
 from parquet_core.format.written_statistics import WrittenStatistics
 
@@ -205,19 +207,10 @@ def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
         return np.ones(len(table), np.bool_)  # writers spell the inner levels of lists and maps in several ways
     column = _COLUMN_CHUNK.offset(3, 3)
     written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, column], table[:, column + 1])
-    name = ranges.path[0].encode()
-    expected = b"\x18" + _varint(len(name)) + name
+    expected = encoded_list(compact_encoding.BINARY, [encoded_bytes(ranges.path[0].encode())])
     values, valid = written.fixed(len(expected))
     agrees: NDArray[np.bool_] = valid & np.all(values == np.frombuffer(expected, np.uint8), axis=1)
     return agrees | (written.length <= _EMPTY_LIST_BYTES)
-
-
-def _varint(value: int) -> bytes:
-    parts = []
-    while value >= 0x80:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*parts, value])
 
 
 def _chunks(

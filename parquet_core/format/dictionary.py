@@ -9,13 +9,13 @@ Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile
-from parquet_core.format.compact import INTEGER, decode, struct
+from parquet_core.format.page_header import CODECS, UNCOMPRESSED, PageHeader, PageType, read_header
 from parquet_core.format.plain import PlainValues, fixed_width, length_prefixed
 from parquet_core.format.schema import Physical
 
@@ -29,38 +29,11 @@ GUESS_BYTES = 256 << 10
 _MAX_RATIO = 1032  # limit of deflate; other codecs have higher limits, but distinct values never reach them
 _MAX_HEADER_BYTES = 4 << 10
 
-_DICTIONARY_PAGE = 2
-_DATA_PAGES = {0, 3}
-_KNOWN_PAGES = {0, 1, 2, 3}
+_DATA_PAGES = {PageType.DATA, PageType.DATA_V2}
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _BIT_PACKED, _RLE_DICTIONARY = 0, 2, 3, 4, 8
-_UNCOMPRESSED, _GZIP = 0, 2
-# LZ4 (5) uses Hadoop's framing, which has several variants, and LZO (3) has no decoder here.
-_CODECS = {1: "snappy", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_GZIP, _LZ4 = 2, 5
+_CODECS = CODECS.keys() - {_LZ4}  # LZ4 uses Hadoop's framing, which has several variants
 _WIDTHS = {Physical.INT32: 4, Physical.INT64: 8, Physical.FLOAT: 4, Physical.DOUBLE: 8}
-
-_PAGE_HEADER = struct(
-    {
-        1: INTEGER,  # type
-        2: INTEGER,  # uncompressed_page_size
-        3: INTEGER,  # compressed_page_size
-        4: INTEGER,  # crc
-        7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
-    }
-)
-
-
-class _DictionaryPage(NamedTuple):
-    """Header of a dictionary page.
-
-    `header_bytes`: size of the header. `plain_bytes`, `stored_bytes`: uncompressed and stored size of the values.
-    """
-
-    header_bytes: int
-    plain_bytes: int
-    stored_bytes: int
-    crc: int | None
-    num_values: int
-    encoding: int | None
 
 
 def is_complete(chunk: ColumnChunk) -> str | None:
@@ -71,7 +44,7 @@ def is_complete(chunk: ColumnChunk) -> str | None:
         return _judge_encodings(chunk.encodings)
     kinds = {page_type for page_type, _, _ in chunk.encoding_stats}
     data = {encoding for page_type, encoding, _ in chunk.encoding_stats if page_type in _DATA_PAGES}
-    if not kinds <= _KNOWN_PAGES:
+    if not kinds <= set(PageType):
         return "the encoding statistics name pages of an unknown kind"
     if not data:
         # parquet-java takes this as "all pages use the dictionary". The opposite is safe and costs a chunk without
@@ -147,25 +120,20 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
     )
 
 
-def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _DictionaryPage | str:
-    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in {_UNCOMPRESSED, _GZIP, *_CODECS}:
+def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> PageHeader | str:
+    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in _CODECS:
         return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
     try:
-        slots, length = decode(data[:_MAX_HEADER_BYTES], _PAGE_HEADER, place=f"{place}: dictionary page")
+        page = read_header(data[:_MAX_HEADER_BYTES], place=f"{place}: dictionary page")
     except MalformedFile as error:
         return str(error)
-    page_type, plain_bytes, stored_bytes, crc, dictionary = slots
-    if page_type != _DICTIONARY_PAGE or dictionary is None:
-        return "the dictionary page is missing: the column chunk begins with another page"
-    num_values, encoding = dictionary
-    if None in {plain_bytes, stored_bytes, num_values}:
-        return "the header of the dictionary page lacks a size or the number of values"
-    page = _DictionaryPage(length, plain_bytes, stored_bytes, crc, num_values, encoding)
     return _doubt(page, chunk) or page
 
 
-def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
+def _doubt(page: PageHeader, chunk: ColumnChunk) -> str:
     """Return the reason why a header is implausible, or an empty string."""
+    if page.page_type != PageType.DICTIONARY:
+        return "the dictionary page is missing: the column chunk begins with another page"
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:
@@ -174,7 +142,7 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
     largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
     if (
         not 0 < page.num_values <= page.plain_bytes <= largest
-        or (chunk.codec == _UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
+        or (chunk.codec == UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
         or page.header_bytes + page.stored_bytes > chunk.compressed_bytes
     ):
         return (
@@ -186,11 +154,11 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
 
 def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
     """Return exactly `size` bytes; None if the page size differs."""
-    if codec is None or codec == _UNCOMPRESSED:
+    if codec is None or codec == UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:
         return _gunzip(stored, size)
-    arrow = pa.Codec(_CODECS[codec])
+    arrow = pa.Codec(CODECS[codec])
     try:
         plain = arrow.decompress(pa.py_buffer(stored), decompressed_size=size)
     except (pa.ArrowException, OSError):

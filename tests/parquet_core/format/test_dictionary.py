@@ -285,7 +285,7 @@ def test_no_offset_asks_for_more_than_the_chunk(dictionary, data, first, size):
 
 
 def header(*, kind=2, plain=8, stored=8, count=2, encoding=0, crc=None):
-    """Encode a page header with a dictionary page header inside."""
+    """Encode the header of a dictionary page, or of a data page."""
 
     def varint(number):
         zigzag = (number << 1) ^ (number >> 63)
@@ -295,10 +295,10 @@ def header(*, kind=2, plain=8, stored=8, count=2, encoding=0, crc=None):
             zigzag >>= 7
         return bytes([*encoded, zigzag])
 
+    described = 5 if kind == DATA else 7
     sizes = b"\x15" + varint(kind) + b"\x15" + varint(plain) + b"\x15" + varint(stored)
-    sizes += b"\x3c" if crc is None else b"\x15" + varint(crc) + b"\x3c"
-    if crc is None:
-        sizes = sizes[:-1] + b"\x4c"
+    sizes += b"" if crc is None else b"\x15" + varint(crc)
+    sizes += bytes([(described - (3 if crc is None else 4)) << 4 | 12])
     return sizes + b"\x15" + varint(count) + b"\x15" + varint(encoding) + b"\x00\x00"
 
 
