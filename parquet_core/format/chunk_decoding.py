@@ -110,7 +110,7 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
 
     Raises MalformedFile for an impossible chunk, UnsupportedFeature for a chunk in another file.
     """
-    table = _as_rows(
+    table = as_rows(
         decode_table(ranges.buffer, ranges.start, ranges.stop, _COLUMN_CHUNK, place=ranges.place), _COLUMN_CHUNK.width
     )
     described = _field(table, 3) != MISSING
@@ -144,7 +144,7 @@ def decode_totals(
     `file_size`: per chunk, bytes of its file, the most that the chunk counts.
     `columns`: number of successive chunks per row group.
     """
-    table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
+    table = as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
     pages, _ = _encoding_stats(encoded[0], table, place)
     present = (_field(table, 3) != MISSING) & (_field(table, 8) == MISSING)
     located = ~present | ((_field(table, 4) > 0) & (_field(table, 5) > 0))
@@ -156,7 +156,8 @@ def decode_totals(
     )
 
 
-def _as_rows(table: Table, width: int) -> Numbers:
+def as_rows(table: Table, width: int) -> Numbers:
+    """Return a decoded table as a matrix; `width`: numbers in each row."""
     return np.frombuffer(table, np.int64).reshape(-1, width)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.errors import MalformedFile
-from parquet_core.format.chunk_decoding import ChunkRanges, Totals, decode_column_chunks, decode_totals
+from parquet_core.format.chunk_decoding import ChunkRanges, Totals, as_rows, decode_column_chunks, decode_totals
 from parquet_core.format.chunk_places import CHUNK_PLACES, Surroundings, conflicts
 from parquet_core.format.column_chunk import MAX_ROWS, ColumnChunks, absent_chunks
 from parquet_core.format.compact import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Numbers
-    from parquet_core.format.compact import Table
     from parquet_core.format.schema import Path
     from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.storage import DataFile, Traffic
@@ -184,7 +183,7 @@ class Footers:
             self.encoded, self.chunk_start[chunk], self.chunk_stop[chunk], _PATH, place=lambda i: self.place(filled[i])
         )
         lacking = np.zeros(len(self), np.bool_)
-        lacking[filled] = _rows(table, _PATH.width)[:, _PATH.offset(3, 3) + 1] < 0
+        lacking[filled] = as_rows(table, _PATH.width)[:, _PATH.offset(3, 3) + 1] < 0
         return lacking
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
@@ -245,7 +244,7 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
         return f"{files[i].path}: footer"
 
     decoded, sunk = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
-    table, groups, chunks = _rows(decoded, _WIDTH), *(_rows(*pair) for pair in zip(sunk, _SUNK_WIDTHS, strict=True))
+    table, groups, chunks = as_rows(decoded, _WIDTH), *(as_rows(*pair) for pair in zip(sunk, _SUNK_WIDTHS, strict=True))
     groups, group_counts = _elements(table, _FILE_META_DATA.offset(4), groups)
     groups = groups[:, 1:]
     chunks, chunk_counts = _elements(groups, _ROW_GROUP.offset(1), chunks)
@@ -314,10 +313,6 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         conflicts=tables.conflicts,
         encoded=encoded,
     )
-
-
-def _rows(table: Table, width: int) -> Numbers:
-    return np.frombuffer(table, np.int64).reshape(-1, width)
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:

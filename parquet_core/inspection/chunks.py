@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import BLOCK_BYTES, estimated_fpp, estimated_ndv, fill
+from parquet_core.format.chunk_decoding import as_rows
 from parquet_core.format.compact import INTEGER, decode_table, struct
 from parquet_core.format.enumerations import codec_name, encoding_names
 from parquet_core.inspection.facts import BloomFacts, ChunkFacts
@@ -148,5 +149,5 @@ def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64
         _COLUMN_CHUNK,
         place=lambda i: footers.place(i, column.name),
     )
-    table = np.frombuffer(decoded, np.int64).reshape(-1, _COLUMN_CHUNK.width)
+    table = as_rows(decoded, _COLUMN_CHUNK.width)
     return np.maximum(table[:, _COLUMN_CHUNK.offset(3, 6)], -1)
