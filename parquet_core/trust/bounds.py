@@ -36,14 +36,23 @@ class Bounds(Columnar):
     upper: pa.Array
     null_count: pa.Array
     row_count: NDArray[np.int64]
-    nan_count: pa.Array = None
-    min_exact: pa.Array = None
-    max_exact: pa.Array = None
+    nan_count: pa.Array
+    min_exact: pa.Array
+    max_exact: pa.Array
 
-    def __post_init__(self) -> None:
-        for name, kind in (("nan_count", pa.int64()), ("min_exact", pa.bool_()), ("max_exact", pa.bool_())):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
+    @classmethod
+    def of(
+        cls,
+        lower: pa.Array,
+        upper: pa.Array,
+        null_count: pa.Array,
+        row_count: NDArray[np.int64],
+        nan_count: pa.Array | None = None,
+    ) -> Bounds:
+        """Return bounds that may be inexact; without `nan_count`, the NaN counts are unknown."""
+        nan_count = pa.nulls(len(row_count), pa.int64()) if nan_count is None else nan_count
+        exact = pa.nulls(len(row_count), pa.bool_())
+        return cls(lower, upper, null_count, row_count, nan_count, exact, exact)
 
 
 class Presence(NamedTuple):
@@ -79,7 +88,7 @@ def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
     """Return bounds with only the row counts known."""
     nothing = pa.nulls(len(row_count), bounds_type(column))
-    return Bounds(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
+    return Bounds.of(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
