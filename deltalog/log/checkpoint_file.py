@@ -130,8 +130,8 @@ class CheckpointFile:
     def row_groups(self) -> range:
         """Return the indexes of row groups that may hold files; empty without an `add` column."""
         footer = self.footer()
-        has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
-        return range(len(footer.row_groups) if has_files else 0)
+        has_files = any(leaf.name.startswith("add.") for leaf in footer.leaves)
+        return range(len(footer.row_counts) if has_files else 0)
 
     def files(self, group: int) -> FileBlock:
         """Return the `add` actions of a row group as a block."""
@@ -170,7 +170,7 @@ class CheckpointFile:
 
 def _few_values(footer: Footer) -> list[str]:
     """Return the columns of partition keys and values, whose values repeat."""
-    return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
+    return [leaf.name for leaf in footer.leaves if leaf.name.startswith("add.partitionValues.")]
 
 
 def _line(name: str, row: dict[str, Any]) -> Line:
@@ -304,7 +304,7 @@ def _forms(
     if structs:
         parts = ("minValues", "maxValues", "nullCount")
         names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in stored]
-        int96 = {leaf.path for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
+        int96 = {leaf.name for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
         yield ["add.stats_parsed.numRecords", *names], partial(_parsed_batch, int96=int96)
     if "stats" in fields:
         yield ["add.stats"], _text_batch

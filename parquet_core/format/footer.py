@@ -71,7 +71,8 @@ _MOST_CHUNKS = 1 << 16
 class Footers:
     """The footers of successive files.
 
-    Per file: `kind` is the index in `kinds` of its schema, writer and column orders. Per row group: `file` is the
+    Per file: `kind` is the index in `kinds` of its schema, writer and column orders, and `start` and `footer_bytes` are
+    the range of its FileMetaData in `encoded`. Per row group: `file` is the
     number of its file, `ordinal` its number in the file (from 0), `file_size` is in bytes, and `first_chunk` is the
     number of its first column chunk. Per column chunk: `chunk_start` and `chunk_stop` are its range in `encoded`, and
     `conflicts` has bits of Conflict.
@@ -82,6 +83,7 @@ class Footers:
     encoded_kinds: tuple[EncodedKind, ...]
     kind: Numbers
     num_rows: Numbers
+    start: Numbers
     footer_bytes: Numbers
     file: Numbers
     ordinal: Numbers
@@ -301,6 +303,7 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         encoded_kinds=encoded_kinds,
         kind=kind,
         num_rows=table[:, _FILE_META_DATA.offset(3)].copy(),
+        start=starts,
         footer_bytes=stops - starts,
         file=file,
         ordinal=ordinal,
