@@ -15,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile
+from parquet_core.format.column_chunk import ENCODING_STATS
+from parquet_core.format.compact import decode_list
 from parquet_core.format.page_header import CODECS, UNCOMPRESSED, PageHeader, PageType, read_header
 from parquet_core.format.plain import PlainValues, fixed_width, length_prefixed
 from parquet_core.format.schema import Physical
 
 if TYPE_CHECKING:
-    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.schema import LeafColumn
 
 # Most bytes of a dictionary page; writers limit dictionaries to 1 MiB by default.
@@ -36,14 +38,15 @@ _CODECS = CODECS.keys() - {_LZ4}  # LZ4 uses Hadoop's framing, which has several
 _WIDTHS = {Physical.INT32: 4, Physical.INT64: 8, Physical.FLOAT: 4, Physical.DOUBLE: 8}
 
 
-def is_complete(chunk: ColumnChunk) -> str | None:
-    """Return why the dictionary may be incomplete; None if it is complete."""
-    if chunk.encrypted:
+def is_complete(chunks: ColumnChunks, i: int) -> str | None:
+    """Return why the dictionary of chunk `i` may be incomplete; None if it is complete."""
+    if chunks.encrypted[i]:
         return "the column is encrypted"
-    if chunk.encoding_stats is None:
-        return _judge_encodings(chunk.encodings)
-    kinds = {page_type for page_type, _, _ in chunk.encoding_stats}
-    data = {encoding for page_type, encoding, _ in chunk.encoding_stats if page_type in _DATA_PAGES}
+    if chunks.encoding_stats[i] is None:
+        return _judge_encodings(int(chunks.encodings[i]))
+    stats = decode_list(chunks.encoding_stats[i], ENCODING_STATS)
+    kinds = {page_type for page_type, _, _ in stats}
+    data = {encoding for page_type, encoding, _ in stats if page_type in _DATA_PAGES}
     if not kinds <= set(PageType):
         return "the encoding statistics name pages of an unknown kind"
     if not data:
@@ -55,55 +58,56 @@ def is_complete(chunk: ColumnChunk) -> str | None:
     return None
 
 
-def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
-    if _PLAIN_DICTIONARY not in encodings:
+def _judge_encodings(encodings: int) -> str | None:
+    if not encodings >> _PLAIN_DICTIONARY & 1:
         # PLAIN is listed with RLE_DICTIONARY for the dictionary page, but it may also apply to data pages.
         return "the footer does not say how each data page is encoded"
-    if not set(encodings) <= {_PLAIN_DICTIONARY, _RLE, _BIT_PACKED}:
+    if encodings & ~(1 << _PLAIN_DICTIONARY | 1 << _RLE | 1 << _BIT_PACKED):
         return "some data pages may not be dictionary-encoded"
     return None
 
 
-def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
-    """Return offset and length of the dictionary page.
+def dictionary_range(chunks: ColumnChunks, i: int, first_page: int | None) -> tuple[int, int] | str:
+    """Return offset and length of the dictionary page of chunk `i`.
 
     Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
     None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
     `page_bytes` corrects.
     """
-    offset, stop = chunk.dictionary_page_offset, first_page
-    if offset is None or not 0 < offset < chunk.data_page_offset:
+    offset, stop, size = int(chunks.dictionary_page_offset[i]), first_page, int(chunks.compressed_bytes[i])
+    data_page = int(chunks.data_page_offset[i])
+    if not 0 < offset < data_page:
         # Old writers leave the offset out, or write 0, and store the dictionary page at the data page offset.
-        offset = chunk.data_page_offset
+        offset = data_page
     elif stop is None:
-        stop = chunk.data_page_offset
-    if offset <= 0 or chunk.compressed_bytes <= 0:
+        stop = data_page
+    if offset <= 0 or size <= 0:
         return "the footer lacks the position of the column chunk"
     if stop is None:
-        return offset, min(GUESS_BYTES, chunk.compressed_bytes)
+        return offset, min(GUESS_BYTES, size)
     if stop == offset:
         return "the dictionary page is missing: the column chunk begins with a data page"
-    if not 0 < stop - offset <= min(chunk.compressed_bytes, MAX_PAGE_BYTES):
+    if not 0 < stop - offset <= min(size, MAX_PAGE_BYTES):
         return f"a dictionary page from byte {offset} to {stop} cannot be"
     return offset, stop - offset
 
 
-def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> int | str:
-    """Return the bytes of the dictionary page at the start of `data`.
+def page_bytes(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, *, place: str) -> int | str:
+    """Return the bytes of the dictionary page of chunk `i` at the start of `data`.
 
     Returns the reason as text if `data` does not begin with a usable dictionary page. The size is read from the header.
     """
-    page = _parse_header(data, chunk, leaf, place)
+    page = _parse_header(data, chunks, i, leaf, place)
     return page if isinstance(page, str) else page.header_bytes + page.stored_bytes
 
 
-def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
-    """Decode the dictionary page at the start of `data`.
+def read_dictionary(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, *, place: str) -> PlainValues | str:
+    """Decode the dictionary page of chunk `i` at the start of `data`.
 
     Later bytes are ignored. Returns the values in their physical form, or the reason why they cannot be trusted: a
     missing entry would exclude a value that the chunk holds.
     """
-    page = _parse_header(data, chunk, leaf, place)
+    page = _parse_header(data, chunks, i, leaf, place)
     if isinstance(page, str):
         return page
     stored = memoryview(data)[page.header_bytes : page.header_bytes + page.stored_bytes]
@@ -111,7 +115,7 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
         return f"the dictionary page of {page.stored_bytes} bytes is cut off after {len(stored)}"
     if page.crc is not None and zlib.crc32(stored) != page.crc & 0xFFFFFFFF:
         return "the checksum of the dictionary page does not match its bytes"
-    plain = _decompress(stored, chunk.codec, page.plain_bytes)
+    plain = _decompress(stored, int(chunks.codec[i]), page.plain_bytes)
     if plain is None:
         return f"the dictionary page does not decompress to the {page.plain_bytes} bytes that it claims"
     values = _decode(np.frombuffer(plain, np.uint8), page.num_values, leaf)
@@ -120,17 +124,18 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
     )
 
 
-def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> PageHeader | str:
-    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in _CODECS:
-        return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
+def _parse_header(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, place: str) -> PageHeader | str:
+    codec = None if chunks.codec[i] < 0 else int(chunks.codec[i])
+    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or codec not in _CODECS:
+        return f"dictionaries of {leaf.physical.name} in compression codec {codec} are not read"
     try:
         page = read_header(data[:_MAX_HEADER_BYTES], place=f"{place}: dictionary page")
     except MalformedFile as error:
         return str(error)
-    return _doubt(page, chunk) or page
+    return _doubt(page, chunks, i) or page
 
 
-def _doubt(page: PageHeader, chunk: ColumnChunk) -> str:
+def _doubt(page: PageHeader, chunks: ColumnChunks, i: int) -> str:
     """Return the reason why a header is implausible, or an empty string."""
     if page.page_type != PageType.DICTIONARY:
         return "the dictionary page is missing: the column chunk begins with another page"
@@ -142,8 +147,8 @@ def _doubt(page: PageHeader, chunk: ColumnChunk) -> str:
     largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
     if (
         not 0 < page.num_values <= page.plain_bytes <= largest
-        or (chunk.codec == UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
-        or page.header_bytes + page.stored_bytes > chunk.compressed_bytes
+        or (chunks.codec[i] == UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
+        or page.header_bytes + page.stored_bytes > int(chunks.compressed_bytes[i])
     ):
         return (
             f"the dictionary page claims {page.num_values} values in {page.stored_bytes} bytes, "
@@ -152,9 +157,9 @@ def _doubt(page: PageHeader, chunk: ColumnChunk) -> str:
     return ""
 
 
-def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
+def _decompress(stored: memoryview, codec: int, size: int) -> bytes | pa.Buffer | None:
     """Return exactly `size` bytes; None if the page size differs."""
-    if codec is None or codec == UNCOMPRESSED:
+    if codec == UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:
         return _gunzip(stored, size)
