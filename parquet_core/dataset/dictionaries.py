@@ -59,7 +59,7 @@ class Dictionaries:
         """Return the dictionary of a column in each chosen row group, or the reason why it proves nothing."""
         known = self._kept.setdefault(column, {})
         trusted = positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""]
-        self.store.recall_structures(self._name(column), trusted, known)
+        self.store.recall_structures(self.store.name("dictionaries", column), trusted, known)
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
         new = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
         for position, values in new.items():
@@ -76,10 +76,7 @@ class Dictionaries:
     def save(self) -> None:
         """Cache the dictionaries that were read, in memory."""
         for column, known in self._kept.items():
-            self.store.remember_structures(self._name(column), known)
-
-    def _name(self, column: LeafColumn) -> str:
-        return self.store.name("dictionaries", column)
+            self.store.remember_structures(self.store.name("dictionaries", column), known)
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         """Return, for each row group, why its dictionary proves nothing; "" if the dictionary may be read."""
