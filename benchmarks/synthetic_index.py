@@ -108,7 +108,7 @@ def _pages(files: int, each: int, rows: int, *, disorder: int) -> PageBatch:
 
 
 def _bounds(low: Numbers, high: Numbers, rows: Numbers) -> Bounds:
-    return Bounds(pa.array(low), pa.array(high), pa.array(np.zeros(len(low), np.int64)), rows)
+    return Bounds.of(pa.array(low), pa.array(high), pa.array(np.zeros(len(low), np.int64)), rows)
 
 
 def _of_groups(batch: PageBatch, row_count: Numbers) -> Bounds:

@@ -200,6 +200,27 @@ def test_what_lies_beside_the_rooms_imports_none():
     assert {path.stem for path in (ROOT / "deltalog").glob("*.py")} <= {"__init__", *ROOMS["deltalog"]}
 
 
+# Rooms that evaluate predicates on facts of their own, such as values of a log, by the parts of the pruning room. The
+# others use `parquet_core.pruning` alone: `prune` for files, `selected_rows` for rows.
+EVALUATING = {
+    "deltalog.stats",
+    "deltalog.transaction",
+    "prune_assets.advisor",
+    "prune_assets.planner",
+    "prune_assets.sql",
+    "prune_assets.tables",
+    "prune_assets.writing",
+}
+
+
+def test_pruning_has_one_door():
+    parts = tuple(f"parquet_core.pruning.{part}" for part in ("evidence", "levels", "trees"))
+    paths = [path for package in (*ROOMS, "prune_assets") for path in files_of(package)]
+    outside = [path.relative_to(ROOT) for path in paths if not path.is_relative_to(ROOT / "parquet_core/pruning")]
+    found = {path for path in outside for name in imports_of(ROOT / path) if f"{name}.".startswith(parts)}
+    assert {".".join(path.with_suffix("").parts[:2]) for path in found} == EVALUATING
+
+
 def test_iceberg_knows_nothing_of_delta():
     """Code shared by both formats belongs in `parquet_core` or `prune_assets/tables`."""
     of_delta = {"deltalog", "prune_assets.tables.delta"}

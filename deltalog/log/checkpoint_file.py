@@ -130,8 +130,8 @@ class CheckpointFile:
     def row_groups(self) -> range:
         """Return the indexes of row groups that may hold files; empty without an `add` column."""
         footer = self.footer()
-        has_files = any(leaf.path.startswith("add.") for leaf in footer.leaves)
-        return range(len(footer.row_groups) if has_files else 0)
+        has_files = any(leaf.name.startswith("add.") for leaf in footer.leaves)
+        return range(len(footer.row_counts) if has_files else 0)
 
     def files(self, group: int) -> FileBlock:
         """Return the `add` actions of a row group as a block."""
@@ -141,8 +141,10 @@ class CheckpointFile:
             return self._block(opened, group, names, fields)
 
     def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        table = opened.table(group, names, coded=_few_values(opened.footer))
-        adds = _whole(table.column("add"))
+        # Partition keys and values repeat.
+        coded = [leaf.name for leaf in opened.footer.leaves if leaf.name.startswith("add.partitionValues.")]
+        column = opened.table(group, names, coded=coded).column("add")
+        adds: Any = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         path = pc.struct_field(adds, "path")
         if not pa.types.is_string(path.type):
             raise ValueError("add.path is not a string")
@@ -166,11 +168,6 @@ class CheckpointFile:
             vectors=_vectors(adds, fields),
             statistics=CheckpointStatistics(self, group, rows),
         )
-
-
-def _few_values(footer: Footer) -> list[str]:
-    """Return the columns of partition keys and values, whose values repeat."""
-    return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
 
 
 def _line(name: str, row: dict[str, Any]) -> Line:
@@ -200,10 +197,6 @@ def _fields(schema: pa.Schema, name: str) -> set[str]:
     if schema.names.count(name) > 1 or not pa.types.is_struct(schema.field(name).type):
         raise ValueError(f"the column {name} is not a struct")
     return {child.name for child in schema.field(name).type}
-
-
-def _whole(column: pa.ChunkedArray) -> Any:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _int64(adds: pa.StructArray, name: str, fields: set[str]) -> NDArray[np.int64] | None:
@@ -304,7 +297,7 @@ def _forms(
     if structs:
         parts = ("minValues", "maxValues", "nullCount")
         names = [f"add.stats_parsed.{part}.{'.'.join(path)}" for part in parts for path in stored]
-        int96 = {leaf.path for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
+        int96 = {leaf.name for leaf in opened.footer.leaves if leaf.physical == Physical.INT96}
         yield ["add.stats_parsed.numRecords", *names], partial(_parsed_batch, int96=int96)
     if "stats" in fields:
         yield ["add.stats"], _text_batch

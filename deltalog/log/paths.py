@@ -48,7 +48,7 @@ def canonical_paths(paths: pa.Array) -> pa.Array:
     if _holds_percent(paths):
         paths = _decoded(paths)
     of_files = pc.starts_with(paths, "file:", ignore_case=True)
-    if not _any(of_files):
+    if not pc.any(of_files).as_py():
         return paths
     plain = pc.replace_substring_regex(paths, "(?is)^file:(?://[^/]*)?(/.*)$", r"\1")
     return pc.if_else(of_files, plain, paths)
@@ -57,10 +57,6 @@ def canonical_paths(paths: pa.Array) -> pa.Array:
 def _holds_percent(paths: pa.Array) -> bool:
     data = paths.buffers()[2]
     return data is not None and bool((np.frombuffer(data, np.uint8) == ord("%")).any())
-
-
-def _any(flags: pa.Array) -> bool:
-    return bool(pc.any(flags).as_py())
 
 
 def _decoded(paths: pa.Array) -> pa.Array:

@@ -52,7 +52,7 @@ class CheckpointWriter:
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error_type is None:
-            self._flush()
+            self.end_group()
         self.close()
 
     def close(self) -> None:
@@ -69,13 +69,10 @@ class CheckpointWriter:
         self.actions += len(actions)
         self.adds += len(actions) if name == "add" else 0
         if self._rows >= ROWS_OF_A_GROUP:
-            self._flush()
+            self.end_group()
 
     def end_group(self) -> None:
-        """Begin a new row group."""
-        self._flush()
-
-    def _flush(self) -> None:
+        """Write the waiting rows as a row group."""
         if self._rows:
             table = pa.Table.from_batches(list(self._waiting), self._schema)
             self._writer.write_table(table, row_group_size=2 * ROWS_OF_A_GROUP)

@@ -134,16 +134,13 @@ def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
 def _form(state: LogState) -> AddForm:
     data = [column for column in state.schema.columns if column.partition is None]
     as_struct = state.properties.statistics_as_struct
+    indexed = indexed_columns(state.schema, state.properties, state.domains) if as_struct else ()
     return AddForm(
         json=state.properties.get(AS_JSON, "true").lower() != "false",
-        statistics=ParsedStatistics(_told_apart(_indexed(state))) if as_struct else None,
+        statistics=ParsedStatistics(_told_apart(indexed)) if as_struct else None,
         data=_told_apart(data),
         partitions=_certain_partitions(state) if as_struct else (),
     )
-
-
-def _indexed(state: LogState) -> Sequence[TableColumn]:
-    return indexed_columns(state.schema, state.properties, state.domains)
 
 
 def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:

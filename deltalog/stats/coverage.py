@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deltalog.log.file_block import StatisticsBatch
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.stats.file_bounds import ReadStatistics
     from deltalog.table.schema import TableColumn
@@ -66,7 +65,8 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     files = 0
     for block in snapshot.blocks if columns else ():
         for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            coverages = [_sum(*pair) for pair in zip(coverages, _of_batch(columns, batch), strict=True)]
+            of_batch = ask_batch(columns, batch, lambda statistics: [_of_column(it, statistics) for it in columns])
+            coverages = [_sum(*pair) for pair in zip(coverages, of_batch, strict=True)]
             files += len(batch.positions)
     for coverage in coverages:
         coverage.missing[NO_STATISTICS] += snapshot.file_count - files
@@ -75,10 +75,6 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
 
 def _sum(left: Coverage, right: Coverage) -> Coverage:
     return Coverage(left.bounds + right.bounds, left.null_counts + right.null_counts, left.missing + right.missing)
-
-
-def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
-    return ask_batch(columns, batch, lambda statistics: [_of_column(column, statistics) for column in columns])
 
 
 def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:

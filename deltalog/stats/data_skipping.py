@@ -25,7 +25,6 @@ from parquet_core.trust.bounds import Bounds, unknown_bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from deltalog.log.file_block import FileBlock
@@ -159,11 +158,8 @@ def _of_bounds(leaf: Leaf, bounds: Mapping[Path, Bounds], count: int) -> Outcome
 
 def count_files_with_statistics(bounds: Bounds) -> int:
     """Return the number of files with any statistics of a column's values."""
-    return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in _sides(bounds)])))
-
-
-def _sides(bounds: Bounds) -> tuple[pa.Array, ...]:
-    return bounds.lower, bounds.upper, bounds.null_count
+    sides = bounds.lower, bounds.upper, bounds.null_count
+    return int(np.count_nonzero(np.logical_or.reduce([flags_from(side.is_valid()) for side in sides])))
 
 
 def file_bounds(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Bounds]:

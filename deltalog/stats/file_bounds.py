@@ -148,7 +148,7 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
     """Return a function from a batch to the bounds of columns."""
-    return lambda batch: ask_batch(columns, batch, lambda statistics: _bounds_of(columns, statistics))
+    return lambda batch: ask_batch(columns, batch, lambda read: [believed_bounds(column, read) for column in columns])
 
 
 def ask_batch(
@@ -209,10 +209,6 @@ def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
         statistics_from_objects(decode_texts([], batch.json)) if structs is None else statistics_from_structs(structs)
     )
     return statistics.counts(("numRecords",))
-
-
-def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> list[Bounds]:
-    return [believed_bounds(column, statistics) for column in columns]
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:

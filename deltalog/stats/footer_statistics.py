@@ -164,7 +164,7 @@ def _has_statistics(column: TableColumn) -> bool:
 def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
     leaf = next((leaf for leaf in index.groups.columns if leaf.path == column.leaf.path), column.leaf)
     bounds = index.page_indexes.filled_bounds(leaf)
-    counts = _null_counts(index.groups.file, bounds, count)
+    counts = _summed(index.groups.file, bounds.null_count, count)
     low = high = pa.nulls(count, bounds.lower.type)
     if column.bounded:
         cut = column.delta_type in _MAY_BE_CUT
@@ -185,10 +185,6 @@ def _has_no_value(bounds: Bounds) -> Flags:
     """Return flags of row groups that hold only nulls, which need no bounds."""
     nulls = numbers_from(filled(bounds.null_count, _UNKNOWN))
     return np.asarray((nulls == bounds.row_count), np.bool_)
-
-
-def _null_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
-    return _summed(file, bounds.null_count, count)
 
 
 def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:

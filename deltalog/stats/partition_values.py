@@ -136,7 +136,7 @@ def partition_bounds(column: TableColumn, value_strings: pa.Array) -> Bounds:
     nan = None
     if pa.types.is_floating(arrow_type):
         lower, upper, nan = _without_nan(lower, upper)
-    return Bounds(
+    return Bounds.of(
         lower=lower,
         upper=upper,
         null_count=from_numpy(null, valid=null_known),

@@ -76,4 +76,4 @@ def as_bounds(numbers: Numbers) -> Bounds:
     """Return one number per file in the form of bounds, so that it can be cached like them."""
     none = from_numpy(numbers, valid=np.zeros(len(numbers), np.bool_))
     values = from_numpy(numbers)
-    return Bounds(values, values, none, np.ones(len(numbers), np.int64))
+    return Bounds.of(values, values, none, np.ones(len(numbers), np.int64))

@@ -97,7 +97,11 @@ def _values(bounds: pa.Array) -> list[Any]:
 
 def _writer(delta_type: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one a kind
     if delta_type == "string" and pa.types.is_binary(stored):
-        return (lambda bound: _upper_text(bound, prefix)) if upper else (lambda bound: _lower_text(bound, prefix))
+        return (
+            (lambda bound: _upper_text(bound, prefix))
+            if upper
+            else (lambda bound: _quoted(lower_string(bound, prefix)))
+        )
     if pa.types.is_integer(stored):
         return str
     if pa.types.is_floating(stored):
@@ -114,10 +118,6 @@ def _writer(delta_type: str, stored: pa.DataType, *, upper: bool, prefix: int) -
 
 def _quoted(value: str) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _lower_text(bound: bytes, prefix: int) -> str:
-    return _quoted(lower_string(bound, prefix))
 
 
 def _upper_text(bound: bytes, prefix: int) -> str | None:

@@ -56,7 +56,7 @@ def create_table(
 
     Raises TableExists if the table exists, else as `commit`.
     """
-    location = _place(table)
+    location = address(os.fspath(table))
     state = _described(location, schema, partition_by, properties, name=name, description=description)
     change = Change(
         operation="CREATE TABLE" if not adds else "CREATE TABLE AS SELECT",
@@ -86,15 +86,11 @@ def check_create(
 
     Arguments as for `create_table`. It is not checked whether the table exists.
     """
-    location = _place(table)
+    location = address(os.fspath(table))
     state = _described(location, schema, partition_by, properties)
     change = Change(operation="CREATE TABLE", metadata=state.metadata, protocol=state.protocol)
     check_change(CommitContext(location, change, state))
     return state.schema
-
-
-def _place(table: str | os.PathLike[str]) -> str:
-    return address(os.fspath(table))
 
 
 def _described(

@@ -25,7 +25,8 @@ def to_batch(values: Mapping[str, Any]) -> pa.RecordBatch:
     arrays: dict[str, pa.Array] = {}
     for name, value in values.items():
         _flatten(value, name, arrays)
-    return pa.RecordBatch.from_arrays([_as_list(array) for array in arrays.values()], list(arrays))
+    lists = [pa.LargeListArray.from_arrays(from_numpy(np.array([0, len(it)])), it) for it in arrays.values()]
+    return pa.RecordBatch.from_arrays(lists, list(arrays))
 
 
 def _flatten(value: Any, name: str, arrays: dict[str, pa.Array]) -> None:
@@ -44,10 +45,6 @@ def _from_numpy(values: np.ndarray[Any, Any]) -> pa.Array:
     if values.ndim == 2:
         return pa.FixedSizeListArray.from_arrays(from_numpy(values.ravel()), values.shape[1])
     return from_numpy(values)
-
-
-def _as_list(array: pa.Array) -> pa.Array:
-    return pa.LargeListArray.from_arrays(from_numpy(np.array([0, len(array)])), array)
 
 
 def array_at(batch: pa.RecordBatch, name: str) -> pa.Array:

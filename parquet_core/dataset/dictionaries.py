@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from parquet_core.dataset.footer_columns import FooterColumns
     from parquet_core.dataset.page_indexes import PageIndexes
     from parquet_core.dataset.row_group_table import RowGroupTable
-    from parquet_core.format.column_chunk import ColumnChunk
     from parquet_core.format.plain import PlainValues
     from parquet_core.format.schema import LeafColumn
 
@@ -36,19 +35,10 @@ if TYPE_CHECKING:
 MAX_KEPT_BYTES = 64 << 20
 
 
-class _Chunk(NamedTuple):
-    """A column chunk whose values are all in its dictionary."""
-
-    position: int
-    chunk: ColumnChunk
-    leaf: LeafColumn
-
-
 class _DictionaryRange(NamedTuple):
     """Byte range of a dictionary page, from the footer and the offset index."""
 
     position: int
-    chunk: ColumnChunk
     leaf: LeafColumn
     start: int
     length: int
@@ -69,7 +59,7 @@ class Dictionaries:
         """Return the dictionary of a column in each chosen row group, or the reason why it proves nothing."""
         known = self._kept.setdefault(column, {})
         trusted = positions[self.footers.refusals(column, positions, AGAINST_DICTIONARIES) == ""]
-        self.store.recall_structures(self._name(column), trusted, known)
+        self.store.recall_structures(self.store.name("dictionaries", column), trusted, known)
         missing = np.array([p for p in positions.tolist() if p not in known], np.int64)
         new = dict(zip(missing.tolist(), self._read(column, missing), strict=True)) if len(missing) else {}
         for position, values in new.items():
@@ -86,10 +76,7 @@ class Dictionaries:
     def save(self) -> None:
         """Cache the dictionaries that were read, in memory."""
         for column, known in self._kept.items():
-            self.store.remember_structures(self._name(column), known)
-
-    def _name(self, column: LeafColumn) -> str:
-        return self.store.name("dictionaries", column)
+            self.store.remember_structures(self.store.name("dictionaries", column), known)
 
     def refusals(self, column: LeafColumn, positions: Positions) -> NDArray[np.object_]:
         """Return, for each row group, why its dictionary proves nothing; "" if the dictionary may be read."""
@@ -120,12 +107,13 @@ class Dictionaries:
         return reasons[alike]
 
     def _refusal(self, column: LeafColumn, position: int) -> str:
-        chunk, kind = self.footers.chunks(column).chunk(position), self.groups.provenance(position)
-        if chunk is None or leaf_as_read(column, kind) is None:
+        chunks, kind = self.footers.chunks(column), self.groups.provenance(position)
+        there = chunks.present[position] or chunks.encrypted[position]
+        if not there or leaf_as_read(column, kind) is None:
             return "the file lacks the column or stores it as another type"
         if is_rebased(column, kind):
             return "the file stores dates of another calendar"
-        incomplete = is_complete(chunk)
+        incomplete = is_complete(chunks, position)
         return "" if incomplete is None else incomplete
 
     def _read(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str]:
@@ -135,11 +123,11 @@ class Dictionaries:
         `Bounds`. Raises the errors of `gather`.
         """
         refusals = self.refusals(column, positions)
-        chunks = [
-            why or self._chunk(column, position) for why, position in zip(refusals, positions.tolist(), strict=True)
+        first_pages = self._first_pages(column, positions[refusals == ""])
+        pages = [
+            why or self._page(column, position, first_pages)
+            for why, position in zip(refusals, positions.tolist(), strict=True)
         ]
-        starts = self._first_pages(column, [chunk.position for chunk in chunks if _needs_first_page(chunk)])
-        pages = [chunk if isinstance(chunk, str) else self._page(chunk, starts) for chunk in chunks]
         readable = [page for page in pages if not isinstance(page, str)]
         pieces = gather(
             self.groups.files,
@@ -156,42 +144,42 @@ class Dictionaries:
         values = iter(_values(column, [page.leaf for page in readable], list(written)))
         return [page if isinstance(page, str) else next(values) for page in pages]
 
-    def _chunk(self, column: LeafColumn, position: int) -> _Chunk | str:
-        chunk = self.footers.chunks(column).chunk(position)
-        leaf = leaf_as_read(column, self.groups.provenance(position))
-        assert chunk is not None
-        assert leaf is not None
-        return _Chunk(position, chunk, leaf)
+    def _first_pages(self, column: LeafColumn, positions: Positions) -> dict[int, int]:
+        """Return the offset of the first data page by row group, where only an offset index has it.
 
-    def _first_pages(self, column: LeafColumn, positions: list[int]) -> dict[int, int]:
-        """Return the offset of the first data page by row group, without row groups that lack an offset index."""
-        if not positions:
+        Row groups that lack an offset index are left out.
+        """
+        chunks = self.footers.chunks(column)
+        dictionary, data = chunks.dictionary_page_offset[positions], chunks.data_page_offset[positions]
+        positions = positions[(dictionary <= 0) | (dictionary >= data)]
+        if not len(positions):
             return {}
-        (offsets,) = self.page_indexes.locations([column], np.array(positions, np.int64))
+        (offsets,) = self.page_indexes.locations([column], positions)
         known = offsets.reason == ""
-        return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions) if known[i]}
+        return {p: int(offsets.offset[offsets.first[i]]) for i, p in enumerate(positions.tolist()) if known[i]}
 
-    def _page(self, chunk: _Chunk, firsts: dict[int, int]) -> _DictionaryRange | str:
-        span = dictionary_range(chunk.chunk, firsts.get(chunk.position))
+    def _page(self, column: LeafColumn, position: int, first_pages: dict[int, int]) -> _DictionaryRange | str:
+        leaf = leaf_as_read(column, self.groups.provenance(position))
+        assert leaf is not None
+        span = dictionary_range(self.footers.chunks(column), position, first_pages.get(position))
         if isinstance(span, str):
             return span
-        size = self.groups.files[int(self.groups.file[chunk.position])].size
-        if span[0] + span[1] > size:
+        if sum(span) > self.groups.files[int(self.groups.file[position])].size:
             return "the footer puts the dictionary page outside of the file"
-        return _DictionaryRange(*chunk, *span)
+        return _DictionaryRange(position, leaf, *span)
 
     def _written(self, column: LeafColumn, page: _DictionaryRange, data: bytes) -> PlainValues | str:
         """Return the PLAIN values of one dictionary; the reason if they are not trusted."""
-        place = self.groups.place(page.position, column)
+        place, chunks = self.groups.place(page.position, column), self.footers.chunks(column)
         file = self.groups.files[int(self.groups.file[page.position])]
-        needed = page_bytes(data, page.chunk, page.leaf, place=place)
+        needed = page_bytes(data, chunks, page.position, page.leaf, place=place)
         if isinstance(needed, str):
             return needed
         if needed > len(data):
             if needed > file.size - page.start:
                 return "the dictionary page claims to reach beyond the file"
             data = read_range(file, page.start, needed, purpose="dictionary", traffic=self.groups.traffic)
-        return read_dictionary(data, page.chunk, page.leaf, place=place)
+        return read_dictionary(data, chunks, page.position, page.leaf, place=place)
 
 
 def _alike(traits: Positions) -> tuple[Positions, Positions]:
@@ -206,14 +194,6 @@ def _alike(traits: Positions) -> tuple[Positions, Positions]:
     kind = np.empty(len(order), np.int64)
     kind[order] = np.cumsum(new) - 1
     return order[new], kind
-
-
-def _needs_first_page(chunk: _Chunk | str) -> TypeGuard[_Chunk]:
-    """Return True if the end of a dictionary page is known only from the offset index."""
-    if isinstance(chunk, str):
-        return False
-    offset = chunk.chunk.dictionary_page_offset
-    return offset is None or not 0 < offset < chunk.chunk.data_page_offset
 
 
 def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainValues | str]) -> list[pa.Array | str]:

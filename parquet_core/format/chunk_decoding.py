@@ -12,6 +12,7 @@ import numpy as np
 
 from parquet_core.columnar import Columnar
 from parquet_core.errors import MalformedFile, UnsupportedFeature
+from parquet_core.format import compact_encoding
 from parquet_core.format.column_chunk import ENCODING_STATS, MAX_ROWS, ColumnChunks
 from parquet_core.format.compact import (
     BINARY,
@@ -25,6 +26,7 @@ from parquet_core.format.compact import (
     list_of,
     struct,
 )
+from parquet_core.format.compact_encoding import encoded_bytes, encoded_list
 from parquet_core.format.plain import PlainValues
 from parquet_core.format.written_statistics import WrittenStatistics
 
@@ -108,7 +110,7 @@ def decode_column_chunks(ranges: ChunkRanges) -> tuple[ColumnChunks, WrittenStat
 
     Raises MalformedFile for an impossible chunk, UnsupportedFeature for a chunk in another file.
     """
-    table = _as_rows(
+    table = as_rows(
         decode_table(ranges.buffer, ranges.start, ranges.stop, _COLUMN_CHUNK, place=ranges.place), _COLUMN_CHUNK.width
     )
     described = _field(table, 3) != MISSING
@@ -142,7 +144,7 @@ def decode_totals(
     `file_size`: per chunk, bytes of its file, the most that the chunk counts.
     `columns`: number of successive chunks per row group.
     """
-    table = _as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
+    table = as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)
     pages, _ = _encoding_stats(encoded[0], table, place)
     present = (_field(table, 3) != MISSING) & (_field(table, 8) == MISSING)
     located = ~present | ((_field(table, 4) > 0) & (_field(table, 5) > 0))
@@ -154,7 +156,8 @@ def decode_totals(
     )
 
 
-def _as_rows(table: Table, width: int) -> Numbers:
+def as_rows(table: Table, width: int) -> Numbers:
+    """Return a decoded table as a matrix; `width`: numbers in each row."""
     return np.frombuffer(table, np.int64).reshape(-1, width)
 
 
@@ -205,19 +208,10 @@ def _path_agrees(ranges: ChunkRanges, table: Numbers) -> NDArray[np.bool_]:
         return np.ones(len(table), np.bool_)  # writers spell the inner levels of lists and maps in several ways
     column = _COLUMN_CHUNK.offset(3, 3)
     written = PlainValues(np.frombuffer(ranges.buffer, np.uint8), table[:, column], table[:, column + 1])
-    name = ranges.path[0].encode()
-    expected = b"\x18" + _varint(len(name)) + name
+    expected = encoded_list(compact_encoding.BINARY, [encoded_bytes(ranges.path[0].encode())])
     values, valid = written.fixed(len(expected))
     agrees: NDArray[np.bool_] = valid & np.all(values == np.frombuffer(expected, np.uint8), axis=1)
     return agrees | (written.length <= _EMPTY_LIST_BYTES)
-
-
-def _varint(value: int) -> bytes:
-    parts = []
-    while value >= 0x80:
-        parts.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*parts, value])
 
 
 def _chunks(

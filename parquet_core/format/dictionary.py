@@ -9,18 +9,20 @@ Source: `parquet.thrift`, `Encodings.md` and `Compression.md` of parquet-format.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile
-from parquet_core.format.compact import INTEGER, decode, struct
+from parquet_core.format.column_chunk import ENCODING_STATS
+from parquet_core.format.compact import decode_list
+from parquet_core.format.page_header import CODECS, UNCOMPRESSED, PageHeader, PageType, read_header
 from parquet_core.format.plain import PlainValues, fixed_width, length_prefixed
 from parquet_core.format.schema import Physical
 
 if TYPE_CHECKING:
-    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.schema import LeafColumn
 
 # Most bytes of a dictionary page; writers limit dictionaries to 1 MiB by default.
@@ -29,49 +31,23 @@ GUESS_BYTES = 256 << 10
 _MAX_RATIO = 1032  # limit of deflate; other codecs have higher limits, but distinct values never reach them
 _MAX_HEADER_BYTES = 4 << 10
 
-_DICTIONARY_PAGE = 2
-_DATA_PAGES = {0, 3}
-_KNOWN_PAGES = {0, 1, 2, 3}
+_DATA_PAGES = {PageType.DATA, PageType.DATA_V2}
 _PLAIN, _PLAIN_DICTIONARY, _RLE, _BIT_PACKED, _RLE_DICTIONARY = 0, 2, 3, 4, 8
-_UNCOMPRESSED, _GZIP = 0, 2
-# LZ4 (5) uses Hadoop's framing, which has several variants, and LZO (3) has no decoder here.
-_CODECS = {1: "snappy", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_GZIP, _LZ4 = 2, 5
+_CODECS = CODECS.keys() - {_LZ4}  # LZ4 uses Hadoop's framing, which has several variants
 _WIDTHS = {Physical.INT32: 4, Physical.INT64: 8, Physical.FLOAT: 4, Physical.DOUBLE: 8}
 
-_PAGE_HEADER = struct(
-    {
-        1: INTEGER,  # type
-        2: INTEGER,  # uncompressed_page_size
-        3: INTEGER,  # compressed_page_size
-        4: INTEGER,  # crc
-        7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
-    }
-)
 
-
-class _DictionaryPage(NamedTuple):
-    """Header of a dictionary page.
-
-    `header_bytes`: size of the header. `plain_bytes`, `stored_bytes`: uncompressed and stored size of the values.
-    """
-
-    header_bytes: int
-    plain_bytes: int
-    stored_bytes: int
-    crc: int | None
-    num_values: int
-    encoding: int | None
-
-
-def is_complete(chunk: ColumnChunk) -> str | None:
-    """Return why the dictionary may be incomplete; None if it is complete."""
-    if chunk.encrypted:
+def is_complete(chunks: ColumnChunks, i: int) -> str | None:
+    """Return why the dictionary of chunk `i` may be incomplete; None if it is complete."""
+    if chunks.encrypted[i]:
         return "the column is encrypted"
-    if chunk.encoding_stats is None:
-        return _judge_encodings(chunk.encodings)
-    kinds = {page_type for page_type, _, _ in chunk.encoding_stats}
-    data = {encoding for page_type, encoding, _ in chunk.encoding_stats if page_type in _DATA_PAGES}
-    if not kinds <= _KNOWN_PAGES:
+    if chunks.encoding_stats[i] is None:
+        return _judge_encodings(int(chunks.encodings[i]))
+    stats = decode_list(chunks.encoding_stats[i], ENCODING_STATS)
+    kinds = {page_type for page_type, _, _ in stats}
+    data = {encoding for page_type, encoding, _ in stats if page_type in _DATA_PAGES}
+    if not kinds <= set(PageType):
         return "the encoding statistics name pages of an unknown kind"
     if not data:
         # parquet-java takes this as "all pages use the dictionary". The opposite is safe and costs a chunk without
@@ -82,55 +58,56 @@ def is_complete(chunk: ColumnChunk) -> str | None:
     return None
 
 
-def _judge_encodings(encodings: tuple[int, ...]) -> str | None:
-    if _PLAIN_DICTIONARY not in encodings:
+def _judge_encodings(encodings: int) -> str | None:
+    if not encodings >> _PLAIN_DICTIONARY & 1:
         # PLAIN is listed with RLE_DICTIONARY for the dictionary page, but it may also apply to data pages.
         return "the footer does not say how each data page is encoded"
-    if not set(encodings) <= {_PLAIN_DICTIONARY, _RLE, _BIT_PACKED}:
+    if encodings & ~(1 << _PLAIN_DICTIONARY | 1 << _RLE | 1 << _BIT_PACKED):
         return "some data pages may not be dictionary-encoded"
     return None
 
 
-def dictionary_range(chunk: ColumnChunk, first_page: int | None) -> tuple[int, int] | str:
-    """Return offset and length of the dictionary page.
+def dictionary_range(chunks: ColumnChunks, i: int, first_page: int | None) -> tuple[int, int] | str:
+    """Return offset and length of the dictionary page of chunk `i`.
 
     Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
     None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
     `page_bytes` corrects.
     """
-    offset, stop = chunk.dictionary_page_offset, first_page
-    if offset is None or not 0 < offset < chunk.data_page_offset:
+    offset, stop, size = int(chunks.dictionary_page_offset[i]), first_page, int(chunks.compressed_bytes[i])
+    data_page = int(chunks.data_page_offset[i])
+    if not 0 < offset < data_page:
         # Old writers leave the offset out, or write 0, and store the dictionary page at the data page offset.
-        offset = chunk.data_page_offset
+        offset = data_page
     elif stop is None:
-        stop = chunk.data_page_offset
-    if offset <= 0 or chunk.compressed_bytes <= 0:
+        stop = data_page
+    if offset <= 0 or size <= 0:
         return "the footer lacks the position of the column chunk"
     if stop is None:
-        return offset, min(GUESS_BYTES, chunk.compressed_bytes)
+        return offset, min(GUESS_BYTES, size)
     if stop == offset:
         return "the dictionary page is missing: the column chunk begins with a data page"
-    if not 0 < stop - offset <= min(chunk.compressed_bytes, MAX_PAGE_BYTES):
+    if not 0 < stop - offset <= min(size, MAX_PAGE_BYTES):
         return f"a dictionary page from byte {offset} to {stop} cannot be"
     return offset, stop - offset
 
 
-def page_bytes(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> int | str:
-    """Return the bytes of the dictionary page at the start of `data`.
+def page_bytes(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, *, place: str) -> int | str:
+    """Return the bytes of the dictionary page of chunk `i` at the start of `data`.
 
     Returns the reason as text if `data` does not begin with a usable dictionary page. The size is read from the header.
     """
-    page = _parse_header(data, chunk, leaf, place)
+    page = _parse_header(data, chunks, i, leaf, place)
     return page if isinstance(page, str) else page.header_bytes + page.stored_bytes
 
 
-def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place: str) -> PlainValues | str:
-    """Decode the dictionary page at the start of `data`.
+def read_dictionary(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, *, place: str) -> PlainValues | str:
+    """Decode the dictionary page of chunk `i` at the start of `data`.
 
     Later bytes are ignored. Returns the values in their physical form, or the reason why they cannot be trusted: a
     missing entry would exclude a value that the chunk holds.
     """
-    page = _parse_header(data, chunk, leaf, place)
+    page = _parse_header(data, chunks, i, leaf, place)
     if isinstance(page, str):
         return page
     stored = memoryview(data)[page.header_bytes : page.header_bytes + page.stored_bytes]
@@ -138,7 +115,7 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
         return f"the dictionary page of {page.stored_bytes} bytes is cut off after {len(stored)}"
     if page.crc is not None and zlib.crc32(stored) != page.crc & 0xFFFFFFFF:
         return "the checksum of the dictionary page does not match its bytes"
-    plain = _decompress(stored, chunk.codec, page.plain_bytes)
+    plain = _decompress(stored, int(chunks.codec[i]), page.plain_bytes)
     if plain is None:
         return f"the dictionary page does not decompress to the {page.plain_bytes} bytes that it claims"
     values = _decode(np.frombuffer(plain, np.uint8), page.num_values, leaf)
@@ -147,25 +124,21 @@ def read_dictionary(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, *, place:
     )
 
 
-def _parse_header(data: bytes, chunk: ColumnChunk, leaf: LeafColumn, place: str) -> _DictionaryPage | str:
-    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or chunk.codec not in {_UNCOMPRESSED, _GZIP, *_CODECS}:
-        return f"dictionaries of {leaf.physical.name} in compression codec {chunk.codec} are not read"
+def _parse_header(data: bytes, chunks: ColumnChunks, i: int, leaf: LeafColumn, place: str) -> PageHeader | str:
+    codec = None if chunks.codec[i] < 0 else int(chunks.codec[i])
+    if leaf.physical in {Physical.BOOLEAN, Physical.INT96} or codec not in _CODECS:
+        return f"dictionaries of {leaf.physical.name} in compression codec {codec} are not read"
     try:
-        slots, length = decode(data[:_MAX_HEADER_BYTES], _PAGE_HEADER, place=f"{place}: dictionary page")
+        page = read_header(data[:_MAX_HEADER_BYTES], place=f"{place}: dictionary page")
     except MalformedFile as error:
         return str(error)
-    page_type, plain_bytes, stored_bytes, crc, dictionary = slots
-    if page_type != _DICTIONARY_PAGE or dictionary is None:
-        return "the dictionary page is missing: the column chunk begins with another page"
-    num_values, encoding = dictionary
-    if None in {plain_bytes, stored_bytes, num_values}:
-        return "the header of the dictionary page lacks a size or the number of values"
-    page = _DictionaryPage(length, plain_bytes, stored_bytes, crc, num_values, encoding)
-    return _doubt(page, chunk) or page
+    return _doubt(page, chunks, i) or page
 
 
-def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
+def _doubt(page: PageHeader, chunks: ColumnChunks, i: int) -> str:
     """Return the reason why a header is implausible, or an empty string."""
+    if page.page_type != PageType.DICTIONARY:
+        return "the dictionary page is missing: the column chunk begins with another page"
     if page.encoding not in {_PLAIN, _PLAIN_DICTIONARY}:
         return f"the dictionary page has encoding {page.encoding}, which no dictionary has"
     if page.num_values == 0:
@@ -174,8 +147,8 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
     largest = min(MAX_PAGE_BYTES, _MAX_RATIO * page.stored_bytes)
     if (
         not 0 < page.num_values <= page.plain_bytes <= largest
-        or (chunk.codec == _UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
-        or page.header_bytes + page.stored_bytes > chunk.compressed_bytes
+        or (chunks.codec[i] == UNCOMPRESSED and page.plain_bytes != page.stored_bytes)
+        or page.header_bytes + page.stored_bytes > int(chunks.compressed_bytes[i])
     ):
         return (
             f"the dictionary page claims {page.num_values} values in {page.stored_bytes} bytes, "
@@ -184,13 +157,13 @@ def _doubt(page: _DictionaryPage, chunk: ColumnChunk) -> str:
     return ""
 
 
-def _decompress(stored: memoryview, codec: int | None, size: int) -> bytes | pa.Buffer | None:
+def _decompress(stored: memoryview, codec: int, size: int) -> bytes | pa.Buffer | None:
     """Return exactly `size` bytes; None if the page size differs."""
-    if codec is None or codec == _UNCOMPRESSED:
+    if codec == UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:
         return _gunzip(stored, size)
-    arrow = pa.Codec(_CODECS[codec])
+    arrow = pa.Codec(CODECS[codec])
     try:
         plain = arrow.decompress(pa.py_buffer(stored), decompressed_size=size)
     except (pa.ArrowException, OSError):

@@ -28,6 +28,8 @@ SIZE_HINT = 64 << 10
 MOST_FOOTER_BYTES = 256 << 20
 FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
 _LARGEST_HINT = 16 << 20
+# Limit of the bytes next to footers that are kept with them.
+_SPARE_BYTES = 1 << 20
 # Most bytes of footers that are decoded together.
 _BATCH_BYTES = 32 << 20
 
@@ -144,8 +146,8 @@ def _read(
         files, parts = [*before.files, *files], [*before.parts, *parts]
         starts, stops = np.concatenate([before.starts, starts]), np.concatenate([before.stops, stops])
         decoded += len(before.files)
-    if int((stops - starts).sum()) < len(encoded) // 2:
-        # If the tails are mostly other bytes, keep only the footers.
+    if len(encoded) - int((stops - starts).sum()) > max(len(encoded) // 2, _SPARE_BYTES):
+        # If the tails are mostly other bytes, keep only the footers, which are decoded again.
         footers = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
         encoded, ends = b"".join(footers), np.cumsum(stops - starts)
         starts, stops = ends - (stops - starts), ends

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parquet_core.errors import MalformedFile
-from parquet_core.format.chunk_decoding import ChunkRanges, Totals, decode_column_chunks, decode_totals
+from parquet_core.format.chunk_decoding import ChunkRanges, Totals, as_rows, decode_column_chunks, decode_totals
 from parquet_core.format.chunk_places import CHUNK_PLACES, Surroundings, conflicts
 from parquet_core.format.column_chunk import MAX_ROWS, ColumnChunks, absent_chunks
 from parquet_core.format.compact import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Numbers
-    from parquet_core.format.compact import Table
     from parquet_core.format.schema import Path
     from parquet_core.format.written_statistics import WrittenStatistics
     from parquet_core.storage import DataFile, Traffic
@@ -72,7 +71,8 @@ _MOST_CHUNKS = 1 << 16
 class Footers:
     """The footers of successive files.
 
-    Per file: `kind` is the index in `kinds` of its schema, writer and column orders. Per row group: `file` is the
+    Per file: `kind` is the index in `kinds` of its schema, writer and column orders, and `start` and `footer_bytes` are
+    the range of its FileMetaData in `encoded`. Per row group: `file` is the
     number of its file, `ordinal` its number in the file (from 0), `file_size` is in bytes, and `first_chunk` is the
     number of its first column chunk. Per column chunk: `chunk_start` and `chunk_stop` are its range in `encoded`, and
     `conflicts` has bits of Conflict.
@@ -83,6 +83,7 @@ class Footers:
     encoded_kinds: tuple[EncodedKind, ...]
     kind: Numbers
     num_rows: Numbers
+    start: Numbers
     footer_bytes: Numbers
     file: Numbers
     ordinal: Numbers
@@ -184,7 +185,7 @@ class Footers:
             self.encoded, self.chunk_start[chunk], self.chunk_stop[chunk], _PATH, place=lambda i: self.place(filled[i])
         )
         lacking = np.zeros(len(self), np.bool_)
-        lacking[filled] = _rows(table, _PATH.width)[:, _PATH.offset(3, 3) + 1] < 0
+        lacking[filled] = as_rows(table, _PATH.width)[:, _PATH.offset(3, 3) + 1] < 0
         return lacking
 
     def sorted_by(self, position: int) -> list[tuple[int, bool, bool]]:
@@ -245,7 +246,7 @@ def _decode(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Dat
         return f"{files[i].path}: footer"
 
     decoded, sunk = decode_tables(encoded, starts, stops, _FILE_META_DATA, 2, place=place)
-    table, groups, chunks = _rows(decoded, _WIDTH), *(_rows(*pair) for pair in zip(sunk, _SUNK_WIDTHS, strict=True))
+    table, groups, chunks = as_rows(decoded, _WIDTH), *(as_rows(*pair) for pair in zip(sunk, _SUNK_WIDTHS, strict=True))
     groups, group_counts = _elements(table, _FILE_META_DATA.offset(4), groups)
     groups = groups[:, 1:]
     chunks, chunk_counts = _elements(groups, _ROW_GROUP.offset(1), chunks)
@@ -302,6 +303,7 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         encoded_kinds=encoded_kinds,
         kind=kind,
         num_rows=table[:, _FILE_META_DATA.offset(3)].copy(),
+        start=starts,
         footer_bytes=stops - starts,
         file=file,
         ordinal=ordinal,
@@ -314,10 +316,6 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
         conflicts=tables.conflicts,
         encoded=encoded,
     )
-
-
-def _rows(table: Table, width: int) -> Numbers:
-    return np.frombuffer(table, np.int64).reshape(-1, width)
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:

@@ -124,13 +124,13 @@ def naming(file: DataFile) -> Iterator[None]:
 def decode_provenance(footer_kind: EncodedKind) -> Provenance:
     """Decode footer contents except row groups; cached by their bytes."""
     schema, pairs, created_by, orders = footer_kind
-    key_values = {} if pairs is None else _key_values(decode_list(pairs, _KEY_VALUE, place="footer"))
+    entries = [] if pairs is None else decode_list(pairs, _KEY_VALUE, place="footer")
     members = [] if orders is None else decode_list(orders, _COLUMN_ORDER, place="footer")
     columns, elements = parse_schema(b"" if schema is None else schema)
     return Provenance(
         columns=columns,
         column_orders=tuple(0 if order is None else order[0] for order in members),
-        key_values=key_values,
+        key_values={_text(key): _text(value) for key, value in entries},
         created_by=_text(created_by),
         elements=elements,
     )
@@ -158,10 +158,6 @@ def _schema_element(slots: Slots) -> SchemaElement:
         field_id=field_id,
         logical=logical,
     )
-
-
-def _key_values(pairs: list[Slots]) -> dict[str, str]:
-    return {_text(key): _text(value) for key, value in pairs}
 
 
 def _text(value: bytes | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parquet_core.bloom import BLOCK_BYTES, estimated_fpp, estimated_ndv, fill
+from parquet_core.format.chunk_decoding import as_rows
 from parquet_core.format.compact import INTEGER, decode_table, struct
 from parquet_core.format.enumerations import codec_name, encoding_names
 from parquet_core.inspection.facts import BloomFacts, ChunkFacts
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from parquet_core.arrays import Positions
     from parquet_core.bloom import Blocks
     from parquet_core.dataset.metadata_index import MetadataIndex
-    from parquet_core.format.column_chunk import ColumnChunk, ColumnChunks
+    from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.footer import Footers
     from parquet_core.format.schema import LeafColumn
     from parquet_core.inspection.facts import Dictionary, Value
     from parquet_core.trust.bounds import Bounds
 
 
-_DICTIONARY_ENCODINGS = {2, 8}
+_DICTIONARY_ENCODINGS = 1 << 2 | 1 << 8
 _COLUMN_CHUNK = struct({3: struct({6: INTEGER})})  # meta_data.total_uncompressed_size
 
 
@@ -49,19 +50,18 @@ class Chunks:
 
     def chunk(self, i: int) -> ChunkFacts:
         """Return the facts of the i-th chosen row group."""
-        footer_chunk = self.footers.chunk(int(self.positions[i]))
-        assert footer_chunk is not None, "a file has a chunk for each of its columns"
+        footers, position = self.footers, int(self.positions[i])
         return ChunkFacts(
             column=self.column.name,
-            encrypted=footer_chunk.encrypted,
-            values=footer_chunk.num_values,
-            compressed_bytes=footer_chunk.compressed_bytes,
-            uncompressed_bytes=None if self.uncompressed[i] < 0 else int(self.uncompressed[i]),
-            value_bytes=footer_chunk.value_bytes,
-            codec=codec_name(footer_chunk.codec),
-            encodings=encoding_names(int(self.footers.encodings[self.positions[i]])),
-            data_pages=footer_chunk.data_pages,
-            dictionary=_dictionary(footer_chunk),
+            encrypted=bool(footers.encrypted[position]),
+            values=int(footers.num_values[position]),
+            compressed_bytes=int(footers.compressed_bytes[position]),
+            uncompressed_bytes=_known(self.uncompressed[i]),
+            value_bytes=_known(footers.value_bytes[position]),
+            codec=codec_name(_known(footers.codec[position])),
+            encodings=encoding_names(int(footers.encodings[position])),
+            data_pages=_known(footers.data_pages[position]),
+            dictionary=_dictionary(footers, position),
             lower=self.lower[i],
             upper=self.upper[i],
             min_exact=self.bounds.min_exact[i].as_py(),
@@ -127,12 +127,17 @@ def _filter_facts(filter_: Blocks | str) -> BloomFacts:
     )
 
 
-def _dictionary(chunk: ColumnChunk) -> Dictionary | None:
-    if chunk.dictionary_only is True:
+def _known(number: np.int64) -> int | None:
+    return None if number < 0 else int(number)
+
+
+def _dictionary(chunks: ColumnChunks, i: int) -> Dictionary | None:
+    is_complete = int(chunks.dictionary_only[i])
+    if is_complete > 0:
         return "complete"
-    if not _DICTIONARY_ENCODINGS & set(chunk.encodings):
-        return None if chunk.encrypted else "none"
-    return None if chunk.dictionary_only is None else "partial"
+    if not chunks.encodings[i] & _DICTIONARY_ENCODINGS:
+        return None if chunks.encrypted[i] else "none"
+    return None if is_complete < 0 else "partial"
 
 
 def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64]:
@@ -148,5 +153,5 @@ def uncompressed_bytes(footers: Footers, column: LeafColumn) -> NDArray[np.int64
         _COLUMN_CHUNK,
         place=lambda i: footers.place(i, column.name),
     )
-    table = np.frombuffer(decoded, np.int64).reshape(-1, _COLUMN_CHUNK.width)
+    table = as_rows(decoded, _COLUMN_CHUNK.width)
     return np.maximum(table[:, _COLUMN_CHUNK.offset(3, 6)], -1)

@@ -21,7 +21,6 @@ from parquet_core.trust.trust_policy import trust
 from parquet_core.trust.writer_fault import Fact
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from parquet_core.dataset.metadata_index import MetadataIndex
@@ -69,7 +68,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
         nan_count=whole.nan_count[0].as_py(),
         row_groups=int((chunks.present | chunks.encrypted).sum()),
         encrypted=int(chunks.encrypted.sum()),
-        with_bounds=_count(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())),
+        with_bounds=int(flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid())).sum()),
         without_bounds=_without_bounds(bounds, (chunks.present | chunks.encrypted) & ~_always_null(index, column)),
         with_column_index=int((chunks.column_index[:, 0] > 0).sum()),
         with_offset_index=int((chunks.offset_index[:, 0] > 0).sum()),
@@ -115,10 +114,6 @@ def _total(counts: np.ndarray) -> int:
 
 def _known_total(counts: np.ndarray) -> int | None:
     return None if (counts < 0).any() else _total(counts)
-
-
-def _count(flags: pa.Array) -> int:
-    return int(pc.sum(flags).as_py() or 0)
 
 
 def _without_bounds(bounds: Bounds, there: np.ndarray) -> int:

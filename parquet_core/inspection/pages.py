@@ -108,8 +108,8 @@ def recomputed_orders(batch: PageBatch) -> Positions:
     -1 if a page that may hold a value has no bounds, or if the column index is not trusted.
     """
     bounds, owner = batch.bounds, batch.row_group
-    bounded = _flags(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-    all_null = _flags(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
+    bounded = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
+    all_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     silent = any_in(~bounded & ~all_null, owner, len(batch)) | (batch.reason != "")
     taken = np.flatnonzero(bounded)
     low, high, group = bounds.lower.take(taken), bounds.upper.take(taken), owner[taken]
@@ -126,11 +126,7 @@ def recomputed_orders(batch: PageBatch) -> Positions:
 def _steps(values: pa.Array, compare: object) -> Flags:
     if len(values) < 2:
         return np.zeros(max(len(values) - 1, 0), np.bool_)
-    return _flags(compare(values[:-1], values[1:]))  # type: ignore[operator]  # an Arrow kernel
-
-
-def _flags(answer: pa.Array) -> Flags:
-    return flags_from(answer)
+    return flags_from(compare(values[:-1], values[1:]))  # type: ignore[operator]  # an Arrow kernel
 
 
 def boundary_order_name(order: int) -> Order | None:

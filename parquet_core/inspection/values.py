@@ -43,7 +43,7 @@ def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
         is_text = column.type is not None and pa.types.is_string(column.type)
         return [None if value is None else _of_bytes(value, is_text=is_text) for value in bounds.to_pylist()]
     if pa.types.is_decimal(arrow_type):
-        return [None if value is None else _of_decimal(value) for value in bounds.to_pylist()]
+        return [None if value is None else format(value, "f") for value in bounds.to_pylist()]
     if pa.types.is_floating(arrow_type):
         return [_of_float(value) for value in bounds.to_pylist()]
     if pa.types.is_timestamp(arrow_type):
@@ -70,10 +70,6 @@ def _of_bytes(value: bytes, *, is_text: bool) -> Value:
         return value.decode("utf-8") if is_text else Hex(value.hex())
     except UnicodeDecodeError:  # a bound may be truncated inside a character
         return Hex(value.hex())
-
-
-def _of_decimal(value: Decimal) -> str:
-    return format(value, "f")
 
 
 def _of_float(value: float | None) -> Value:

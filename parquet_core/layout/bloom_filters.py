@@ -73,13 +73,13 @@ def _presence(column: LeafColumn, present: list[np.ndarray], row_groups: int) ->
 
 
 def _cause(index: MetadataIndex, column: LeafColumn, position: int, reason: object) -> tuple[str, Fix]:
-    chunk = index.footers.chunks(column).chunk(position)
-    if chunk is not None and chunk.bloom_filter is not None:
+    chunks = index.footers.chunks(column)
+    if chunks.bloom_filter[position, 0] > 0:
         return f"the filter cannot be used: {reason}", Fix("write the file again")
     if column.physical is Physical.BOOLEAN:
         return "a boolean column cannot have one (confirmed by the schema)", Fix("remove it from the layout")
     created_by = index.groups.provenance(position).created_by
-    in_dictionary = chunk is not None and bool(chunk.dictionary_only)
+    in_dictionary = bool(chunks.dictionary_only[position] > 0)
     return _cause_by_writer(created_by, index.groups.name_in_files(column), in_dictionary=in_dictionary)
 
 

@@ -152,7 +152,8 @@ def _cause(
     if offsets.reason[0]:
         writer = index.groups.provenance(position).created_by or "an unnamed writer"
         return _Cause(f"written by {writer} (confirmed)", REWRITE_WITH_INDEXES, of_pages=True)
-    chunk = index.footers.chunks(column).chunk(position)
+    chunks = index.footers.chunks(column)
+    value_bytes, num_values = int(chunks.value_bytes[position]), int(chunks.num_values[position])
     is_float = _is_float(column)
     # Values are assigned to pages by row number, which lists do not allow: their rows have several values.
     in_rows = column.physical is Physical.BYTE_ARRAY and column.max_repetition_level == 0
@@ -162,13 +163,13 @@ def _cause(
             if confirmed is not None:
                 return confirmed
             is_float = False  # no value is NaN
-    if chunk is not None and column.physical is Physical.BYTE_ARRAY and chunk.value_bytes is not None:
-        mean = chunk.value_bytes / max(chunk.num_values, 1)
+    if column.physical is Physical.BYTE_ARRAY and value_bytes >= 0:
+        mean = value_bytes / max(num_values, 1)
         if 2 * mean > MAX_STATS_SIZE:
             return _max_stats_size(2 * mean, "inferred from the mean size of a value")
-    if is_float and chunk is not None:
+    if is_float and (chunks.present[position] or chunks.encrypted[position]):
         nulls = index.footers.bounds(column).null_count[position].as_py()
-        if not chunk.has_bounds and nulls is not None and nulls < chunk.num_values:
+        if not chunks.has_bounds[position] and nulls is not None and nulls < num_values:
             return _nan(column, "inferred from statistics that count nulls and have no bounds", Severity.INFO)
         return _nan(column, "inferred", Severity.WARN)
     return _Cause(

@@ -95,7 +95,7 @@ def overlap_depth(intervals: Intervals) -> float | None:
     >>> from parquet_core.trust.bounds import Bounds
     >>> import pyarrow as pa
     >>> lower, upper, no_nulls = pa.array([0, 4, 9]), pa.array([5, 8, 9]), pa.array([0, 0, 0])
-    >>> round(overlap_depth(intervals_of(Bounds(lower, upper, no_nulls, np.array([10, 10, 10])))), 2)
+    >>> round(overlap_depth(intervals_of(Bounds.of(lower, upper, no_nulls, np.array([10, 10, 10])))), 2)
     1.67
 
     Bounds that share one value overlap: a reader that looks for it opens both. A container without bounds is opened for

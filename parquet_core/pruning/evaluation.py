@@ -98,7 +98,9 @@ def prune(
     if index.groups.traffic.ahead:
         index.page_indexes.locations(located, np.flatnonzero(access.verdict == Verdict.SELECTION))
         index.groups.traffic.ahead.clear()
-    return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
+    # Users see outcomes of the predicate's leaves, without auxiliary leaves.
+    states = [replace(state, by_leaf=query.auxiliary.joined(state.by_leaf)) for state in states]
+    return Evaluation(query, tuple(states), access)
 
 
 def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list[LevelState]:
@@ -137,11 +139,6 @@ def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: 
 def _nothing_known(query: PruningQuery) -> LevelState:
     outcomes = np.full((len(query.parts), len(query.index)), Outcomes.UNKNOWN, np.uint8)
     return LevelState(PARTITIONS.name, np.full(len(query.index), Outcomes.UNKNOWN, np.uint8), outcomes, "absent")
-
-
-def _of_leaves(query: PruningQuery, state: LevelState) -> LevelState:
-    """Return the state with outcomes of the predicate's leaves, without auxiliary leaves."""
-    return replace(state, by_leaf=query.auxiliary.joined(state.by_leaf))
 
 
 def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None) -> AccessPlan:

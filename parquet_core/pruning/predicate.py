@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
@@ -345,3 +345,56 @@ def columns_of_leaf(leaf: Leaf) -> tuple[Path, ...]:
 def conjuncts_of(predicate: Predicate) -> tuple[Predicate, ...]:
     """Return the operands of the topmost AND, or the predicate itself."""
     return predicate.children if isinstance(predicate, And) else (predicate,)
+
+
+class PredicateNode(NamedTuple):
+    """A node and the list indices of its operands; leaves have ()."""
+
+    predicate: Predicate
+    operands: tuple[int, ...]
+
+
+def post_order(predicate: Predicate) -> list[PredicateNode]:
+    """Return all nodes in post-order, without recursion; the predicate itself is last.
+
+    >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
+    [(), (0,)]
+    """
+    nodes: list[PredicateNode] = []
+    done: list[int] = []
+    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
+    while stack:
+        node, ready = stack.pop()
+        children = children_of(node)
+        if children and not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children))
+            continue
+        operands = tuple(done[len(done) - len(children) :])
+        del done[len(done) - len(children) :]
+        done.append(len(nodes))
+        nodes.append(PredicateNode(node, operands))
+    return nodes
+
+
+def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
+    """Return the predicate with unsupported conditions replaced as in `parts`."""
+    if not parts:
+        return predicate
+    built: list[Predicate] = []
+    for node, operands in post_order(predicate):
+        children = tuple(built[i] for i in operands)
+        match node:
+            case And():
+                built.append(And(children))
+            case Or():
+                built.append(Or(children))
+            case Not():
+                built.append(Not(children[0]))
+            case IsTruth(_, truth):
+                built.append(IsTruth(children[0], truth))
+            case Unsupported():
+                built.append(parts.get(node, node))
+            case _:
+                built.append(node)
+    return built[-1]

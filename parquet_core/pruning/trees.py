@@ -1,50 +1,19 @@
-"""Operations on predicate trees: traversal, folding outcomes, and replacing conditions."""
+"""Fold the outcomes of leaves to the outcome of a predicate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parquet_core.pruning.outcomes import Outcomes, all_of, any_of, is_truth, negate
-from parquet_core.pruning.predicate import And, Constant, IsTruth, Not, Or, Unsupported, children_of, leaves
+from parquet_core.pruning.predicate import And, Constant, IsTruth, Not, Or, leaves, post_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from parquet_core.pruning.outcomes import OutcomeArray
-    from parquet_core.pruning.predicate import Predicate
-
-
-class PredicateNode(NamedTuple):
-    """A node and the list indices of its operands; leaves have ()."""
-
-    predicate: Predicate
-    operands: tuple[int, ...]
-
-
-def post_order(predicate: Predicate) -> list[PredicateNode]:
-    """Return all nodes in post-order, without recursion; the predicate itself is last.
-
-    >>> from parquet_core.pruning.predicate import Not, Unsupported
-    >>> [node.operands for node in post_order(Not(Unsupported("a", "")))]
-    [(), (0,)]
-    """
-    nodes: list[PredicateNode] = []
-    done: list[int] = []
-    stack: list[tuple[Predicate, bool]] = [(predicate, False)]
-    while stack:
-        node, ready = stack.pop()
-        children = children_of(node)
-        if children and not ready:
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children))
-            continue
-        operands = tuple(done[len(done) - len(children) :])
-        del done[len(done) - len(children) :]
-        done.append(len(nodes))
-        nodes.append(PredicateNode(node, operands))
-    return nodes
+    from parquet_core.pruning.predicate import Predicate, PredicateNode
 
 
 def fold(predicate: Predicate, answers: Iterable[OutcomeArray]) -> OutcomeArray:
@@ -148,26 +117,3 @@ def _wanted_of_operands(node: Predicate, wanted: OutcomeArray) -> OutcomeArray:
             return (is_it | is_other).astype(np.uint8)
         case _:
             return wanted
-
-
-def replaced(predicate: Predicate, parts: Mapping[Unsupported, Predicate]) -> Predicate:
-    """Return the predicate with unsupported conditions replaced as in `parts`."""
-    if not parts:
-        return predicate
-    built: list[Predicate] = []
-    for node, operands in post_order(predicate):
-        children = tuple(built[i] for i in operands)
-        match node:
-            case And():
-                built.append(And(children))
-            case Or():
-                built.append(Or(children))
-            case Not():
-                built.append(Not(children[0]))
-            case IsTruth(_, truth):
-                built.append(IsTruth(children[0], truth))
-            case Unsupported():
-                built.append(parts.get(node, node))
-            case _:
-                built.append(node)
-    return built[-1]

@@ -19,7 +19,6 @@ from obstore.exceptions import (
 
 from parquet_core.errors import PruneError, StorageFailure, UncertainWrite, UnsupportedFeature
 from parquet_core.storage.failures import explaining, is_failure
-from parquet_core.storage.objects import object_store
 from parquet_core.storage.stores import root_of
 
 if TYPE_CHECKING:
@@ -112,14 +111,6 @@ class ObjectWriter(NamedTuple):
             if not is_failure(error):
                 raise
             raise _judged(error, uri) from None
-
-
-def writer_of(uri: str) -> ObjectWriter:
-    """Return the writer for the bucket of a URI; opens no connection.
-
-    Credentials come from the environment.
-    """
-    return ObjectWriter(object_store(uri))
 
 
 def _overwrites(uri: str, problem: str) -> UnsupportedFeature:

@@ -129,6 +129,7 @@ def writer_for(path: str) -> ObjectWriter:
             f"{path}: {scheme}:// cannot create a file only if it does not exist; write to a local path, "
             "S3, Google Cloud Storage or Azure"
         )
-    from parquet_core.storage.object_writing import writer_of
+    from parquet_core.storage.object_writing import ObjectWriter
+    from parquet_core.storage.objects import object_store
 
-    return writer_of(path)
+    return ObjectWriter(object_store(path))

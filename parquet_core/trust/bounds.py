@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from parquet_core.format.comparable_values import bounds_type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from parquet_core.arrays import Flags
     from parquet_core.format.schema import LeafColumn
 
 
@@ -35,20 +36,59 @@ class Bounds(Columnar):
     upper: pa.Array
     null_count: pa.Array
     row_count: NDArray[np.int64]
-    nan_count: pa.Array = None
-    min_exact: pa.Array = None
-    max_exact: pa.Array = None
+    nan_count: pa.Array
+    min_exact: pa.Array
+    max_exact: pa.Array
 
-    def __post_init__(self) -> None:
-        for name, kind in (("nan_count", pa.int64()), ("min_exact", pa.bool_()), ("max_exact", pa.bool_())):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, pa.nulls(len(self.row_count), kind))
+    @classmethod
+    def of(
+        cls,
+        lower: pa.Array,
+        upper: pa.Array,
+        null_count: pa.Array,
+        row_count: NDArray[np.int64],
+        nan_count: pa.Array | None = None,
+    ) -> Bounds:
+        """Return bounds that may be inexact; without `nan_count`, the NaN counts are unknown."""
+        nan_count = pa.nulls(len(row_count), pa.int64()) if nan_count is None else nan_count
+        exact = pa.nulls(len(row_count), pa.bool_())
+        return cls(lower, upper, null_count, row_count, nan_count, exact, exact)
+
+
+class Presence(NamedTuple):
+    """Flags of containers that may hold nulls, NaN and other values.
+
+    `value`: values of any type that are neither null nor NaN.
+    """
+
+    null: Flags
+    nan: Flags
+    value: Flags
+
+
+def presence_of(bounds: Bounds) -> Presence:
+    """Derive from the counts what each container may hold."""
+    rows = bounds.row_count > 0
+    has_value = rows & ~_equals(bounds.null_count, bounds.row_count)
+    null = rows & ~_equals(bounds.null_count, 0)
+    if not pa.types.is_floating(bounds.lower.type):
+        return Presence(null, np.zeros(len(bounds), np.bool_), has_value)
+    without_number = pc.add(bounds.nan_count, bounds.null_count)
+    return Presence(
+        null, has_value & ~_equals(bounds.nan_count, 0), has_value & ~_equals(without_number, bounds.row_count)
+    )
+
+
+def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
+    """Flag counts that are known and equal to `expected`."""
+    same: Flags = np.equal(numbers_from(counts), expected)
+    return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
 
 
 def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
     """Return bounds with only the row counts known."""
     nothing = pa.nulls(len(row_count), bounds_type(column))
-    return Bounds(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
+    return Bounds.of(nothing, nothing, pa.nulls(len(row_count), pa.int64()), row_count)
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:

@@ -277,10 +277,6 @@ def _tells_values(column: LeafColumn, chunks: Bounds) -> bool:
     return (
         arrow_type == column.type
         and not pa.types.is_boolean(arrow_type)
-        and _is_number(chunks.lower)
+        and ordered_numbers(chunks.lower) is not None
         and can_hash(column)
     )
-
-
-def _is_number(values: pa.Array) -> bool:
-    return ordered_numbers(values) is not None

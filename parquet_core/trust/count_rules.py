@@ -67,7 +67,7 @@ def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
     contradiction |= counts_no_number(values, nulls, nans) & claimed.bounded & ~claimed.nan_bound
     usable = ~contradiction & ~crossed(claimed.lower, claimed.upper)
     counted = ~contradiction & (claimed.values == claimed.rows)
-    return Bounds(
+    return Bounds.of(
         lower=_where(usable, claimed.lower),
         upper=_where(usable, claimed.upper),
         null_count=count_array(np.where(counted, nulls, MISSING)),

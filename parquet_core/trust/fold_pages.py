@@ -28,7 +28,7 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
     nulls, nans = (numbers_from(filled(counts, 0)) for counts in (pages.null_count, pages.nan_count))
     valueless = nulls + nans == pages.row_count
     starts = np.flatnonzero(np.diff(container, prepend=-1) != 0)
-    return Bounds(
+    return Bounds.of(
         lower=_fold_side(pages.lower, valueless, container, containers, smallest=True),
         upper=_fold_side(pages.upper, valueless, container, containers, smallest=False),
         null_count=_sum(pages.null_count, starts, container, containers),

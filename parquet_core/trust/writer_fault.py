@@ -132,10 +132,6 @@ def _is_decimal(leaf: LeafColumn) -> bool:
     return leaf.type is not None and bool(pa.types.is_decimal(leaf.type))
 
 
-def _is_unsigned(leaf: LeafColumn) -> bool:
-    return leaf.type is not None and bool(pa.types.is_unsigned_integer(leaf.type))
-
-
 def _may_be_arrow_dictionary(leaf: LeafColumn, provenance: Provenance) -> bool:
     """True if a leaf of byte arrays may have been written from an Arrow dictionary; False for other leaves."""
     # Arrow C++ writes dictionaries of all other types as plain values.
@@ -175,7 +171,7 @@ _TESTS: dict[Columns, Callable[[LeafColumn, Provenance], bool]] = {
     Columns.FIXED_DECIMALS: lambda leaf, _: _is_decimal(leaf) and leaf.physical is Physical.FIXED_LEN_BYTE_ARRAY,
     Columns.INT32_DECIMALS: lambda leaf, _: _is_decimal(leaf) and leaf.physical is Physical.INT32,
     Columns.FLOATS: lambda leaf, _: leaf.order is SortOrder.FLOATING,
-    Columns.UNSIGNED: lambda leaf, _: _is_unsigned(leaf),
+    Columns.UNSIGNED: lambda leaf, _: leaf.type is not None and pa.types.is_unsigned_integer(leaf.type),
     Columns.STRINGS: lambda leaf, _: leaf.physical is Physical.BYTE_ARRAY and not _is_decimal(leaf),
     Columns.BYTES: lambda leaf, _: leaf.physical in _BYTE_ARRAYS and not _is_decimal(leaf),
     Columns.UUIDS: lambda leaf, _: leaf.byte_width == _UUID_BYTES and not _is_decimal(leaf),

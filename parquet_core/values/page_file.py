@@ -16,6 +16,20 @@ import pyarrow.parquet as pq
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.fix import LEAVE_OUT
+from parquet_core.format.compact_encoding import (
+    BINARY,
+    BYTE,
+    FALSE,
+    I32,
+    I64,
+    LIST,
+    STRUCT,
+    TRUE,
+    encoded_bytes,
+    encoded_list,
+    encoded_number,
+    encoded_struct,
+)
 from parquet_core.format.encoded_footers import MAGIC
 from parquet_core.format.leaf_type import is_always_null
 from parquet_core.format.schema import Physical
@@ -24,14 +38,13 @@ from parquet_core.values.pages import ChunkClaims, ChunkContent, check_codec, ch
 from parquet_core.values.reader import BATCH_BYTES, BATCH_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn, Path, SchemaElement
 
 _MOST_RATIO = 64
-_TRUE, _FALSE, _BYTE, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 5, 6, 8, 9, 12
 _DECIMAL, _TIME, _TIMESTAMP, _INTEGER = 5, 7, 8, 10
 
 
@@ -62,7 +75,7 @@ def schema_of(footer_kind: Provenance, leaves: Sequence[int]) -> bytes:
 
     The schema is Thrift-encoded and has the table's names. `leaves`: ascending leaf numbers.
     """
-    return _list(_STRUCT, [_element(element) for element in _tree(footer_kind, leaves)])
+    return encoded_list(STRUCT, [_element(element) for element in _tree(footer_kind, leaves)])
 
 
 def decode_pages(footer_kind: Provenance, schema: bytes, chunks: Sequence[ChunkPages], rows: int) -> pa.Table:
@@ -153,36 +166,38 @@ def _too_large(location: str, most: int) -> UnsupportedFeature:
 
 
 def _footer(schema: bytes, chunks: Sequence[bytes], rows: int, created_by: str) -> bytes:
-    group = _struct((1, _LIST, _list(_STRUCT, chunks)), (2, _I64, _number(0)), (3, _I64, _number(rows)))
-    return _struct(
-        (1, _I32, _number(2)),
-        (2, _LIST, schema),
-        (3, _I64, _number(rows)),
-        (4, _LIST, _list(_STRUCT, [group])),
+    group = encoded_struct(
+        (1, LIST, encoded_list(STRUCT, chunks)), (2, I64, encoded_number(0)), (3, I64, encoded_number(rows))
+    )
+    return encoded_struct(
+        (1, I32, encoded_number(2)),
+        (2, LIST, schema),
+        (3, I64, encoded_number(rows)),
+        (4, LIST, encoded_list(STRUCT, [group])),
         # created_by is kept because Arrow decodes files of some old writers differently.
-        (6, _BINARY, _bytes(created_by.encode())),
+        (6, BINARY, encoded_bytes(created_by.encode())),
     )
 
 
 def _chunk(leaf: LeafColumn, chunk: ChunkPages, count: int, offset: int) -> bytes:
     described = [
-        (1, _I32, _number(leaf.physical)),
-        (2, _LIST, _NO_ENCODINGS),
-        (3, _LIST, _names(leaf.path)),
-        (4, _I32, _number(chunk.codec)),
-        (5, _I64, _number(count)),
-        (6, _I64, _number(chunk.length)),
-        (7, _I64, _number(chunk.length)),
-        (9, _I64, _number(offset + chunk.dictionary_bytes)),
+        (1, I32, encoded_number(leaf.physical)),
+        (2, LIST, _NO_ENCODINGS),
+        (3, LIST, _names(leaf.path)),
+        (4, I32, encoded_number(chunk.codec)),
+        (5, I64, encoded_number(count)),
+        (6, I64, encoded_number(chunk.length)),
+        (7, I64, encoded_number(chunk.length)),
+        (9, I64, encoded_number(offset + chunk.dictionary_bytes)),
     ]
     if chunk.dictionary_bytes:
-        described.append((11, _I64, _number(offset)))
-    return _struct((2, _I64, _number(offset)), (3, _STRUCT, _struct(*described)))
+        described.append((11, I64, encoded_number(offset)))
+    return encoded_struct((2, I64, encoded_number(offset)), (3, STRUCT, encoded_struct(*described)))
 
 
 @lru_cache(maxsize=4096)
 def _names(path: Path) -> bytes:
-    return _list(_BINARY, [_bytes(name.encode()) for name in path])
+    return encoded_list(BINARY, [encoded_bytes(name.encode()) for name in path])
 
 
 def _tree(footer_kind: Provenance, leaves: Sequence[int]) -> list[SchemaElement]:
@@ -226,60 +241,27 @@ def _element(element: SchemaElement) -> bytes:
         (8, element.precision),
     ]
     fields = [
-        (field_id, _BINARY, _bytes(value)) if isinstance(value, bytes) else (field_id, _I32, _number(int(value)))
+        (field_id, BINARY, encoded_bytes(value))
+        if isinstance(value, bytes)
+        else (field_id, I32, encoded_number(int(value)))
         for field_id, value in by_field_id
         if value is not None
     ]
     # Arrow drops the values of columns that are declared as always null; Spark reads them.
     if element.logical is not None and not is_always_null(element):
-        fields.append((10, _STRUCT, _struct((element.logical[0], _STRUCT, _logical(*element.logical)))))
-    return _struct(*fields)
+        fields.append((10, STRUCT, encoded_struct((element.logical[0], STRUCT, _logical(*element.logical)))))
+    return encoded_struct(*fields)
 
 
 def _logical(member: int, slots: list[Any]) -> bytes:
     if member == _DECIMAL:
-        return _struct(*((i, _I32, _number(slot)) for i, slot in enumerate(slots, 1) if slot is not None))
+        return encoded_struct(*((i, I32, encoded_number(slot)) for i, slot in enumerate(slots, 1) if slot is not None))
     if member in {_TIME, _TIMESTAMP}:
-        unit = [] if slots[1] is None else [(2, _STRUCT, _struct((slots[1][0], _STRUCT, _struct())))]
-        return _struct((1, _TRUE if slots[0] is True else _FALSE, b""), *unit)
+        unit = [] if slots[1] is None else [(2, STRUCT, encoded_struct((slots[1][0], STRUCT, encoded_struct())))]
+        return encoded_struct((1, TRUE if slots[0] is True else FALSE, b""), *unit)
     if member == _INTEGER:
-        return _struct((1, _BYTE, bytes([slots[0] & 0xFF])), (2, _TRUE if slots[1] is True else _FALSE, b""))
-    return _struct()
+        return encoded_struct((1, BYTE, bytes([slots[0] & 0xFF])), (2, TRUE if slots[1] is True else FALSE, b""))
+    return encoded_struct()
 
 
-def _struct(*fields: tuple[int, int, bytes]) -> bytes:
-    encoded, last = bytearray(), 0
-    for field_id, wire, value in fields:
-        delta = field_id - last
-        encoded += bytes([delta << 4 | wire]) if 0 < delta < 16 else bytes([wire]) + _number(field_id)
-        encoded += value
-        last = field_id
-    return bytes(encoded) + b"\0"
-
-
-def _list(wire: int, items: Iterable[bytes]) -> bytes:
-    encoded = list(items)
-    head = bytes([len(encoded) << 4 | wire]) if len(encoded) < 15 else bytes([0xF0 | wire]) + _varint(len(encoded))
-    return head + b"".join(encoded)
-
-
-def _bytes(value: bytes) -> bytes:
-    return _varint(len(value)) + value
-
-
-def _number(value: int) -> bytes:
-    return _varint(value << 1 ^ value >> 63)
-
-
-def _varint(value: int) -> bytes:
-    if value <= 0x7F:
-        return value.to_bytes()
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-_NO_ENCODINGS = _list(_I32, [])
+_NO_ENCODINGS = encoded_list(I32, [])

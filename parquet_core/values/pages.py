@@ -6,15 +6,15 @@ Source: `parquet.thrift`. The bytes of a chunk and the end of its pages follow A
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from parquet_core.errors import MalformedFile, UnsupportedFeature
 from parquet_core.fix import LEAVE_OUT, WRITE_AGAIN, Fix
-from parquet_core.format.compact import BOOLEAN, INTEGER, decode, struct
 from parquet_core.format.enumerations import numbered_encoding
+from parquet_core.format.page_header import CODECS, UNCOMPRESSED, PageHeader, PageType, read_header
 from parquet_core.format.plain import length_prefixed
 
 if TYPE_CHECKING:
@@ -26,29 +26,13 @@ MOST_RATIO = 64
 # Bytes that Arrow reads past a chunk of old writers, whose sizes do not include the header of the dictionary page.
 BEHIND = 100
 
-# Codecs that Arrow reads: number to name in `pa.Codec`. Arrow reads LZ4 with Hadoop framing only in files.
-CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4_hadoop", 6: "zstd", 7: "lz4_raw"}
-_UNCOMPRESSED = 0
-_DATA, _INDEX, _DICTIONARY, _DATA_V2 = range(4)
 _MOST_HEADER_BYTES = 16 << 20  # a header may contain two long values as statistics
 _HEADER_GUESS = 1 << 10
-_PAGE_HEADER = struct(
-    {
-        1: INTEGER,  # type
-        2: INTEGER,  # uncompressed_page_size
-        3: INTEGER,  # compressed_page_size
-        5: struct({1: INTEGER, 2: INTEGER}),  # data_page_header: num_values, encoding
-        7: struct({1: INTEGER, 2: INTEGER}),  # dictionary_page_header: num_values, encoding
-        8: struct(
-            {1: INTEGER, 2: INTEGER, 3: INTEGER, 4: INTEGER, 5: INTEGER, 6: INTEGER, 7: BOOLEAN}
-        ),  # data_page_header_v2
-    }
-)
 _BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY = 5, 6, 7
 _DELTA_ENCODINGS = frozenset({_BINARY_PACKED, _LENGTH_BYTE_ARRAY, _BYTE_ARRAY})
 # Encodings that Arrow reads, in data pages and in dictionary pages.
 _OF_DATA = frozenset({0, 2, 3, 8, 9, *_DELTA_ENCODINGS})
-_ENCODINGS = {_DICTIONARY: frozenset({0, 2})}
+_ENCODINGS: dict[int, frozenset[int]] = {PageType.DICTIONARY: frozenset({0, 2})}
 _MOST_IN_BLOCK = 1 << 20
 
 
@@ -82,12 +66,8 @@ def is_always_compressed(created_by: str | None) -> bool:
 
 
 class _Page(NamedTuple):
-    page_type: int
-    plain_bytes: int
+    header: PageHeader
     stored: memoryview
-    num_values: int
-    encoding: int
-    level_bytes: int | None  # only of data pages of version 2, whose levels are not compressed; otherwise None
     compressed: bool
 
 
@@ -112,21 +92,22 @@ def check_pages(data: bytes, length: int, chunk: ChunkClaims) -> ChunkContent:
     seen = position = widest = data_pages = highest = 0
     while position < length and (chunk.num_values is None or seen < chunk.num_values):
         page, position = _page(data, position, chunk)
-        highest = max(highest, page.page_type)
-        if page.page_type in {_DATA, _DATA_V2}:
-            if data_pages < len(chunk.page_values) and page.num_values != chunk.page_values[data_pages]:
+        header = page.header
+        highest = max(highest, header.page_type)
+        if header.page_type in {PageType.DATA, PageType.DATA_V2}:
+            if data_pages < len(chunk.page_values) and header.num_values != chunk.page_values[data_pages]:
                 claimed = chunk.page_values[data_pages]
-                raise _malformed(chunk, f"a page holds {page.num_values} rows, not the {claimed} of the offset index")
+                raise _malformed(chunk, f"a page holds {header.num_values} rows, not the {claimed} of the offset index")
             data_pages += 1
-            seen += page.num_values
-            if page.encoding in _DELTA_ENCODINGS:
+            seen += header.num_values
+            if header.encoding in _DELTA_ENCODINGS:
                 _check_delta(page, chunk)
-            if page.encoding == _BYTE_ARRAY:
-                widest = max(widest, page.plain_bytes)
-        elif page.page_type == _DICTIONARY and chunk.is_text:
+            if header.encoding == _BYTE_ARRAY:
+                widest = max(widest, header.plain_bytes)
+        elif header.page_type == PageType.DICTIONARY and chunk.is_text:
             widest = max(widest, _longest(page, chunk))
     # Pages of unknown (future) types are skipped, unless they contain values.
-    if highest > _DATA_V2 and seen != chunk.num_values:
+    if highest > PageType.DATA_V2 and seen != chunk.num_values:
         raise _unsupported(chunk, f"page type {highest}")
     if chunk.num_values is not None and seen != chunk.num_values:
         raise _malformed(chunk, f"its pages hold {seen} values, not the {chunk.num_values} that the footer claims")
@@ -139,72 +120,46 @@ def values_of_page(data: bytes, *, location: str) -> int | None:
     Nulls are counted. None for a page of another type. Raises MalformedFile if `data` does not begin with a page
     header.
     """
-    (page_type, _, _, v1, _, v2), _ = decode(data, _PAGE_HEADER, place=location)
-    described = {_DATA: v1, _DATA_V2: v2}.get(page_type)
-    count: int | None = None if described is None else described[0]
-    return count
+    header = read_header(data, place=location)
+    return header.num_values if header.page_type in {PageType.DATA, PageType.DATA_V2} else None
 
 
 def _page(data: bytes, position: int, chunk: ChunkClaims) -> tuple[_Page, int]:
     """Return the page at a position of `data`, and its end."""
-    (page_type, plain_bytes, stored_bytes, v1, dictionary, v2), start = _header(data, position, chunk)
-    if page_type == _DATA:
-        described = v1
-    elif page_type == _DATA_V2:
-        described = v2 and [v2[0], v2[3]]
-    else:
-        described = dictionary if page_type == _DICTIONARY else [0, 0]
-    if described is None or None in {page_type, plain_bytes, stored_bytes, *described}:
-        raise _malformed(
-            chunk, f"the page header at byte {position} of the chunk lacks a size, a number of values or an encoding"
-        )
-    is_v2 = page_type == _DATA_V2
-    levels = sum(size or 0 for size in v2[4:6]) if is_v2 else None
-    denied = is_v2 and v2[6] == 0 and not chunk.always_compressed
-    compressed = chunk.codec != _UNCOMPRESSED and not denied
-    page = _Page(
-        page_type,
-        plain_bytes,
-        memoryview(data)[start : start + max(stored_bytes, 0)],
-        described[0],
-        described[1],
-        levels,
-        compressed,
-    )
-    if page.encoding not in _ENCODINGS.get(page_type, _OF_DATA):
-        raise _unsupported(chunk, numbered_encoding(page.encoding))
-    _check(page, stored_bytes, position, chunk)
-    return page, start + stored_bytes
+    header = _header(data, position, chunk)
+    start = position + header.header_bytes
+    stored = memoryview(data)[start : start + max(header.stored_bytes, 0)]
+    page = _Page(header, stored, chunk.codec != UNCOMPRESSED and (chunk.always_compressed or not header.is_plain))
+    if header.encoding not in _ENCODINGS.get(header.page_type, _OF_DATA):
+        raise _unsupported(chunk, numbered_encoding(header.encoding))
+    _check(page, position, chunk)
+    return page, start + header.stored_bytes
 
 
-def _header(data: bytes, position: int, chunk: ChunkClaims) -> tuple[list[Any], int]:
+def _header(data: bytes, position: int, chunk: ChunkClaims) -> PageHeader:
     for most in (_HEADER_GUESS, _MOST_HEADER_BYTES):
         encoded = data[position : position + most]
         try:
-            slots, length = decode(
-                encoded, _PAGE_HEADER, place=f"{chunk.location}: page at byte {position} of the chunk"
-            )
+            return read_header(encoded, place=f"{chunk.location}: page at byte {position} of the chunk")
         except MalformedFile:
             if len(encoded) < most or most == _MOST_HEADER_BYTES:
                 raise
-        else:
-            return slots, position + length
     raise AssertionError
 
 
-def _check(page: _Page, stored_bytes: int, position: int, chunk: ChunkClaims) -> None:
-    page_type, plain, stored, values, _, level_bytes, compressed = page
-    if not 0 <= stored_bytes == len(stored):
-        raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, but {len(stored)} are stored")
+def _check(page: _Page, position: int, chunk: ChunkClaims) -> None:
+    _, page_type, plain, stored_bytes, _, values, _, level_bytes, _ = page.header
+    if not 0 <= stored_bytes == len(page.stored):
+        raise _malformed(chunk, f"{_where(position)} claims {stored_bytes} bytes, but {len(page.stored)} are stored")
     most = values if chunk.num_values is None else chunk.num_values
-    if not 0 <= values <= most and page_type != _DICTIONARY:
+    if not 0 <= values <= most and page_type != PageType.DICTIONARY:
         raise _malformed(chunk, f"{_where(position)} claims {values} of the chunk's {chunk.num_values} values")
     levels = level_bytes or 0
     if not 0 <= levels <= plain or levels > stored_bytes:
         raise _malformed(chunk, f"{_where(position)} claims {plain} bytes uncompressed, {levels} of them levels")
-    if not compressed and plain != stored_bytes:
+    if not page.compressed and plain != stored_bytes:
         raise _malformed(chunk, f"{_where(position)} is not compressed, and claims {plain} bytes in {stored_bytes}")
-    if page_type == _DICTIONARY and not 0 <= values <= plain:
+    if page_type == PageType.DICTIONARY and not 0 <= values <= plain:
         raise _malformed(chunk, f"{_where(position)} claims {values} entries in {plain} bytes")
     if plain > FREE_PAGE_BYTES and plain > MOST_RATIO * stored_bytes:
         message = f"{_where(position)} claims {plain:,} bytes uncompressed in {stored_bytes:,} stored"
@@ -224,9 +179,9 @@ def _longest(page: _Page, chunk: ChunkClaims) -> int:
     try:
         plain = _plain(page, chunk)
     except (pa.ArrowException, OSError, ValueError):
-        return page.plain_bytes
-    entries = length_prefixed(np.frombuffer(plain, np.uint8), page.num_values)
-    return page.plain_bytes if entries is None else int(entries.length.max(initial=0))
+        return page.header.plain_bytes
+    entries = length_prefixed(np.frombuffer(plain, np.uint8), page.header.num_values)
+    return page.header.plain_bytes if entries is None else int(entries.length.max(initial=0))
 
 
 def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
@@ -234,8 +189,8 @@ def _plain(page: _Page, chunk: ChunkClaims) -> memoryview:
 
     They do not include the levels of a version 2 page.
     """
-    levels = page.level_bytes or 0
-    stored, size = page.stored[levels:], page.plain_bytes - levels
+    levels = page.header.level_bytes or 0
+    stored, size = page.stored[levels:], page.header.plain_bytes - levels
     if not page.compressed or not size:
         return stored
     return memoryview(pa.Codec(CODECS[chunk.codec]).decompress(pa.py_buffer(stored), size)).cast("B")
@@ -248,14 +203,14 @@ def _check_delta(page: _Page, chunk: ChunkClaims) -> None:
     """
     try:
         values = _plain(page, chunk)
-        for _ in range(chunk.levels if page.level_bytes is None else 0):
+        for _ in range(chunk.levels if page.header.level_bytes is None else 0):
             values = values[4 + int.from_bytes(values[:4], "little") :]
-        claimed = most_claimed(values, page.encoding) if len(values) else 0
+        claimed = most_claimed(values, page.header.encoding) if len(values) else 0
     except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         reason = " ".join(str(error).split())
         raise _malformed(chunk, f"a page of a delta encoding cannot be read ({reason})") from None
-    if claimed > page.num_values:
-        raise _malformed(chunk, f"a page of {page.num_values} values claims {claimed} in its delta encoding")
+    if claimed > page.header.num_values:
+        raise _malformed(chunk, f"a page of {page.header.num_values} values claims {claimed} in its delta encoding")
 
 
 def check_codec(codec: int, location: str) -> None:

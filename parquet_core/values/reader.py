@@ -62,7 +62,7 @@ class ValueReader:
     @property
     def row_groups(self) -> range:
         """The numbers of all row groups."""
-        return range(len(self.footer.row_groups))
+        return range(len(self.footer.row_counts))
 
     def batches(
         self, groups: Sequence[int], columns: Sequence[str], *, rows: int = BATCH_ROWS, coded: Sequence[str] = ()
@@ -126,7 +126,7 @@ class ValueReader:
         `columns`: dotted paths.
         """
         leaves = enumerate(self.footer.leaves)
-        return [i for i, leaf in leaves if any(leaf.path == c or leaf.path.startswith(f"{c}.") for c in columns)]
+        return [i for i, leaf in leaves if any(leaf.name == c or leaf.name.startswith(f"{c}.") for c in columns)]
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
         """Yield the chunks of row groups, small row groups together."""
@@ -136,25 +136,25 @@ class ValueReader:
             if fetched > _RUN_BYTES:
                 yield run
                 run, fetched = [], 0
-            chunks = [self._place(group, leaf) for leaf in leaves if self.footer.row_groups[group].num_rows]
+            chunks = [self._place(group, leaf) for leaf in leaves if self.footer.row_counts[group]]
             run += chunks
             fetched += sum(chunk.fetched for chunk in chunks)
         if run:
             yield run
 
     def _place(self, group: int, leaf: int) -> _PagePlace:
-        column, rows = self.footer.leaves[leaf], self.footer.row_groups[group].num_rows
-        name = f"{self.file.path}: row group {group}, column {column.path}"
-        chunk = self.footer.row_groups[group].chunks[leaf]
+        column, rows = self.footer.leaves[leaf], self.footer.row_counts[group]
+        name = f"{self.file.path}: row group {group}, column {column.name}"
+        chunk = self.footer.chunk(group, leaf)
         if chunk is None:
             raise UnsupportedFeature(f"{name}: it is encrypted", LEAVE_OUT)
-        codec, (count, length, start, dictionary) = -1 if chunk.codec is None else chunk.codec, chunk[1:]
+        codec, count, length, start, dictionary = chunk
         check_codec(codec, name)
-        if start is not None and dictionary is not None and 0 < dictionary < start:
+        if 0 < dictionary < start:
             start = dictionary
-        if start is None or length is None or start < 0 or length < 0 or start + length > self.file.size:
+        if start < 0 or length < 0 or start + length > self.file.size:
             raise MalformedFile(f"{name}: is outside of the file", WRITE_AGAIN)
-        if count is None or count < 0 or (not column.repeated and count != rows):
+        if count < 0 or (not column.max_repetition_level and count != rows):
             raise MalformedFile(f"{name}: {count} values in {rows} rows cannot be", WRITE_AGAIN)
         # Arrow reads past the chunks of old writers, whose sizes do not include the header of the dictionary page.
         fetched = min(length + BEHIND, self.file.size - start)
@@ -169,7 +169,7 @@ class ValueReader:
                 codec,
                 name,
                 column.physical == Physical.BYTE_ARRAY,
-                column.levels,
+                (column.max_definition_level > 0) + (column.max_repetition_level > 0),
                 always_compressed=is_always_compressed(self.footer.metadata.created_by),
             ),
         )
@@ -183,7 +183,7 @@ class ValueReader:
         column, count = self.footer.leaves[chunk.leaf], chunk.claims.num_values or 0
         widest = check_pages(data, chunk.length, chunk.claims).widest
         widest = column.type_length if column.physical == Physical.FIXED_LEN_BYTE_ARRAY else widest
-        in_lists = column.repeated and count * max(widest, 16) > self._most_bytes()
+        in_lists = column.max_repetition_level > 0 and count * max(widest, 16) > self._most_bytes()
         if widest > BATCH_BYTES or in_lists:
             reason = f"{count:,} values of up to {widest:,} bytes, more than the limit of {self.file.size:,} bytes"
             raise UnsupportedFeature(f"{chunk.claims.location}: {reason}", LEAVE_OUT)

@@ -22,8 +22,9 @@ from parquet_core.pruning.predicate import (
     columns_of,
     columns_of_leaf,
     leaves,
+    post_order,
 )
-from parquet_core.pruning.trees import fold_nodes, post_order
+from parquet_core.pruning.trees import fold_nodes
 from parquet_core.spark_rules.spark_schema import tells_nulls
 from prune_assets.advisor.lookups import dictionary_pays, distinct_in
 from prune_assets.advisor.workload.query_shapes import ALL_COLUMNS
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
     from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
     from parquet_core.pruning.outcomes import OutcomeArray
-    from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.pruning.trees import PredicateNode
+    from parquet_core.pruning.predicate import Leaf, Predicate, PredicateNode
     from prune_assets.advisor.workload.query_shapes import QueryShape, RanPredicate
     from prune_assets.tables.table import Table
 

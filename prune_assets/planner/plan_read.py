@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parquet_core.errors import WrongUse
 from parquet_core.pruning import prune
-from parquet_core.pruning.trees import replaced
+from parquet_core.pruning.predicate import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.join_keys import key_conditions, with_keys

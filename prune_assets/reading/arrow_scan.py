@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.errors import WrongUse
+from parquet_core.pruning import RowUse
 from parquet_core.pruning.access_plan import Verdict
-from parquet_core.pruning.evidence.each_row import RowUse
-from parquet_core.pruning.predicate import columns_of
-from parquet_core.pruning.trees import replaced
+from parquet_core.pruning.predicate import columns_of, replaced
 from parquet_core.storage import hole_of
 from parquet_core.values import reading
 from prune_assets.planner.plan_read import plan_read

@@ -16,8 +16,8 @@ from parquet_core.arrow_arrays import array_of_scalars, flags_from, from_numpy, 
 from parquet_core.errors import UnknownColumn
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.layout.sort_key import direction_hint, parse_sort_key
-from parquet_core.pruning.evidence.min_max import presence_of
 from parquet_core.ragged import distinct
+from parquet_core.trust.bounds import presence_of
 from prune_assets.reading.arrow_columns import names_of, not_read
 from prune_assets.reading.arrow_scan import scan_of
 from prune_assets.reading.row_filter import compared_values

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.pruning.evidence.each_row import not_evaluated, selected_rows
+from parquet_core.pruning import refuse_unsupported, selected_rows
 from parquet_core.pruning.predicate import And, IsNull, OnPartitions, OnValues, Unsupported, columns_of, leaves
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.format.schema import LeafColumn, Path
-    from parquet_core.pruning.evidence.each_row import RowUse
+    from parquet_core.pruning import RowUse
     from parquet_core.pruning.predicate import Predicate
 
 # If a stage keeps more than this share of rows, a stage of its own is not worth its requests.
@@ -73,9 +73,7 @@ def stages_of(predicate: Predicate, bytes_per_row: Mapping[str, float], use: Row
 
     Conjuncts that are unknown for some values come last. `bytes_per_row`: compressed bytes per column.
     """
-    for leaf in leaves(predicate):
-        if isinstance(leaf, Unsupported) and leaf.is_whole:
-            raise not_evaluated(leaf, use)
+    refuse_unsupported(predicate, use)
     together: dict[tuple[bool, frozenset[str]], list[Predicate]] = {}
     for conjunct in predicate.children if isinstance(predicate, And) else (predicate,):
         columns = frozenset(path[0] for path in columns_of(conjunct))

@@ -88,7 +88,7 @@ def _above(text: bytes, most: int) -> bytes:
 def _bounds(values: pa.Array, codes: Codes, rows: Numbers) -> Bounds:
     has_value = codes.high >= codes.low
     null_count = np.where(codes.value, np.maximum(1, rows // 2), rows)
-    return Bounds(
+    return Bounds.of(
         lower=values_at(values, codes.low, has_value),
         upper=values_at(values, codes.high, has_value),
         null_count=from_numpy(np.where(codes.null, null_count, 0)),

@@ -11,9 +11,9 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import from_numpy, valid_flags
 from parquet_core.errors import PruneError
 from parquet_core.format.comparable_values import bounds_type
-from parquet_core.pruning.evidence.each_row import outcomes_on_rows
 from parquet_core.pruning.outcomes import Outcomes, unknown
 from parquet_core.pruning.predicate import Unsupported, columns_of_leaf, leaves
+from parquet_core.pruning.row_selection import outcomes_on_rows
 from parquet_core.pruning.trees import fold
 from prune_assets.sql.binding.bind import is_condition
 from prune_assets.sql.functions.date_fields import CLOCK_FIELDS

@@ -33,8 +33,8 @@ from parquet_core.pruning.predicate import (
     StartsWith,
     Unsupported,
     Wildcard,
+    post_order,
 )
-from parquet_core.pruning.trees import post_order
 from prune_assets.sql.types.calendar import date_of
 from prune_assets.sql.types.zones import DAY, SECOND
 

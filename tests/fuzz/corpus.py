@@ -13,10 +13,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from chunk_facts import chunk_at
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError
-from parquet_core.format.column_chunk import ColumnChunk
+from parquet_core.format.column_chunk import ColumnChunks
 from parquet_core.format.dictionary import dictionary_range
 
 if TYPE_CHECKING:
@@ -38,10 +39,10 @@ class Indexes(NamedTuple):
 
 
 class Dictionary(NamedTuple):
-    """A dictionary page, with its chunk and column."""
+    """A dictionary page, with its column; `chunks` has its chunk alone."""
 
     page: bytes
-    chunk: ColumnChunk
+    chunks: ColumnChunks
     leaf: LeafColumn
 
 
@@ -144,19 +145,20 @@ def take(path, corpus):
 
 
 def take_chunk(data, index, position, leaf, corpus):
-    chunk = index.footers.chunks(leaf).chunk(position)
+    chunk = chunk_at(index.footers.chunks(leaf), position)
     if chunk is None or chunk.encrypted:
         return
     places = (chunk.column_index, chunk.offset_index)
     if None not in places:
-        encoded = [data[place.offset : place.offset + place.length] for place in places]
+        encoded = [data[offset : offset + length] for offset, length in places]
         rows = int(index.groups.row_count[position])
         if max(map(len, encoded)) < 3000:
             corpus.indexes.append(Indexes(*encoded, leaf, index.groups.provenance(position), rows))
     if chunk.bloom_filter is not None:
         offset, length = chunk.bloom_filter
         corpus.filters.append(data[offset : offset + min(length or 1000, 4000)])
-    place = dictionary_range(chunk, None)
+    chunks = index.footers.chunks(leaf).take(np.array([position]))
+    place = dictionary_range(chunks, 0, None)
     if not isinstance(place, str):
         page = data[place[0] : place[0] + min(place[1], 2000)]
-        corpus.dictionaries.append(Dictionary(page, chunk, leaf))
+        corpus.dictionaries.append(Dictionary(page, chunks, leaf))

@@ -99,7 +99,7 @@ def _check_chunk(chunk, found, *where):
     ):
         if place is not None:
             offset, length = (get(holder, field, *NUMBERS) for field in fields)
-            must(not found.encrypted and place.offset == offset and place.length in {None, length}, *where, place)
+            must(not found.encrypted and place[0] == offset and place[1] in {None, length}, *where, place)
     encodings = {e if 0 <= e < 62 else 62 for e in elements(meta, 2) or ()}
     must(set(found.encodings) == encodings, *where, found.encodings)
     _check_encoding_stats(meta, found, *where)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import reference
+from chunk_facts import chunk_at
 from mutations import blindly, knowingly
 
 from parquet_core import bloom
@@ -183,7 +184,7 @@ def _column_claims(footers, leaf, provenance):
         reference.must(count == 0, leaf.name, "no row group has the column")
         return None
     bounds = trusted_bounds(leaf, statistics, [trust(leaf, provenance)], np.zeros(count, np.int64))
-    return ColumnClaims(**vars(Claims.of(bounds)), leaf=leaf, chunks=[chunks.chunk(i) for i in range(count)])
+    return ColumnClaims(**vars(Claims.of(bounds)), leaf=leaf, chunks=[chunk_at(chunks, i) for i in range(count)])
 
 
 class IndexCase(NamedTuple):
@@ -261,20 +262,20 @@ def judge_filter(data, found):
 
 def draw_dictionary(chance, corpus):
     seed, other = chance.choice(corpus.dictionaries), chance.choice(corpus.dictionaries)
-    chunk = seed.chunk._replace(codec=0) if chance.random() < 0.2 else seed.chunk
-    return seed._replace(page=damaged(chance, seed.page, other.page), chunk=chunk)
+    chunks = replace(seed.chunks, codec=np.zeros(1, np.int64)) if chance.random() < 0.2 else seed.chunks
+    return seed._replace(page=damaged(chance, seed.page, other.page), chunks=chunks)
 
 
 def answer_dictionary(case, _):
-    length = dictionary.page_bytes(case.page, case.chunk, case.leaf, place=PLACE)
-    found = dictionary.read_dictionary(case.page, case.chunk, case.leaf, place=PLACE)
+    length = dictionary.page_bytes(case.page, case.chunks, 0, case.leaf, place=PLACE)
+    found = dictionary.read_dictionary(case.page, case.chunks, 0, case.leaf, place=PLACE)
     return length, found if isinstance(found, str) else found.binary().to_pylist()
 
 
 def judge_dictionary(case, found):
     _, values = found
     if not isinstance(values, str):
-        reference.check_dictionary(case.page, case.leaf, case.chunk.codec, values)
+        reference.check_dictionary(case.page, case.leaf, int(case.chunks.codec[0]), values)
 
 
 def draw_file(chance, corpus):

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.errors import PruneError, UnsupportedFeature
@@ -95,7 +96,7 @@ def test_encrypted_footers_are_refused(parquet_testing):
 def test_encrypted_columns_under_a_plaintext_footer_are_unknown(parquet_testing):
     path = parquet_testing / "data" / "encrypt_columns_plaintext_footer.parquet.encrypted"
     index = read_dataset(str(path))
-    chunks = [index.footers.chunks(column).chunk(0) for column in index.groups.columns]
+    chunks = [chunk_at(index.footers.chunks(column), 0) for column in index.groups.columns]
     assert any(chunk.encrypted for chunk in chunks)
     for column, chunk in zip(index.groups.columns, chunks, strict=True):
         if chunk.encrypted and not column.unsupported:

@@ -19,11 +19,10 @@ from parquet_core.pruning.evidence.min_max import (
     is_nan,
     outcomes_from_bounds,
     outcomes_of,
-    presence_of,
 )
 from parquet_core.pruning.predicate import Compare, Op
 from parquet_core.ranks import ranks
-from parquet_core.trust.bounds import Bounds
+from parquet_core.trust.bounds import Bounds, presence_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parquet_core.arrays import Flags
-    from parquet_core.pruning.evidence.min_max import Presence
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import ColumnLeaf
+    from parquet_core.trust.bounds import Presence
 
     Scale = NDArray[np.int32]
 

@@ -7,25 +7,24 @@ to be 0. If the bounds are equal, they are the only value, even if truncated, so
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, numbers_from, ordered_numbers
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, ordered_numbers
 from parquet_core.pruning.evidence.listed_values import ListedValues, listed_values
 from parquet_core.pruning.evidence.patterns import pattern_ruled_out
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Compare, In, Interval, IsNaN, IsNull, OnValues, Op, Pattern
+from parquet_core.trust.bounds import presence_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from parquet_core.arrays import Flags
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import ColumnLeaf
-    from parquet_core.trust.bounds import Bounds
+    from parquet_core.trust.bounds import Bounds, Presence
 
 
 # Comparisons that are TRUE for a value smaller than the literal, equal to it, or larger.
@@ -46,17 +45,6 @@ _NUMPY: dict[Op, Any] = {
     Op.GE: np.greater_equal,
     Op.EQ: np.equal,
 }
-
-
-class Presence(NamedTuple):
-    """Flags of containers that may hold nulls, NaN and other values.
-
-    `value`: values of any type that are neither null nor NaN.
-    """
-
-    null: Flags
-    nan: Flags
-    value: Flags
 
 
 def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence | None = None) -> OutcomeArray:
@@ -83,25 +71,6 @@ def outcomes_from_bounds(leaf: ColumnLeaf, bounds: Bounds, *, presence: Presence
     return outcomes_of(true=true, false=false, null=null)
 
 
-def presence_of(bounds: Bounds) -> Presence:
-    """Derive from the counts what each container may hold."""
-    rows = bounds.row_count > 0
-    has_value = rows & ~_equals(bounds.null_count, bounds.row_count)
-    null = rows & ~_equals(bounds.null_count, 0)
-    if not pa.types.is_floating(bounds.lower.type):
-        return Presence(null, np.zeros(len(bounds), np.bool_), has_value)
-    without_number = pc.add(bounds.nan_count, bounds.null_count)
-    return Presence(
-        null, has_value & ~_equals(bounds.nan_count, 0), has_value & ~_equals(without_number, bounds.row_count)
-    )
-
-
-def _equals(counts: pa.Array, expected: NDArray[np.int64] | int) -> Flags:
-    """Flag counts that are known and equal to `expected`."""
-    same: Flags = np.equal(numbers_from(counts), expected)
-    return same if counts.null_count == 0 else same & flags_from(counts.is_valid())
-
-
 def holds_for_nan(leaf: Compare | Interval | In) -> bool:
     """True if the leaf is TRUE for NaN.
 
@@ -126,11 +95,6 @@ def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
     answers: OutcomeArray = true.view(np.uint8) | false.view(np.uint8) << np.uint8(1)
     answers |= null.view(np.uint8) << np.uint8(2)
     return answers
-
-
-def _certain(answer: pa.Array) -> Flags:
-    """Convert a comparison to flags; False if a bound is unknown."""
-    return flags_from(answer)
 
 
 def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
@@ -211,7 +175,7 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
     """Flag bounds that are known and satisfy the comparison with `value`."""
     bound_numbers = ordered_numbers(bound)
     if bound_numbers is None:
-        return _certain(_ARROW[op](bound, value))
+        return flags_from(_ARROW[op](bound, value))
     plain = ordered_numbers(pa.repeat(value, 1))
     assert plain is not None
     holds: Flags = _NUMPY[op](bound_numbers, plain[0])
@@ -226,7 +190,7 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
     """
     low, high, count = values.places(lower), values.places(upper), len(values.ascending)
     first, last = low // 2, (high + 1) // 2 - 1
-    has_lower, has_upper = _certain(pc.is_valid(lower)), _certain(pc.is_valid(upper))
+    has_lower, has_upper = flags_from(lower.is_valid()), flags_from(upper.is_valid())
     has_both = has_lower & has_upper
     ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (has_both & (last < first))
     are_listed = has_both & (low % 2 == 1) & (high % 2 == 1)

@@ -129,9 +129,9 @@ def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
     for leaf in every_leaf:
         match leaf:
             case Compare(_, _, value):
-                candidates.append(_array(value))
+                candidates.append(pa.repeat(value, 1))
             case Interval(_, low, high):
-                candidates += [_array(low), _array(high)]
+                candidates += [pa.repeat(low, 1), pa.repeat(high, 1)]
             case In(_, values):
                 candidates.append(values)
     kinds = {array.type for array in candidates}
@@ -156,10 +156,6 @@ def _as_wide(arrow_type: pa.DataType) -> pa.DataType:
     if pa.types.is_uint8(arrow_type) or pa.types.is_uint16(arrow_type):
         return pa.int32()
     return pa.binary() if pa.types.is_string(arrow_type) else arrow_type
-
-
-def _array(value: pa.Scalar) -> pa.Array:
-    return pa.repeat(value, 1)
 
 
 def _next_and_least(values: pa.Array) -> list[pa.Array] | None:

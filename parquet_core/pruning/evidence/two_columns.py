@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,10 @@ from parquet_core.pruning.evidence.min_max import (
     HOLD_FOR_LARGER,
     HOLD_FOR_SMALLER,
     outcomes_of,
-    presence_of,
 )
+from parquet_core.trust.bounds import presence_of
 
 if TYPE_CHECKING:
-    from parquet_core.arrays import Flags
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Op
     from parquet_core.trust.bounds import Bounds
@@ -37,10 +36,10 @@ def outcomes_from_two_bounds(op: Op, left: Bounds, right: Bounds) -> OutcomeArra
     ours, theirs = presence_of(left), presence_of(right)
     both_valued = ours.value & theirs.value
     low, high, other_low, other_high = _ends(left, right)
-    smaller = (both_valued & ~_certain(pc.greater_equal, low, other_high)) | (ours.value & theirs.nan)
-    apart = _certain(pc.greater, low, other_high) | _certain(pc.less, high, other_low)
+    smaller = (both_valued & ~flags_from(pc.greater_equal(low, other_high))) | (ours.value & theirs.nan)
+    apart = flags_from(pc.greater(low, other_high)) | flags_from(pc.less(high, other_low))
     equal = (both_valued & ~apart) | (ours.nan & theirs.nan)
-    larger = (both_valued & ~_certain(pc.less_equal, high, other_low)) | (ours.nan & theirs.value)
+    larger = (both_valued & ~flags_from(pc.less_equal(high, other_low))) | (ours.nan & theirs.value)
     true, false = np.zeros(len(left), np.bool_), np.zeros(len(left), np.bool_)
     for possible, holding in ((smaller, HOLD_FOR_SMALLER), (equal, HOLD_FOR_EQUAL), (larger, HOLD_FOR_LARGER)):
         side = true if op in holding else false
@@ -76,7 +75,3 @@ def _as(ends: pa.Array, common: pa.DataType, outwards: int) -> pa.Array:
     # Neither Spark nor Arrow rounds a decimal to the nearest double; their results may differ by some units.
     doubles = ends.cast(common, safe=False)
     return pc.add(doubles, pc.multiply(pc.abs(doubles), scalar_of(outwards * _ROUNDING, common)))
-
-
-def _certain(compare: Any, left: pa.Array, right: pa.Array) -> Flags:
-    return flags_from(compare(left, right))

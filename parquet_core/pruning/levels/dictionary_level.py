@@ -14,12 +14,12 @@ import numpy as np
 
 from parquet_core.format.dictionary import GUESS_BYTES
 from parquet_core.pruning.evidence.dictionary import can_decide, outcomes_of_each_from_dictionaries
-from parquet_core.pruning.evidence.min_max import presence_of
 from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
 from parquet_core.pruning.predicate import Compare, In, OnValues, Op, Pattern
 from parquet_core.pruning.trees import asked_outcomes
+from parquet_core.trust.bounds import presence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,8 +10,16 @@ import numpy as np
 from parquet_core.pruning.file_answers import answers_of_directories
 from parquet_core.pruning.levels.auxiliary_leaves import auxiliary_leaves
 from parquet_core.pruning.outcomes import Outcomes, may_match
-from parquet_core.pruning.predicate import ColumnLeaf, MultiColumnLeaf, OnValues, columns_of, columns_of_leaf, leaves
-from parquet_core.pruning.trees import fold_nodes, post_order
+from parquet_core.pruning.predicate import (
+    ColumnLeaf,
+    MultiColumnLeaf,
+    OnValues,
+    columns_of,
+    columns_of_leaf,
+    leaves,
+    post_order,
+)
+from parquet_core.pruning.trees import fold_nodes
 from parquet_core.spark_rules.spark_schema import tells_nulls
 
 if TYPE_CHECKING:
@@ -26,8 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.levels.auxiliary_leaves import AuxiliaryLeaves
     from parquet_core.pruning.levels.page_level import PageOutcomes
     from parquet_core.pruning.outcomes import OutcomeArray
-    from parquet_core.pruning.predicate import Leaf, Predicate
-    from parquet_core.pruning.trees import PredicateNode
+    from parquet_core.pruning.predicate import Leaf, Predicate, PredicateNode
 
 
 @dataclass(frozen=True, slots=True)

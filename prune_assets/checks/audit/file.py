@@ -433,8 +433,8 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
 def _check_empty_groups(audit: FileAudit, columns: Sequence[LeafColumn]) -> None:
     for position in audit.chosen[audit.index.groups.row_count[audit.chosen] <= 0].tolist():
         for column in columns[:1]:
-            chunk = audit.index.footers.chunks(column).chunk(position)
+            chunks = audit.index.footers.chunks(column)
             location, file = audit.location(position, column), audit.index.groups.files[audit.file]
-            wrong = None if chunk is None else check_empty(file, chunk, location=location, traffic=audit.traffic)
+            wrong = check_empty(file, chunks, position, location=location, traffic=audit.traffic)
             if wrong is not None:
                 audit.findings.add(wrong, audit.key(column))

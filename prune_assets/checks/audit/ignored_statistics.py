@@ -47,7 +47,9 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
     # No reader can use NaN, or a value that the type cannot hold, as a bound; it is written all the same.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
-    return IgnoredStatistics(Bounds(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts])
+    return IgnoredStatistics(
+        Bounds.of(lower, upper, nulls, believed.row_count), there, [trust.reason for trust in trusts]
+    )
 
 
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
@@ -78,4 +80,4 @@ def _decoded(column: LeafColumn, written: WrittenStatistics, step: NDArray[np.in
         for pair in sides
     )
     nulls = from_numpy(written.null_count, valid=written.null_count != MISSING)
-    return Bounds(lower, upper, nulls, written.row_count)
+    return Bounds.of(lower, upper, nulls, written.row_count)

@@ -18,7 +18,7 @@ from prune_assets.checks.audit.findings import REWRITE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parquet_core.format.column_chunk import ColumnChunk
+    from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.storage import DataFile, Traffic
 
@@ -69,12 +69,13 @@ def _row_count_text(row_count: int | str | None) -> str:
     return "and no data page begins there"
 
 
-def check_empty(file: DataFile, chunk: ColumnChunk, *, location: str, traffic: Traffic) -> Finding | None:
-    """Report a row group that claims 0 rows but holds values."""
-    size = min(HEADER_BYTES, chunk.compressed_bytes, file.size - chunk.data_page_offset)
-    if chunk.data_page_offset <= 0 or size <= 0:
+def check_empty(file: DataFile, chunks: ColumnChunks, i: int, *, location: str, traffic: Traffic) -> Finding | None:
+    """Report a row group that claims 0 rows but holds values; `i`: one of its column chunks."""
+    offset = int(chunks.data_page_offset[i])
+    size = min(HEADER_BYTES, int(chunks.compressed_bytes[i]), file.size - offset)
+    if offset <= 0 or size <= 0:
         return None
-    (data,) = _headers(file, [(chunk.data_page_offset, size)], traffic)
+    (data,) = _headers(file, [(offset, size)], traffic)
     counted = _values_of(data, location)
     if not isinstance(counted, int) or not counted:
         return None

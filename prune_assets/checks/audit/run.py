@@ -117,7 +117,7 @@ def audit(
 
 def _check_same(index: MetadataIndex, positions: NDArray[np.int64], values: ValueReader) -> None:
     """Raise StaleTable if the footer has changed since it was read."""
-    rows = np.array([group.num_rows for group in values.footer.row_groups], np.int64)
+    rows = np.array(values.footer.row_counts, np.int64)
     if not index.groups.has_rows(rows, positions):
         raise StaleTable(f"{values.file.path}: the file changed while it was read; try again")
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from parquet_core.pruning import prune, row_groups_left_for_free
 from parquet_core.pruning.access_plan import Verdict
-from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves
-from parquet_core.pruning.trees import asked_outcomes, open_outcomes, replaced
+from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves, replaced
+from parquet_core.pruning.trees import asked_outcomes, open_outcomes
 from parquet_core.ragged import distinct
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import valid_flags
 from parquet_core.pruning.evidence.bloom import probes
-from parquet_core.pruning.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves
-from parquet_core.pruning.trees import post_order
+from parquet_core.pruning.predicate import Compare, Interval, IsNull, IsTruth, Not, Op, StartsWith, leaves, post_order
 from parquet_core.quantities import bytes_text
 from prune_assets.planner.explain.reasons import is_inside
 from prune_assets.planner.explain.spread import selected_of, sorted_share, spread_of

@@ -32,8 +32,8 @@ from parquet_core.pruning.predicate import (
     Or,
     StartsWith,
     leaves,
+    post_order,
 )
-from parquet_core.pruning.trees import post_order
 from prune_assets.planner.spark_reader.as_spark_filters import as_spark_filters
 from prune_assets.planner.spark_reader.spark_filters import Opaque, parts_of
 from prune_assets.planner.spark_reader.survivors import SurvivorBounds, can_be_written, survivor_ranges, value_key

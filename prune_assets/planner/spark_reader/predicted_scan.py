@@ -18,9 +18,8 @@ from parquet_core.format.schema import SortOrder
 from parquet_core.pruning.access_plan import RangeList, flagged_segments, join, whole_groups
 from parquet_core.pruning.file_answers import answers_of_directories
 from parquet_core.pruning.outcomes import may_match
-from parquet_core.pruning.predicate import Unsupported, leaves
+from parquet_core.pruning.predicate import Unsupported, leaves, replaced
 from parquet_core.pruning.segments import merge_borders, page_of_segment
-from parquet_core.pruning.trees import replaced
 from parquet_core.spark_rules.columns_in_files import leaf_in_file
 from parquet_core.trust.trust_policy import trust
 from prune_assets.planner.spark_reader.parquet_java import (

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
-from parquet_core.pruning.predicate import Unsupported, leaves
-from parquet_core.pruning.trees import replaced
+from parquet_core.pruning.predicate import Unsupported, leaves, replaced
 from prune_assets.errors import PredicateSyntaxError
 from prune_assets.spark.spark_versions import message_of, quiet
 from prune_assets.sql.binding import clock

@@ -116,7 +116,7 @@ def _is_plain(leaf: Leaf) -> bool:
 
 def _may_select_nan(column: IcebergColumn, predicate: Predicate, parts: list[Leaf]) -> bool:
     nothing = pa.nulls(1, bounds_type(column.leaf))
-    nan = Bounds(nothing, nothing, pa.array([0], pa.int64()), np.ones(1, np.int64), pa.array([1], pa.int64()))
+    nan = Bounds.of(nothing, nothing, pa.array([0], pa.int64()), np.ones(1, np.int64), pa.array([1], pa.int64()))
     path = column.leaf.path
     answers = [
         outcomes_from_bounds(leaf, nan) if isinstance(leaf, ColumnLeaf) and leaf.column == path else unknown(1)

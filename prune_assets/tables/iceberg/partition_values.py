@@ -99,10 +99,10 @@ def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequenc
         bounds = bounds_of_values(array)
         lost = flags_from(array.is_null()) & ~null
         null_count = from_numpy(np.where(lost, -1, null), valid=~lost)
-        return bounds if not lost.any() else Bounds(bounds.lower, bounds.upper, null_count, bounds.row_count)
+        return bounds if not lost.any() else Bounds.of(bounds.lower, bounds.upper, null_count, bounds.row_count)
     enclose = ends_of(column, transform)
     ends = [_UNKNOWN if plain_value is None else enclose(plain_value) for plain_value in plain_values]
-    return Bounds(
+    return Bounds.of(
         lower=as_array(column, [end.low for end in ends]),
         upper=as_array(column, [end.high for end in ends]),
         null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), tells_nulls(transform))),

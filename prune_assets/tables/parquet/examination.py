@@ -52,7 +52,7 @@ class DirectoryClaims(Claims):
             return None
         (column,) = (column for column in index.groups.partitions if column.path == path)
         value = values[file : file + 1].cast(bounds_type(column))
-        return Bounds(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
+        return Bounds.of(value, value, from_numpy(np.array([value.null_count], np.int64)), np.ones(1, np.int64))
 
 
 EXAMINATION = Examination(

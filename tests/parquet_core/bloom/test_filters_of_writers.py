@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 from made_filters import build_filter, serialize
 
 from parquet_core.bloom import hash_values, parse_filter, parse_guess
@@ -80,7 +81,7 @@ def written_filters(path, table):
     assert len(index) == 1
     for column in index.groups.columns:
         leaf = replace(column, type=table.schema.field(column.name).type, unsupported="")
-        offset, length = index.footers.chunks(column).chunk(0).bloom_filter
+        offset, length = chunk_at(index.footers.chunks(column), 0).bloom_filter
         if length is None:
             blocks = parse_guess(data[offset:], place=column.name)
             length = len(serialize(blocks))

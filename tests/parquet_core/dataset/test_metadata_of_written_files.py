@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 
 from parquet_core.bloom import hash_values, may_contain
 from parquet_core.dataset.opening import read_dataset
@@ -132,11 +133,11 @@ def test_footers_agree_with_pyarrow(written):
     for i in range(theirs.num_row_groups):
         for column in index.groups.columns:
             other = theirs.row_group(i).column(column.index)
-            chunk = index.footers.chunks(column).chunk(i)
+            chunk = chunk_at(index.footers.chunks(column), i)
             assert other.path_in_schema == column.name
             assert (chunk.num_values, chunk.compressed_bytes) == (other.num_values, other.total_compressed_size)
             assert (chunk.column_index is not None) == other.has_column_index
-            assert (chunk.bloom_filter and chunk.bloom_filter.offset) == other.bloom_filter_offset
+            assert (chunk.bloom_filter and chunk.bloom_filter[0]) == other.bloom_filter_offset
 
 
 @pytest.mark.parametrize("column", ["tiny", "int", "long", "uint", "ulong", "day", "price", "total", "huge", "word"])

@@ -305,12 +305,12 @@ def assert_dictionaries_hold(path, codec, dictionary):
     with pq.ParquetFile(path) as file:
         for column in index.groups.columns[:-2]:
             for position in range(len(index)):
-                chunk = index.footers.chunks(column).chunk(position)
-                assert chunk.codec == CODECS[codec]
-                place = dictionary_range(chunk, None)
-                if is_complete(chunk) or isinstance(place, str):
+                chunks = index.footers.chunks(column)
+                assert chunks.codec[position] == CODECS[codec]
+                place = dictionary_range(chunks, position, None)
+                if is_complete(chunks, position) or isinstance(place, str):
                     continue
-                found = read_dictionary(data[place[0] : sum(place)], chunk, column, place=column.name)
+                found = read_dictionary(data[place[0] : sum(place)], chunks, position, column, place=column.name)
                 if codec == "lz4":
                     assert "codec 5 are not read" in found
                     continue

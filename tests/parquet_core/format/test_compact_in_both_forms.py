@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 
 from parquet_core import bloom
 from parquet_core.errors import MalformedFile
@@ -78,14 +79,14 @@ def structures(tmp_path_factory):
     found.append((b"\x19" + slots[0] + b"\x00", compact.struct({1: compact.list_of(provenance._SCHEMA_ELEMENT)})))
     found.append((footers.encoded[footers.chunk_start[0] : footers.chunk_stop[0]], chunk_decoding._COLUMN_CHUNK))
     for name in ("a", "b"):
-        chunk = footers.chunks((name,))[0].chunk(0)
+        chunk = chunk_at(footers.chunks((name,))[0], 0)
         for place, spec in (
             (chunk.column_index, page_index._COLUMN_INDEX),
             (chunk.offset_index, page_index._OFFSET_INDEX),
             (chunk.bloom_filter, bloom.blocks._HEADER),
         ):
             if place is not None:
-                found.append((data[place.offset : place.offset + min(place.length or 64, 1000)], spec))
+                found.append((data[place[0] : place[0] + min(place[1] or 64, 1000)], spec))
     assert len(found) == 8
     return found
 

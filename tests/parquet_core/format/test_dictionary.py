@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from dataclasses import replace
 from decimal import Decimal
 
 import duckdb
@@ -12,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 from hypothesis import given
 from hypothesis import strategies as st
+from slow_thrift import I32, STRUCT, encode_list
 
 from parquet_core.dataset.opening import read_dataset
-from parquet_core.format.column_chunk import ColumnChunk
+from parquet_core.format.column_chunk import absent_chunks
 from parquet_core.format.compact import INTEGER, decode, list_of, struct
 from parquet_core.format.dictionary import GUESS_BYTES, dictionary_range, is_complete, page_bytes, read_dictionary
 from parquet_core.format.plain import PlainValues
@@ -53,30 +56,34 @@ def sample(distinct=50):
 
 
 def first_page(data, chunk):
-    if chunk.offset_index is None:
+    place = chunk_at(chunk, 0).offset_index
+    if place is None:
         return None
-    slots, _ = decode(data[chunk.offset_index.offset :], _OFFSET_INDEX)
+    slots, _ = decode(data[place[0] :], _OFFSET_INDEX)
     return slots[0][0][0]
 
 
 def read(data, chunk, leaf, *, known=None):
     """Read the dictionary of a chunk in one or two requests, as a reader would."""
-    where = dictionary_range(chunk, known)
+    where = dictionary_range(chunk, 0, known)
     if isinstance(where, str):
         return where
     offset, length = where
-    needed = page_bytes(data[offset : offset + length], chunk, leaf, place="here")
+    needed = page_bytes(data[offset : offset + length], chunk, 0, leaf, place="here")
     if isinstance(needed, int) and needed > length:
         length = needed
-    return read_dictionary(data[offset : offset + length], chunk, leaf, place="here")
+    return read_dictionary(data[offset : offset + length], chunk, 0, leaf, place="here")
 
 
 def dictionaries(path):
-    """Yield leaf, position, chunk and dictionary (or the reason) of every column chunk of a file."""
+    """Yield leaf, position, chunk and dictionary (or the reason) of every column chunk of a file.
+
+    Each chunk is alone in its batch.
+    """
     data, index = path.read_bytes(), read_dataset(str(path))
     for leaf in index.groups.columns:
         for position in range(len(index)):
-            chunk = index.footers.chunks(leaf).chunk(position)
+            chunk = index.footers.chunks(leaf).take(np.array([position]))
             found = read(data, chunk, leaf)
             with_index = read(data, chunk, leaf, known=first_page(data, chunk))
             if isinstance(found, str):
@@ -120,7 +127,7 @@ def stored_values(path, leaf, position):
 def assert_every_value_is_there(path):
     complete = 0
     for leaf, position, chunk, found in dictionaries(path):
-        assert is_complete(chunk) is None, leaf.name
+        assert is_complete(chunk, 0) is None, leaf.name
         assert stored_values(path, leaf, position) <= set(plain_values(found, leaf)), leaf.name
         complete += 1
     return complete
@@ -153,7 +160,7 @@ def test_dictionaries_of_duckdb(tmp_path, codec):
     path = tmp_path / "t.parquet"
     table = sample().select(["int", "long", "double", "word", "day"])
     duckdb.from_arrow(table).write_parquet(str(path), row_group_size=2048, compression=codec)
-    judged = [is_complete(chunk) for _, _, chunk, _ in dictionaries(path)]
+    judged = [is_complete(chunk, 0) for _, _, chunk, _ in dictionaries(path)]
     assert judged == [None] * 10
     assert assert_every_value_is_there(path) == 10
 
@@ -178,7 +185,7 @@ def test_a_dictionary_that_was_given_up_is_not_complete(tmp_path):
     options = {"dictionary_pagesize_limit": 1000, "data_page_size": 1000, "max_rows_per_page": 100}
     pq.write_table(sample(distinct=2_000).select(["int", "word"]), path, **options)
     for leaf, position, chunk, found in dictionaries(path):
-        assert "not dictionary-encoded" in is_complete(chunk)
+        assert "not dictionary-encoded" in is_complete(chunk, 0)
         assert isinstance(found, PlainValues), "it is there, with a part of the values"
         assert stored_values(path, leaf, position) - set(plain_values(found, leaf))
 
@@ -190,25 +197,32 @@ def test_a_dictionary_that_spark_gave_up_is_not_complete(spark, tmp_path):
     options = {"parquet.dictionary.page.size": "1000", "parquet.page.row.count.limit": "100"}
     spark.read.parquet(str(rows)).coalesce(1).write.options(**options).parquet(str(tmp_path / "spark"))
     for _, _, chunk, _ in dictionaries(next((tmp_path / "spark").glob("part-*.parquet"))):
-        assert is_complete(chunk) is not None
+        assert is_complete(chunk, 0) is not None
 
 
 def test_without_a_dictionary_there_is_none(tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(sample(), path, use_dictionary=False, write_page_index=True)
     for _, _, chunk, found in dictionaries(path):
-        assert "not dictionary-encoded" in is_complete(chunk)
+        assert "not dictionary-encoded" in is_complete(chunk, 0)
         assert "begins with" in found
 
 
 def chunk_of(**facts):
-    plain = {"encodings": (), "num_values": 10, "compressed_bytes": 1_000, "first_page_offset": 4, "codec": 0}
-    empty = dict.fromkeys(set(ColumnChunk._fields) - set(ColumnChunk._field_defaults))
-    return ColumnChunk(**{**empty, "encrypted": False, "data_page_offset": 100, **plain, **facts})
+    plain = {"present": True, "num_values": 10, "compressed_bytes": 1_000, "first_page_offset": 4, "codec": 0}
+    absent = absent_chunks(1)
+    columns = plain | {"data_page_offset": 100} | facts
+    return replace(absent, **{name: np.array([it], getattr(absent, name).dtype) for name, it in columns.items()})
+
+
+def encoded_stats(stats):
+    rows = [[(field, I32, it) for field, it in enumerate(row, 1) if it is not None] for row in stats]
+    return encode_list(STRUCT, rows)
 
 
 PLAIN, PLAIN_DICTIONARY, RLE, BIT_PACKED, DELTA, RLE_DICTIONARY = 0, 2, 3, 4, 5, 8
 DATA, INDEX, DICTIONARY, DATA_V2 = 0, 1, 2, 3
+MANY = 1 << 40  # takes as many bytes as the decoder requires of two entries, one of which lacks a number
 
 
 @pytest.mark.parametrize(
@@ -233,18 +247,19 @@ DATA, INDEX, DICTIONARY, DATA_V2 = 0, 1, 2, 3
         ((PLAIN_DICTIONARY, RLE), [], False, "the statistics leave pages out, which ones is not known"),
         ((PLAIN_DICTIONARY, RLE), [(DICTIONARY, PLAIN, 1)], False, "the statistics leave pages out"),
         ((), [(4, PLAIN, 1), (DATA, RLE_DICTIONARY, 1)], False, "a page of a kind that is not known"),
-        ((), [(None, PLAIN, 1), (DATA, RLE_DICTIONARY, 1)], False, "a page of a kind that is not told"),
-        ((), [(DATA, None, 1), (DATA, RLE_DICTIONARY, 1)], False, "a page of an encoding that is not told"),
+        ((), [(None, PLAIN, 1), (DATA, RLE_DICTIONARY, MANY)], False, "a page of a kind that is not told"),
+        ((), [(DATA, None, 1), (DATA, RLE_DICTIONARY, MANY)], False, "a page of an encoding that is not told"),
     ],
 )
 def test_completeness(encodings, stats, complete, why):
-    chunk = chunk_of(encodings=encodings, encoding_stats=None if stats is None else tuple(stats))
-    assert (is_complete(chunk) is None) == complete, why
+    bits = sum(1 << encoding for encoding in encodings)
+    chunk = chunk_of(encodings=bits, encoding_stats=None if stats is None else encoded_stats(stats))
+    assert (is_complete(chunk, 0) is None) == complete, why
 
 
 def test_encrypted_columns_have_no_dictionary():
     stats = ((DATA, RLE_DICTIONARY, 3),)
-    assert "encrypted" in is_complete(chunk_of(encoding_stats=stats, encrypted=True))
+    assert "encrypted" in is_complete(chunk_of(encoding_stats=encoded_stats(stats), encrypted=True), 0)
 
 
 @pytest.mark.parametrize(
@@ -253,31 +268,31 @@ def test_encrypted_columns_have_no_dictionary():
         (4, 100, None, (4, 96), "as it should be"),
         (4, 100, 100, (4, 96), "as it should be"),
         (4, 50, 100, (4, 96), "the offset index knows the first data page better"),
-        (None, 100, 153, (100, 53), "left out by an old writer"),
+        (-1, 100, 153, (100, 53), "left out by an old writer"),
         (0, 100, 153, (100, 53), "0 is none"),
         (-7, 100, 153, (100, 53), "no place"),
         (100, 100, 153, (100, 53), "the data page offset is the dictionary's"),
         (900, 100, 153, (100, 53), "a dictionary behind the data is none"),
-        (None, 100, None, (100, 1_000), "no longer than the chunk"),
-        (None, 100, 100, "begins with a data page", "the offset index says so"),
+        (-1, 100, None, (100, 1_000), "no longer than the chunk"),
+        (-1, 100, 100, "begins with a data page", "the offset index says so"),
         (0, 100, 50, "cannot be", "the first page lies before the chunk"),
         (4, 100, 4, "begins with a data page", "the offset index says so"),
         (4, 2_000, None, "cannot be", "the dictionary would be longer than the chunk"),
-        (None, 0, None, "lacks the position", "no place"),
+        (-1, 0, None, "lacks the position", "no place"),
     ],
 )
 def test_where_the_dictionary_lies(dictionary, data, first, expected, why):
-    found = dictionary_range(chunk_of(dictionary_page_offset=dictionary, data_page_offset=data), first)
+    found = dictionary_range(chunk_of(dictionary_page_offset=dictionary, data_page_offset=data), 0, first)
     assert found == expected if isinstance(expected, tuple) else expected in found, why
 
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 
 
-@given(st.none() | NUMBERS, NUMBERS, st.none() | NUMBERS, st.integers(0, 2**40))
+@given(NUMBERS, NUMBERS, st.none() | NUMBERS, st.integers(0, 2**40))
 def test_no_offset_asks_for_more_than_the_chunk(dictionary, data, first, size):
     chunk = chunk_of(dictionary_page_offset=dictionary, data_page_offset=data, compressed_bytes=size)
-    found = dictionary_range(chunk, first)
+    found = dictionary_range(chunk, 0, first)
     if not isinstance(found, str):
         assert found[0] > 0
         assert 0 < found[1] <= min(size, 64 << 20)
@@ -285,7 +300,7 @@ def test_no_offset_asks_for_more_than_the_chunk(dictionary, data, first, size):
 
 
 def header(*, kind=2, plain=8, stored=8, count=2, encoding=0, crc=None):
-    """Encode a page header with a dictionary page header inside."""
+    """Encode the header of a dictionary page, or of a data page."""
 
     def varint(number):
         zigzag = (number << 1) ^ (number >> 63)
@@ -295,10 +310,10 @@ def header(*, kind=2, plain=8, stored=8, count=2, encoding=0, crc=None):
             zigzag >>= 7
         return bytes([*encoded, zigzag])
 
+    described = 5 if kind == DATA else 7
     sizes = b"\x15" + varint(kind) + b"\x15" + varint(plain) + b"\x15" + varint(stored)
-    sizes += b"\x3c" if crc is None else b"\x15" + varint(crc) + b"\x3c"
-    if crc is None:
-        sizes = sizes[:-1] + b"\x4c"
+    sizes += b"" if crc is None else b"\x15" + varint(crc)
+    sizes += bytes([(described - (3 if crc is None else 4)) << 4 | 12])
     return sizes + b"\x15" + varint(count) + b"\x15" + varint(encoding) + b"\x00\x00"
 
 
@@ -307,8 +322,8 @@ TWO = np.array([5, -7], "<i4").tobytes()
 
 
 def test_a_dictionary_made_by_hand():
-    assert plain_values(read_dictionary(header() + TWO, chunk_of(), INT, place="here"), INT) == [5, -7]
-    assert plain_values(read_dictionary(header(encoding=2) + TWO + b"behind", chunk_of(), INT, place="here"), INT)
+    assert plain_values(read_dictionary(header() + TWO, chunk_of(), 0, INT, place="here"), INT) == [5, -7]
+    assert plain_values(read_dictionary(header(encoding=2) + TWO + b"behind", chunk_of(), 0, INT, place="here"), INT)
 
 
 @pytest.mark.parametrize(
@@ -335,23 +350,23 @@ def test_a_dictionary_made_by_hand():
         (header() + TWO, {"codec": 6}, "decompress"),
         (header() + TWO, {"codec": 3}, "codec 3"),
         (header() + TWO, {"codec": 5}, "codec 5"),
-        (header() + TWO, {"codec": None}, "codec None"),
+        (header() + TWO, {"codec": -1}, "codec None"),
         (header() + TWO, {"codec": 99}, "codec 99"),
     ],
 )
 def test_odd_pages_are_refused(data, facts, reason):
-    assert reason in read_dictionary(data, chunk_of(**facts), INT, place="here")
+    assert reason in read_dictionary(data, chunk_of(**facts), 0, INT, place="here")
 
 
 @pytest.mark.parametrize("physical", [Physical.BOOLEAN, Physical.INT96])
 def test_types_without_dictionaries(physical):
     leaf = LeafColumn(("a",), 0, physical, None, SortOrder.UNDEFINED)
-    assert "are not read" in read_dictionary(header() + TWO, chunk_of(), leaf, place="here")
+    assert "are not read" in read_dictionary(header() + TWO, chunk_of(), 0, leaf, place="here")
 
 
 def test_values_of_no_width_are_refused():
     leaf = LeafColumn(("a",), 0, Physical.FIXED_LEN_BYTE_ARRAY, pa.binary(0), SortOrder.UNSIGNED, type_length=0)
-    assert "does not hold" in read_dictionary(header() + TWO, chunk_of(), leaf, place="here")
+    assert "does not hold" in read_dictionary(header() + TWO, chunk_of(), 0, leaf, place="here")
 
 
 @pytest.mark.parametrize(("number", "codec"), [(1, "snappy"), (2, "gzip"), (4, "brotli"), (6, "zstd"), (7, "lz4_raw")])
@@ -361,7 +376,7 @@ def test_a_page_that_is_shorter_or_longer_than_it_claims(number, codec):
     chunk = chunk_of(codec=number, compressed_bytes=10_000)
     for count in (1, 999, 1000, 1001, 2000):
         data = header(plain=4 * count, stored=len(stored), count=count) + stored
-        found = read_dictionary(data, chunk, INT, place="here")
+        found = read_dictionary(data, chunk, 0, INT, place="here")
         assert isinstance(found, PlainValues) == (count == 1000), count
 
 
@@ -371,9 +386,9 @@ def test_gzip_members_that_follow_each_other():
     stored = gzip.compress(plain[:1000]).to_pybytes() + gzip.compress(plain[1000:]).to_pybytes()
     chunk = chunk_of(codec=2, compressed_bytes=10_000)
     data = header(plain=4000, stored=len(stored), count=1000) + stored
-    assert plain_values(read_dictionary(data, chunk, INT, place="here"), INT) == list(range(1000))
+    assert plain_values(read_dictionary(data, chunk, 0, INT, place="here"), INT) == list(range(1000))
     data = header(plain=4000, stored=len(stored) + 5, count=1000) + stored + b"other"
-    assert "decompress" in read_dictionary(data, chunk, INT, place="here")
+    assert "decompress" in read_dictionary(data, chunk, 0, INT, place="here")
 
 
 @pytest.fixture(scope="module", params=["none", "snappy", "gzip", "brotli", "zstd", "lz4"])
@@ -384,7 +399,7 @@ def pages(request, tmp_path_factory):
     data = path.read_bytes()
     found = []
     for leaf, _, chunk, dictionary in dictionaries(path):
-        offset, length = dictionary_range(chunk, None)
+        offset, length = dictionary_range(chunk, 0, None)
         found.append((data[offset : offset + length], chunk, leaf, plain_values(dictionary, leaf)))
     return found
 
@@ -397,7 +412,7 @@ def test_a_changed_byte_changes_no_value(pages):
         for position in [*range(40), *(chance.randrange(len(data)) for _ in range(100))]:
             mutated = bytearray(data)
             mutated[position] ^= 1 << chance.randrange(8)
-            found = plain_values(read_dictionary(bytes(mutated), chunk, leaf, place="here"), leaf)
+            found = plain_values(read_dictionary(bytes(mutated), chunk, 0, leaf, place="here"), leaf)
             assert isinstance(found, str) or found == values, position
             refused += isinstance(found, str)
     assert refused > 300
@@ -413,8 +428,8 @@ def test_any_damage_ends_in_an_answer(pages):
             for _ in range(chance.randint(1, 6)):
                 mutated[chance.randrange(min(60, len(data)))] = chance.choice([0, 255, 128, chance.randrange(256)])
             mutated = bytes(mutated[: chance.choice([len(data), chance.randrange(len(data))])])
-            assert isinstance(page_bytes(mutated, chunk, leaf, place="here"), (int, str))
-            found = read_dictionary(mutated, chunk, leaf, place="here")
+            assert isinstance(page_bytes(mutated, chunk, 0, leaf, place="here"), (int, str))
+            found = read_dictionary(mutated, chunk, 0, leaf, place="here")
             if isinstance(found, str):
                 refused += 1
             else:
@@ -428,7 +443,7 @@ def test_any_bytes_end_in_an_answer(data):
     for codec in (0, 1, 2, 4, 6, 7):
         for prefix in (b"", header(stored=len(data), plain=2 * len(data), count=3)):
             for leaf in (INT, LeafColumn(("a",), 0, Physical.BYTE_ARRAY, pa.string(), SortOrder.UNSIGNED)):
-                found = read_dictionary(prefix + data, chunk_of(codec=codec), leaf, place="here")
+                found = read_dictionary(prefix + data, chunk_of(codec=codec), 0, leaf, place="here")
                 assert isinstance(found, (str, PlainValues))
 
 
@@ -438,8 +453,8 @@ def chunks_of(parquet_testing, name):
 
 def test_an_offset_of_zero_is_no_dictionary(parquet_testing):
     ((_, _, chunk, found),) = chunks_of(parquet_testing, "data/dict-page-offset-zero.parquet")
-    assert chunk.dictionary_page_offset == 0
-    assert is_complete(chunk) is not None
+    assert chunk.dictionary_page_offset[0] == 0
+    assert is_complete(chunk, 0) is not None
     assert "begins with another page" in found
 
 
@@ -447,8 +462,8 @@ def test_an_offset_that_was_left_out(parquet_testing):
     path = parquet_testing / "data/alltypes_tiny_pages.parquet"
     read_ones = 0
     for leaf, position, chunk, found in dictionaries(path):
-        assert chunk.dictionary_page_offset is None
-        if is_complete(chunk) is None and leaf.physical is not Physical.INT96:
+        assert chunk.dictionary_page_offset[0] < 0
+        if is_complete(chunk, 0) is None and leaf.physical is not Physical.INT96:
             assert stored_values(path, leaf, position) <= set(plain_values(found, leaf)), leaf.name
             read_ones += 1
     assert read_ones == 10
@@ -458,14 +473,14 @@ def test_a_negative_number_of_values(parquet_testing):
     index = read_dataset(str(parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet"))
     data = (parquet_testing / "bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet").read_bytes()
     leaf = next(leaf for leaf in index.groups.columns if leaf.name == "n_name" or leaf.physical is Physical.BYTE_ARRAY)
-    found = read(data, index.footers.chunks(leaf).chunk(0), leaf)
+    found = read(data, index.footers.chunks(leaf).take(np.array([0])), leaf)
     assert "-26 values" in found
 
 
 def test_a_corrupt_checksum(parquet_testing):
     found = chunks_of(parquet_testing, "data/rle-dict-uncompressed-corrupt-checksum.parquet")
     assert ["checksum" in dictionary for _, _, _, dictionary in found] == [True, True]
-    assert all(is_complete(chunk) is None for _, _, chunk, _ in found)
+    assert all(is_complete(chunk, 0) is None for _, _, chunk, _ in found)
 
 
 def test_complete_dictionaries_of_other_writers_hold_every_value(parquet_testing):
@@ -473,7 +488,7 @@ def test_complete_dictionaries_of_other_writers_hold_every_value(parquet_testing
     for path in sorted((parquet_testing / "data").glob("*.parquet")):
         for leaf, position, chunk, found in dictionaries(path):
             known = not leaf.unsupported or leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
-            if len(leaf.path) > 1 or not known or is_complete(chunk) is not None or isinstance(found, str):
+            if len(leaf.path) > 1 or not known or is_complete(chunk, 0) is not None or isinstance(found, str):
                 continue
             missing = stored_values(path, leaf, position) - set(plain_values(found, leaf))
             assert not missing, (path.name, leaf.name)

@@ -19,7 +19,7 @@ def bounds_of(containers):
     known = [None if one in {None, "nulls"} else one for one in containers]
     lower, upper = (pa.array([None if one is None else one[i] for one in known], pa.int64()) for i in range(2))
     nulls = pa.array([ROWS if one == "nulls" else None if one is None else 0 for one in containers], pa.int64())
-    return Bounds(lower, upper, nulls, np.full(len(containers), ROWS))
+    return Bounds.of(lower, upper, nulls, np.full(len(containers), ROWS))
 
 
 def depth(containers, partition=None):
@@ -76,14 +76,16 @@ def test_depth_of(containers, expected):
 @pytest.mark.parametrize("values", [["a", "b", "c"], [False, True, True], [0.5, 1.5, float("inf")]])
 def test_any_ordered_type_has_a_depth(values):
     lower, upper = pa.array(values), pa.array([values[-1]] * 3)
-    assert overlap_depth(intervals_of(Bounds(lower, upper, pa.array([0] * 3), np.full(3, ROWS)))) == 3
+    assert overlap_depth(intervals_of(Bounds.of(lower, upper, pa.array([0] * 3), np.full(3, ROWS)))) == 3
 
 
 @pytest.mark.deep
 def test_a_million_containers_take_a_moment():
     """A pairwise comparison would take hours; CPU time is measured, independent of other load."""
     low = np.random.default_rng(7).integers(0, 1 << 40, 1_000_000)
-    bounds = Bounds(pa.array(low), pa.array(low + (1 << 30)), pa.nulls(len(low), pa.int64()), np.full(len(low), ROWS))
+    bounds = Bounds.of(
+        pa.array(low), pa.array(low + (1 << 30)), pa.nulls(len(low), pa.int64()), np.full(len(low), ROWS)
+    )
     started = time.process_time()
     found = overlap_depth(intervals_of(bounds))
     spent = time.process_time() - started

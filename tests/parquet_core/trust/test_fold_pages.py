@@ -39,7 +39,7 @@ def page_lists(draw):
 
 def bounds_of(kind, pages):
     columns = list(zip(*pages, strict=True)) if pages else [()] * 6
-    return Bounds(
+    return Bounds.of(
         lower=pa.array(columns[1], kind),
         upper=pa.array(columns[2], kind),
         null_count=pa.array(columns[3], pa.int64()),
@@ -105,7 +105,7 @@ def test_many_pages_take_no_loop(kind):
     numbers = np.random.default_rng(1).integers(1 << 40, 1 << 41, count)
     values = pa.array(numbers) if kind == pa.int64() else pa.array([b"%d" % number for number in numbers])
     zeros = pa.array(np.zeros(count, np.int64))
-    pages = Bounds(values, values, zeros, np.full(count, 100), zeros)
+    pages = Bounds.of(values, values, zeros, np.full(count, 100), zeros)
     container = np.arange(count) // 100
     start = time.perf_counter()
     found = fold_pages(pages, container, count // 100)

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 from written_statistics import assert_file_holds, open_file, page_bounds
 
 from parquet_core.errors import PruneError
@@ -295,7 +296,7 @@ def test_one_row_group_of_a_real_file(opened, name, leaf, expected):
 
 def test_encrypted_columns_are_unknown(opened):
     index = opened("data/encrypt_columns_plaintext_footer.parquet.encrypted")
-    hidden = [leaf for leaf in index.groups.columns if index.footers.chunks(leaf).chunk(0).encrypted]
+    hidden = [leaf for leaf in index.groups.columns if chunk_at(index.footers.chunks(leaf), 0).encrypted]
     assert hidden
     for leaf in hidden:
         bounds = index.footers.bounds(leaf)

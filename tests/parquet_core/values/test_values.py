@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 from claims import claim, write
 
 import prune_assets as pr
@@ -169,7 +170,7 @@ def test_a_schema_nested_without_end_is_refused(path):
 def test_encoding_statistics_of_more_pages_than_an_integer_holds_are_not_believed(path):
     claim(write(path, pa.array(range(100))), encoding_stats=(MAX_ROWS, (1 << 63) // MAX_ROWS + 1))
     index = read_dataset(path)
-    assert index.footers.chunks(index.groups.columns[0]).chunk(0).data_pages is None
+    assert chunk_at(index.footers.chunks(index.groups.columns[0]), 0).data_pages is None
 
 
 def test_pages_that_deny_their_compression_are_read_if_parquet_cpp_wrote_them(path):

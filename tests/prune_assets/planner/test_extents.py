@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_facts import chunk_at
 
 from parquet_core.dataset.opening import read_dataset
 from parquet_core.pruning import prune
@@ -55,7 +56,7 @@ def test_a_selection_counts_its_pages_and_dictionaries(index):
     for column, offsets in zip(
         index.groups.columns, index.page_indexes.locations(index.groups.columns, np.array([1])), strict=True
     ):
-        expected += int(offsets.offset[0]) - index.footers.chunks(column).chunk(1).first_page_offset
+        expected += int(offsets.offset[0]) - chunk_at(index.footers.chunks(column), 1).first_page_offset
         expected += int(offsets.compressed_bytes[3:6].sum())
     assert extent.bytes == expected
     assert 0 < extent.bytes < total_of(index, index.groups.columns).bytes / 3, "a row group is a third"

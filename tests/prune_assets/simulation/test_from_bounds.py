@@ -19,7 +19,7 @@ COLUMN = LeafColumn(("c",), 0, Physical.INT64, pa.int64(), SortOrder.SIGNED)
 def bounds(lower, upper, kind=None, *, nulls=None, rows=100):
     lower, upper = pa.array(lower, kind or pa.int64()), pa.array(upper, kind or pa.int64())
     nulls = pa.array([0] * len(lower) if nulls is None else nulls, pa.int64())
-    return Bounds(lower, upper, nulls, np.full(len(lower), rows))
+    return Bounds.of(lower, upper, nulls, np.full(len(lower), rows))
 
 
 def cut(given, count):

@@ -160,7 +160,7 @@ class ToyTable(TableDefaults):
             return None
         arrow_type, rows = bounds_type(column), np.array([file["rows"] for file in self.files], np.int64)
         low, high = (pa.array([None if each is None else each[i] for each in stated], arrow_type) for i in (0, 1))
-        return Bounds(low, high, pa.nulls(len(stated), pa.int64()), rows)
+        return Bounds.of(low, high, pa.nulls(len(stated), pa.int64()), rows)
 
     def read_all(self):
         return self.read(np.ones(len(self.files), np.bool_))
@@ -261,7 +261,7 @@ class ToyClaims(Claims):
         if path != self.table.day.path:
             return None
         value = self.table._days()[file : file + 1]
-        return Bounds(value, value, from_numpy(np.zeros(1, np.int64)), np.ones(1, np.int64))
+        return Bounds.of(value, value, from_numpy(np.zeros(1, np.int64)), np.ones(1, np.int64))
 
 
 def _is_at(location):

@@ -41,7 +41,7 @@ def part(test):
 
 
 def bounds(lower, upper, nulls, kind, nans=None):
-    return Bounds(
+    return Bounds.of(
         pa.array(lower, kind),
         pa.array(upper, kind),
         pa.array(nulls, pa.int64()),

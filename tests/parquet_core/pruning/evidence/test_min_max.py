@@ -90,7 +90,7 @@ def make_bounds(containers, extra, hidden, arrow_type):
         high.append(None if mask & 4 or not values else signed(max([*values, wide[-1]] if mask & 2 else values), 0.0))
         nulls.append(None if mask == 5 else rows.count(None))
         nans.append(None if mask & 8 else sum(map(is_nan, rows)))
-    return Bounds(
+    return Bounds.of(
         pa.array(low, arrow_type),
         pa.array(high, arrow_type),
         pa.array(nulls, pa.int64()),
@@ -140,7 +140,7 @@ def test_a_container_of_one_value_is_decided_exactly(case):
     ],
 )
 def test_a_list_is_decided_per_value(values, expected, why):
-    bounds = Bounds(pa.array([3]), pa.array([5]), pa.array([0]), np.array([10]))
+    bounds = Bounds.of(pa.array([3]), pa.array([5]), pa.array([0]), np.array([10]))
     assert outcomes_from_bounds(In(("x",), pa.array(values)), bounds).tolist() == [expected], why
 
 
@@ -159,7 +159,7 @@ def test_a_list_holds_for_all_where_it_has_no_gap_between_the_bounds(kind, base)
         values = [base + draw.randint(0, 9) for _ in range(draw.randint(1, 9))]
         low = base + draw.randint(0, 9)
         high = low + draw.randint(0, 3)
-        bounds = Bounds(array(low), array(high), pa.array([0]), np.array([10]))
+        bounds = Bounds.of(array(low), array(high), pa.array([0]), np.array([10]))
         between = set(range(low, high + 1))
         expected = Outcomes.TRUE * bool(between & set(values)) | Outcomes.FALSE * bool(between - set(values))
         assert outcomes_from_bounds(In(("x",), array(*values)), bounds).tolist() == [expected], (low, high, values)
@@ -167,19 +167,19 @@ def test_a_list_holds_for_all_where_it_has_no_gap_between_the_bounds(kind, base)
 
 @pytest.mark.parametrize("ends", [(-(2**63), 2**63 - 1), (-(2**63), -(2**63) + 2)])
 def test_steps_that_wrap_around_are_gaps(ends):
-    bounds = Bounds(pa.array([ends[0]]), pa.array([ends[1]]), pa.array([0]), np.array([10]))
+    bounds = Bounds.of(pa.array([ends[0]]), pa.array([ends[1]]), pa.array([0]), np.array([10]))
     found = outcomes_from_bounds(In(("x",), pa.array(ends)), bounds)
     assert found.tolist() == [Outcomes.TRUE | Outcomes.FALSE]
 
 
 def test_a_list_of_both_flags_leaves_no_flag_out():
-    bounds = Bounds(pa.array([False]), pa.array([True]), pa.array([0]), np.array([10]))
+    bounds = Bounds.of(pa.array([False]), pa.array([True]), pa.array([0]), np.array([10]))
     assert outcomes_from_bounds(In(("x",), pa.array([False, True])), bounds).tolist() == [Outcomes.TRUE]
 
 
-NUMBERS = Bounds(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]))
-WITHOUT_NAN = Bounds(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]), pa.array([0]))
-ONLY_NAN = Bounds(pa.nulls(1, pa.float64()), pa.nulls(1, pa.float64()), pa.array([2]), np.array([10]), pa.array([8]))
+NUMBERS = Bounds.of(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]))
+WITHOUT_NAN = Bounds.of(pa.array([1.0]), pa.array([2.0]), pa.array([0]), np.array([10]), pa.array([0]))
+ONLY_NAN = Bounds.of(pa.nulls(1, pa.float64()), pa.nulls(1, pa.float64()), pa.array([2]), np.array([10]), pa.array([8]))
 T, F, N = Outcomes.TRUE, Outcomes.FALSE, Outcomes.NULL
 FIVE, NAN = pa.scalar(5.0), pa.scalar(math.nan)
 
@@ -218,7 +218,7 @@ def test_beyond_the_ends_of_a_type_lies_nothing_but_nan(kind, nan):
     low, high = (-math.inf, math.inf) if floating else (np.iinfo(kind.to_pandas_dtype()).min, 0)
     high = high if floating else np.iinfo(kind.to_pandas_dtype()).max
     unknown = pa.nulls(1, kind)
-    bounds = Bounds(unknown, unknown, pa.array([0]), np.array([3]), pa.array([nan], pa.int64()))
+    bounds = Bounds.of(unknown, unknown, pa.array([0]), np.array([3]), pa.array([nan], pa.int64()))
     above = Outcomes.FALSE | Outcomes.TRUE if floating and nan is None else Outcomes.FALSE
     below = Outcomes.FALSE | Outcomes.TRUE if floating and nan is None else Outcomes.TRUE
     expected = {(Op.LT, low): Outcomes.FALSE, (Op.GE, low): Outcomes.TRUE, (Op.GT, high): above, (Op.LE, high): below}

@@ -72,7 +72,7 @@ def bounds_of(containers, lengths, hidden):
     high = [None if mask & 2 else pair[1] for pair, mask in zip(pairs, hidden, strict=True)]
     nulls = [None if mask & 4 else 0 for mask in hidden]
     counts = np.array([len(rows) for rows in containers])
-    return Bounds(pa.array(low, pa.binary()), pa.array(high, pa.binary()), pa.array(nulls, pa.int64()), counts)
+    return Bounds.of(pa.array(low, pa.binary()), pa.array(high, pa.binary()), pa.array(nulls, pa.int64()), counts)
 
 
 @st.composite
@@ -104,7 +104,7 @@ def test_a_prefix_is_decided_as_sharply_as_bounds_allow(prefix, pairs):
     """The least value with the prefix that is not below the lower bound decides; between two that have it all do."""
     leaf = StartsWith(PATH, pa.scalar(prefix))
     lower, upper = (pa.array(side) for side in zip(*pairs, strict=True))
-    bounds = Bounds(lower, upper, pa.array([0] * len(pairs)), np.ones(len(pairs), np.int64))
+    bounds = Bounds.of(lower, upper, pa.array([0] * len(pairs)), np.ones(len(pairs), np.int64))
     expected = []
     for low, high in pairs:
         least = max(prefix, low)
@@ -159,19 +159,19 @@ def test_known_values_are_decided_exactly(leaf, values):
     ],
 )
 def test_cases(leaf, low, high, expected, why):
-    bounds = Bounds(pa.array([low], pa.binary()), pa.array([high], pa.binary()), pa.array([0]), np.array([10]))
+    bounds = Bounds.of(pa.array([low], pa.binary()), pa.array([high], pa.binary()), pa.array([0]), np.array([10]))
     assert outcomes_from_bounds(leaf, bounds).tolist() == [expected], why
 
 
 def test_nulls_stay_open_and_containers_of_nulls_are_null():
     leaf = Contains(PATH, scalar("a"))
     nothing = pa.nulls(3, pa.binary())
-    bounds = Bounds(nothing, nothing, pa.array([5, 2, None]), np.array([5, 5, 5]))
+    bounds = Bounds.of(nothing, nothing, pa.array([5, 2, None]), np.array([5, 5, 5]))
     assert outcomes_from_bounds(leaf, bounds).tolist() == [NULL, Outcomes.UNKNOWN, Outcomes.UNKNOWN]
 
 
 def test_a_slice_of_bounds_is_read_where_it_lies():
     low = pa.array([b"zz", b"abca", b"x"])[1:]
     high = pa.array([b"zz", b"zz", b"abcz", b"y"])[2:]
-    bounds = Bounds(low, high, pa.array([0, 0]), np.array([10, 10]))
+    bounds = Bounds.of(low, high, pa.array([0, 0]), np.array([10, 10]))
     assert outcomes_from_bounds(Contains(PATH, scalar("bc")), bounds).tolist() == [TRUE, TRUE | FALSE]

@@ -85,7 +85,7 @@ def test_a_row_alone_is_decided_exactly(case):
 )
 def test_rulings(op, left, right, expected, why):
     sides = [
-        Bounds(pa.array([low], pa.int64()), pa.array([high], pa.int64()), pa.array([0]), np.array([10]))
+        Bounds.of(pa.array([low], pa.int64()), pa.array([high], pa.int64()), pa.array([0]), np.array([10]))
         for low, high in (left, right)
     ]
     assert outcomes_from_two_bounds(op, *sides).tolist() == [expected], why

@@ -19,7 +19,7 @@ NEW_YEAR = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 def bounds(low, high, kind):
     lower, upper = pa.array(low, kind), pa.array(high, kind)
-    return Bounds(lower, upper, pa.array([0] * len(low), pa.int64()), np.full(len(low), 10))
+    return Bounds.of(lower, upper, pa.array([0] * len(low), pa.int64()), np.full(len(low), 10))
 
 
 def number(value, kind=None):

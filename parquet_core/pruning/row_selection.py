@@ -62,7 +62,7 @@ def selected_rows(
     if len(undecided):
         row = int(undecided[0])
         undecided_leaves = [
-            leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if not _is_one(of_rows[row])
+            leaf for leaf, of_rows in zip(leaves(predicate), answers, strict=True) if int(of_rows[row]).bit_count() != 1
         ]
         raise _error(undecided_leaves, row, values, use)
     return selected
@@ -86,22 +86,26 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
     return outcomes_of_values(leaf, values[leaf.column])
 
 
-def not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
+def refuse_unsupported(predicate: Predicate, use: RowUse) -> None:
+    """Raise UnsupportedFeature for a condition that is evaluated on no row.
+
+    >>> refuse_unsupported(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
+    Traceback (most recent call last):
+    parquet_core.errors.UnsupportedFeature: rows are not counted: f(x) = 1: f() is not known here; let Spark evaluate it
+    """
+    for leaf in leaves(predicate):
+        if isinstance(leaf, Unsupported) and leaf.is_whole:
+            raise _not_evaluated(leaf, use)
+
+
+def _not_evaluated(part: Unsupported, use: RowUse, why: str = "") -> UnsupportedFeature:
     """Return the error for a condition that is not evaluated on rows.
 
     `why`: a second reason; may be empty.
-
-    >>> error = not_evaluated(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
-    >>> error.args[0], error.args[1].step
-    ('rows are not counted: f(x) = 1: f() is not known here', <Step.EVALUATE_IN_SPARK: 'let Spark evaluate it'>)
     """
     reasons = "; ".join(filter(None, (part.reason, why)))
     instead = "" if not part.remedy or isinstance(part.remedy, SkippingRemedy) else f"{part.remedy}, or "
     return UnsupportedFeature(f"{use.value}: {part.sql}: {reasons}", Fix(instead, Step.EVALUATE_IN_SPARK))
-
-
-def _is_one(outcomes: int) -> bool:
-    return int(outcomes).bit_count() == 1
 
 
 def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array], use: RowUse) -> UnsupportedFeature:
@@ -111,13 +115,13 @@ def _error(undecided: Sequence[Leaf], row: int, values: Mapping[Path, pa.Array],
     for leaf in undecided:
         match leaf:
             case Unsupported():
-                return not_evaluated(leaf, use, f"there is a row where {shown}" if shown else "")
+                return _not_evaluated(leaf, use, f"there is a row where {shown}" if shown else "")
             case OnValues() | OnPartitions() if leaf.test.is_full:
                 # A Spark session does not test this many values either.
                 fix = Fix(step=Step.READ_IN_SPARK)
                 return UnsupportedFeature(f"{use.value}: {leaf.part.sql}: {leaf.test.limits}", fix)
             case OnValues() | OnPartitions():
-                return not_evaluated(leaf.part, use, leaf.test.limits or why)
+                return _not_evaluated(leaf.part, use, leaf.test.limits or why)
     return UnsupportedFeature(f"{use.value}: {why}", Fix(step=Step.EVALUATE_IN_SPARK))
 
 
