@@ -47,7 +47,7 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
             ),
         )
     names = listed(column.name for column in filtered)
-    raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
+    raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --columns")
 
 
 def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:

@@ -139,6 +139,6 @@ def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColu
 def _under(index: MetadataIndex, name: str) -> Sequence[LeafColumn]:
     exact = [column for column in index.groups.columns if column.name == name or column.name.startswith(f"{name}.")]
     try:
-        return exact or [find_column(name, index, "--column")]
+        return exact or [find_column(name, index, "--columns")]
     except LayoutError as error:
         raise UnknownColumn(str(error)) from None

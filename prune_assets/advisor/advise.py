@@ -174,7 +174,7 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
             ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
             raise WrongUse(
                 f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}; advise one of "
-                "these, or give predicates of this table: --where, or a condition a line in a file of SQL"
+                "these, or give predicates of this table: --predicate, or a condition a line in a file of SQL"
             )
         return shapes
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):

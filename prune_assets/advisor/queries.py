@@ -172,7 +172,9 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
     """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
-        raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
+        raise WrongUse(
+            f"{table.name}: the workload has no predicates on it; give at least one, --predicate \"day = '..'\""
+        )
     step = max(1.0, len(ran) / MOST_QUERIES)
     chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
     queries: list[Query] = []

@@ -56,7 +56,7 @@ WITH_SPARK = {
     "write": "pr.write(None, TABLE, layout=SORTED)",
 }
 COMMANDS = {
-    "advise": ["TABLE", "--where", "id < 10"],
+    "advise": ["TABLE", "--predicate", "id < 10"],
     "audit": ["TABLE"],
     "check": ["TABLE", "--layout", "LAYOUT"],
     "checkpoint": ["DELTA"],
