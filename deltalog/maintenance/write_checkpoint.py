@@ -136,8 +136,8 @@ def _form(state: LogState) -> AddForm:
     as_struct = state.properties.statistics_as_struct
     return AddForm(
         json=state.properties.get(AS_JSON, "true").lower() != "false",
-        statistics=ParsedStatistics(_told_apart(_indexed(state))) if as_struct else None,
-        data=_told_apart(data),
+        statistics=ParsedStatistics(_with_unique_paths(_indexed(state))) if as_struct else None,
+        data=_with_unique_paths(data),
         partitions=_certain_partitions(state) if as_struct else (),
     )
 
@@ -146,7 +146,7 @@ def _indexed(state: LogState) -> Sequence[TableColumn]:
     return indexed_columns(state.schema, state.properties, state.domains)
 
 
-def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
+def _with_unique_paths(columns: Sequence[TableColumn]) -> list[TableColumn]:
     """Return the columns whose physical path is unique."""
     names = [column.physical for column in columns]
     return [column for column in columns if names.count(column.physical) == 1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltalog.stats.file_bounds import ABSENT, ask_batch, believed_bounds
+from deltalog.stats.file_bounds import ABSENT, ask_batch, consistent_file_bounds
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.trust.widened_bounds import widened
@@ -84,7 +84,7 @@ def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Co
 def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
     records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
     pair = statistics.bounds(column)
-    used = believed_bounds(column, statistics)
+    used = consistent_file_bounds(column, statistics)
     bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
     reasons = [*_against_counts(records, nulls)]
     if column.bounded:

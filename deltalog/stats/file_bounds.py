@@ -212,7 +212,7 @@ def _records_of(batch: StatisticsBatch) -> NDArray[np.int64]:
 
 
 def _bounds_of(columns: Sequence[TableColumn], statistics: ReadStatistics) -> list[Bounds]:
-    return [believed_bounds(column, statistics) for column in columns]
+    return [consistent_file_bounds(column, statistics) for column in columns]
 
 
 def _pair(column: TableColumn, values: pa.Array) -> Pair:
@@ -291,7 +291,7 @@ def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray
     return flags_from(values.is_valid()), "" if pa.types.is_null(values.type) else str(values.type)
 
 
-def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
+def consistent_file_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
     """Return a column's bounds and counts, unknown if other statistics contradict them.
 
     They are unknown if numRecords is missing, the null count is impossible, or the lower bound is above the upper

@@ -138,7 +138,7 @@ _OF_FIELD = {
 _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpointProtectionBeforeVersion"
 
 
-class _Understood(NamedTuple):
+class _Support(NamedTuple):
     """Features and highest version that one role supports, and texts for errors."""
 
     side: str
@@ -148,9 +148,9 @@ class _Understood(NamedTuple):
     otherwise: str = "use a newer release"
 
 
-_READER = _Understood("reader", LAST_READER_VERSION, READER_FEATURES)
-_WRITER = _Understood("writer", _LAST_WRITER_VERSION, _WRITER_FEATURES, " by this writer")
-_MAINTAINER = _Understood(
+_READER = _Support("reader", LAST_READER_VERSION, READER_FEATURES)
+_WRITER = _Support("writer", _LAST_WRITER_VERSION, _WRITER_FEATURES, " by this writer")
+_MAINTAINER = _Support(
     "writer",
     _LAST_WRITER_VERSION,
     _MAINTAINED_FEATURES,
@@ -182,7 +182,7 @@ def check_maintainable(protocol: Protocol, *, location: str) -> None:
     _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, location)
 
 
-def _check(version: int, features: Iterable[str], understood: _Understood, location: str) -> None:
+def _check(version: int, features: Iterable[str], understood: _Support, location: str) -> None:
     if version > understood.last:
         raise UnsupportedTable(
             f"{location}: {understood.side} version {version} is not known, {understood.last} is the last; "

@@ -68,10 +68,10 @@ class _Complaint(NamedTuple):
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     """Raise RefusedCommit, naming file and column, if Spark would misread a file."""
     fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
-    for footer_kind in np.unique(index.groups.kind).tolist():
-        complaint = next(_File(schema.mapping).complaints(index.groups.kinds[footer_kind].elements, fields), None)
+    for footer_kind in np.unique(index.groups.provenance_ids).tolist():
+        complaint = next(_File(schema.mapping).complaints(index.groups.provenances[footer_kind].elements, fields), None)
         if complaint is not None:
-            path = index.groups.files[int(np.argmax(index.groups.kind == footer_kind))].path
+            path = index.groups.files[int(np.argmax(index.groups.provenance_ids == footer_kind))].path
             raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 

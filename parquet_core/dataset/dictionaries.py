@@ -79,7 +79,7 @@ class Dictionaries:
                 self._kept_bytes += size
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
-    def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
+    def cached(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
         """Return the cached part of the result of `read`; None for row groups that were not read."""
         return list(map(self._kept.get(column, {}).get, positions.tolist()))
 
@@ -108,14 +108,14 @@ class Dictionaries:
         stats = np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
         traits = np.column_stack(
             [
-                self.groups.kind[self.groups.file[positions]],
+                self.groups.provenance_ids[self.groups.file[positions]],
                 chunks.present | chunks.encrypted,
                 chunks.encrypted,
                 stats,
                 chunks.encodings,
             ]
         ).astype(np.int64)
-        first, alike = _alike(traits)
+        first, alike = _distinct_rows(traits)
         reasons = np.array([self._refusal(column, int(position)) for position in positions[first]], object)
         return reasons[alike]
 
@@ -194,7 +194,7 @@ class Dictionaries:
         return read_dictionary(data, page.chunk, page.leaf, place=place)
 
 
-def _alike(traits: Positions) -> tuple[Positions, Positions]:
+def _distinct_rows(traits: Positions) -> tuple[Positions, Positions]:
     """Find the distinct rows of a matrix.
 
     Returns the index of one row for each distinct row, and for each row the number of its distinct row.

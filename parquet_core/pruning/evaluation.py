@@ -107,7 +107,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
     Levels that the table lacks are left out.
     """
     states: list[LevelState] = []
-    before = _nothing_known(query)
+    before = _unknown_level(query)
     for level in levels:
         state = level.evaluate(query, before)
         if state is not None:
@@ -134,7 +134,7 @@ def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: 
     return evaluate_levels(query_of(predicate, index, files), free)[-1].remaining
 
 
-def _nothing_known(query: PruningQuery) -> LevelState:
+def _unknown_level(query: PruningQuery) -> LevelState:
     outcomes = np.full((len(query.parts), len(query.index)), Outcomes.UNKNOWN, np.uint8)
     return LevelState(PARTITIONS.name, np.full(len(query.index), Outcomes.UNKNOWN, np.uint8), outcomes, "absent")
 

@@ -85,7 +85,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
 
 def lacks_column(name: str, provenance: Provenance) -> bool:
     """Return True if a file certainly has no leaf of a top-level column, at any depth."""
-    if not provenance.columns or provenance.is_unnamed or name in provenance.held:
+    if not provenance.columns or provenance.is_unnamed or name in provenance.table_columns:
         return False
     return in_any_case(name) not in provenance.by_any_case
 

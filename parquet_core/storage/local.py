@@ -108,13 +108,13 @@ def _file(path: str, status: os.stat_result) -> DataFile:
 
 def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageFailure:
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-        return TableNotFound(f"{path}: the path is not valid on any file system ({_said(error)}); check it")
+        return TableNotFound(f"{path}: the path is not valid on any file system ({_error_text(error)}); check it")
     if isinstance(error, FileNotFoundError):
         return NoSuchPath.of(path, f"no such file or directory; {step_where_missing(path)}")
     return StorageFailure(f"{path}: {error.strerror}; check its permissions")
 
 
-def _said(error: OSError | ValueError) -> str:
+def _error_text(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeError):
         return "the path cannot be encoded"
     return str(error.strerror if isinstance(error, OSError) else error)

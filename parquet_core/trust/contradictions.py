@@ -186,7 +186,7 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     for met, exact, of_pages in ((low_met, chunks.min_exact, pages.lower), (high_met, chunks.max_exact, pages.upper)):
         claimed = valid_flags(exact) & flags_from(exact)
         if claimed.any():
-            contradicted |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
+            contradicted |= claimed & _bounds_every_page(of_pages, pages, first) & ~rows_with(met, first)
     return contradicted
 
 
@@ -202,9 +202,9 @@ def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     known_low, known_high = valid_flags(chunks.lower), valid_flags(chunks.upper)
     apart = ((most_low > high) & known_high) | ((least_high < low) & known_low)
     unlike_low = (
-        (least_low != low) & known_low & _tells_all(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
+        (least_low != low) & known_low & _bounds_every_page(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
     )
-    unlike_high = (most_high != high) & known_high & _tells_all(pages.upper, pages, first)
+    unlike_high = (most_high != high) & known_high & _bounds_every_page(pages.upper, pages, first)
     unlike: Flags = apart | unlike_low | (unlike_high & _may_be_exact(chunks.max_exact))
     return unlike
 
@@ -227,7 +227,7 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
     return least, np.maximum.reduceat(bound_numbers if whole else np.where(bounded, bound_numbers, bottom), first[:-1])
 
 
-def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
+def _bounds_every_page(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks in which every page with values, and at least one page, has a bound."""
     bounded = valid_flags(values)
     if bounded.all():
@@ -250,7 +250,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     A bound of strings counts as a value only if the file marks it as exact.
     """
     wrong = np.zeros(len(chunks), np.bool_)
-    if not _tells_values(column, chunks):
+    if not _has_hashable_bounds(column, chunks):
         return wrong
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(blocks, str) for blocks in filters], np.bool_)
@@ -270,7 +270,7 @@ def _is_zero(values: pa.Array) -> Flags:
     return np.zeros(len(values), np.bool_) if floats is None else floats == 0
 
 
-def _tells_values(column: LeafColumn, chunks: Bounds) -> bool:
+def _has_hashable_bounds(column: LeafColumn, chunks: Bounds) -> bool:
     arrow_type = chunks.lower.type
     if column.physical is Physical.BYTE_ARRAY:
         return pa.types.is_binary(arrow_type) and can_hash(column)

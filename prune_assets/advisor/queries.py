@@ -24,7 +24,7 @@ from parquet_core.pruning.predicate import (
     leaves,
 )
 from parquet_core.pruning.trees import fold_nodes, post_order
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.advisor.lookups import dictionary_pays, distinct_in
 from prune_assets.advisor.workload.query_shapes import ALL_COLUMNS
 from prune_assets.planner.plan_read import plan_opened
@@ -194,7 +194,7 @@ def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | Non
     plan = plan_opened(table, where=where or "true", columns=columns, session=None, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
-    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if has_reliable_nulls(c)})
     return Query(
         where=where or "true",
         runs=runs,

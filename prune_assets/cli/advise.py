@@ -94,14 +94,14 @@ def advise(
     ran = load_workload(predicates if workload_file is None else workload_file, table=table)
     for reason, count in ran.not_understood.items() if isinstance(ran, Workload) else ():
         click.echo(f"note: left out, {count:,} x {printable(reason)}", err=True)
-    said: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     if promised is not None:
         if not isinstance(ran, Workload):
             raise WrongUse(
                 "--promised: a predicate has no measured reads; give the queries that ran since with --workload"
             )
         outcome = pr.LayoutAdvice.read(promised).outcome(ran)
-        said = outcome.notes
+        printed = outcome.notes
         click.echo(f"{without_notes(outcome)}\n", err=as_json)
     advice = pr.advise(table, workload=ran, semantics=semantics_of(time_zone), in_place=apply, layout=own_layout)
     if verify:
@@ -109,7 +109,7 @@ def advise(
         with showing_progress(spark) if spark is not None else nullcontext():
             advice = advice.verify(workload=ran, session=spark, on_sample=on_sample)
     _write_files(advice, layout_file, saved_file, html_file)
-    shown = without_notes(advice, said=said)
+    shown = without_notes(advice, printed=printed)
     click.echo(advice.to_json() if as_json else str(shown))
     if apply and advice.advised is not None:
         spark = start_session(table)

@@ -15,7 +15,7 @@ from parquet_core.errors import PruneError
 from parquet_core.format.compact import is_compiled
 from parquet_core.printable import redacted
 from parquet_core.storage.local import is_compiled as is_compiled_storage
-from parquet_core.storage.stores import profile_asked, reads_profiles
+from parquet_core.storage.stores import reads_profiles, selected_profile
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
@@ -133,7 +133,7 @@ def examine(*, start_spark: bool = False) -> Diagnosis:
         compiled=is_compiled(),
         compiled_storage=is_compiled_storage(),
         remote=remote,
-        aws_profile=None if (profile := profile_asked()) is None else AwsProfile(profile, reads_profiles()),
+        aws_profile=None if (profile := selected_profile()) is None else AwsProfile(profile, reads_profiles()),
         cache=cache,
         spark=spark,
         problems=(

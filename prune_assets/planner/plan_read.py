@@ -11,7 +11,7 @@ from parquet_core.pruning import prune
 from parquet_core.pruning.trees import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
-from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
+from prune_assets.planner.planned_read import Depth, PlannedRead, locator_of
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
 from prune_assets.spark.stores import reach_as
@@ -126,7 +126,7 @@ def plan_opened(
         requests=index.groups.traffic.requests,
         fetched=dict(index.groups.traffic.bytes),
         depth=depth,
-        named="unfinished" if opened.format.is_unfinished(opened) else named_by(opened.given),
+        locator="unfinished" if opened.format.is_unfinished(opened) else locator_of(opened.given),
         tests=tests,
     )
     opened.format.save(opened)

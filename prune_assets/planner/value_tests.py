@@ -24,7 +24,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
 from prune_assets.sql.binding.scope import named_columns
-from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
+from prune_assets.sql.evaluate_on_values import depends_on_clock_fields, divisor_of, evaluate_on_values, lower_on_rows
 from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.lexer import TokenKind
@@ -355,7 +355,7 @@ def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) 
         return None if divisor is None or divisor >= 1 << 63 else partial(_remainders, divisor)
     if isinstance(arrow_type, pa.TimestampType) and arrow_type.tz is not None and arrow_type.unit in {"ms", "us"}:
         zone = Clocks.of(semantics).zone
-        return partial(_minutes, zone) if zone is not None and shows_clock(tree) else None
+        return partial(_minutes, zone) if zone is not None and depends_on_clock_fields(tree) else None
     return None
 
 

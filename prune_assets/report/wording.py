@@ -192,10 +192,10 @@ def time_zone_text(report: SkipReport) -> str:
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
     """Return Spark's read without the plan, and its read with the plan; None if unknown."""
-    return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
+    return engine_of(Reading.ALONE, report), engine_of(Reading.WITH_PLAN, report)
 
 
-def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
+def engine_of(reading: Reading, report: SkipReport) -> Engine | None:
     """Return the entry of `report.engines` that reads in this way; None if missing."""
     return next((engine for engine in report.engines if engine.reading is reading), None)
 

@@ -26,8 +26,8 @@ from parquet_core.storage.stores import (
     STORES,
     bucket_of,
     first_set,
-    profile_asked,
     profile_keys,
+    selected_profile,
 )
 from prune_assets.spark.drivers import missing_driver
 from prune_assets.spark.spark_versions import java_error
@@ -211,7 +211,7 @@ def _own_identity(root: str) -> dict[str, str]:
         return {name: value for name in _KEYS if (value := os.environ.get(f"AWS_{_KEYS[name].upper()}"))}
     if os.environ.get(_SKIP, "").lower() in {"1", "true"}:
         return {_PROVIDER: _ANONYMOUS}
-    return {} if profile_asked() is None else dict(zip(_KEYS, profile_keys(root).values(), strict=False))
+    return {} if selected_profile() is None else dict(zip(_KEYS, profile_keys(root).values(), strict=False))
 
 
 def _options_of_obstore(has: Callable[[str], str | None], bucket: str) -> dict[str, str]:

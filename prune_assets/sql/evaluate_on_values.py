@@ -137,7 +137,7 @@ def divisor_of(tree: SyntaxNode) -> int | None:
     return divisors.pop() if len(divisors) == 1 else None
 
 
-def shows_clock(tree: SyntaxNode) -> bool:
+def depends_on_clock_fields(tree: SyntaxNode) -> bool:
     """Return whether a one-column condition depends only on the local hour and minute."""
     names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in _parents(tree)}
     return bool(names) and names <= CLOCK_FIELDS

@@ -138,7 +138,7 @@ def _on_segments(
             sides = ((pages[path].bounds, segments.page[slot[path]][block]) for path in (pair.left, pair.right))
             left, right = (bounds.take(page) for bounds, page in sides)
             outcomes[i] = intersect(outcomes[i], outcomes_from_two_bounds(pair.op, left, right))
-        folded[block] = query.fold_anywhere(outcomes)
+        folded[block] = query.fold_leaves(outcomes)
     return folded
 
 

@@ -53,7 +53,7 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
     parts, group = [], 0
     for footers in index.footers.source.read(np.arange(len(index.groups.files))):
-        kind_indexes = index.groups.kind[index.groups.file[group : group + len(footers)]]
+        kind_indexes = index.groups.provenance_ids[index.groups.file[group : group + len(footers)]]
         # Statistics of another stored type than the table's are not decoded.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)

@@ -355,8 +355,8 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
 
     Such files share no column with the majority, directly or through other files.
     """
-    names = [{column.path[0].casefold() for column in footer_kind.columns} for footer_kind in index.groups.kinds]
-    counts = np.bincount(index.groups.kind, minlength=len(names))
+    names = [{column.path[0].casefold() for column in footer_kind.columns} for footer_kind in index.groups.provenances]
+    counts = np.bincount(index.groups.provenance_ids, minlength=len(names))
     left = {kind_index for kind_index in np.flatnonzero(counts).tolist() if names[kind_index]}
     if len(left) < 2:
         return np.zeros(0, np.int64)
@@ -364,4 +364,4 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
     while akin := {kind_index for kind_index in left if names[kind_index] & majority}:
         left -= akin
         majority.update(*(names[kind_index] for kind_index in akin))
-    return np.flatnonzero(np.isin(index.groups.kind, sorted(left)))
+    return np.flatnonzero(np.isin(index.groups.provenance_ids, sorted(left)))

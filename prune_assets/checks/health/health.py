@@ -9,7 +9,7 @@ from parquet_core.layout.entry import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
-from prune_assets.checks.remedies import as_its_catalog_takes
+from prune_assets.checks.remedies import with_catalog_name
 from prune_assets.tables.examination import MAX_COMMITS, LogLimits
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
 
@@ -71,7 +71,7 @@ def check_files(
     index, partition = opened.format.examination().read_partitioned(opened)
     by_log = opened.version_number is not None
     findings = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
-    return [as_its_catalog_takes(finding, opened) for finding in findings]
+    return [with_catalog_name(finding, opened) for finding in findings]
 
 
 def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
@@ -99,7 +99,7 @@ def check_deletes(
     """
     opened = open_as_written(table, allow=allow)
     debt, findings = _of_deletes(opened)
-    return debt, [as_its_catalog_takes(finding, opened) for finding in findings]
+    return debt, [with_catalog_name(finding, opened) for finding in findings]
 
 
 def _of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from parquet_core.errors import WrongUse
 from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
-from prune_assets.report.wording import engine_that
+from prune_assets.report.wording import engine_of
 from prune_assets.spark.scan_metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
 def _of_spark(report: SkipReport, df: DataFrame) -> Engine:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
-    foretold = engine_that(Reading.WITH_PLAN, report)
+    foretold = engine_of(Reading.WITH_PLAN, report)
     assert foretold is not None, "every plan predicts it"
     differences = [
         _difference("rows", rows, foretold.kept.rows, at_most=foretold.estimated),

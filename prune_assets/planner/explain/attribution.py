@@ -15,7 +15,7 @@ import numpy as np
 from parquet_core.pruning import prune, row_groups_left_for_free
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves
-from parquet_core.pruning.trees import asked_outcomes, open_outcomes, replaced
+from parquet_core.pruning.trees import open_outcomes, outcomes_to_refute, replaced
 from parquet_core.ragged import distinct
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf
@@ -80,7 +80,7 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
     Each leaf costs only a few array operations.
     """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
-    wanted, opened = asked_outcomes(predicate), _open(plan)
+    wanted, opened = outcomes_to_refute(predicate), _open(plan)
     return tuple(
         Leaf(
             sql=render(leaf),

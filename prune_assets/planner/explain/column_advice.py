@@ -162,7 +162,7 @@ class ColumnAdvice:
 
     def _values_of_dictionaries(self) -> pa.Array | None:
         """Return the column's values in the row groups read; None unless the plan has read all their dictionaries."""
-        held = self.plan.index.dictionaries.at_hand(self.column, self.read)
+        held = self.plan.index.dictionaries.cached(self.column, self.read)
         small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
         if len(small) < len(held) or len({values.type for values in small}) != 1:
             return None
@@ -247,7 +247,7 @@ class ColumnAdvice:
         Such a dictionary contains a value that matches, since it did not exclude its row group.
         """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
-        cached = self.plan.index.dictionaries.at_hand(self.column, positions)
+        cached = self.plan.index.dictionaries.cached(self.column, positions)
         dictionaries = np.array(
             [not isinstance(dictionary, str) and dictionary is not None for dictionary in cached], np.bool_
         )

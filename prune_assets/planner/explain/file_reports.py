@@ -27,7 +27,7 @@ MAX_CELLS = 1_500
 _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
 
 
-def tells_every_row_group(plan: PlannedRead) -> bool:
+def describes_every_row_group(plan: PlannedRead) -> bool:
     """Return True if the report describes each row group."""
     return len(plan.index) <= MAX_DETAILED
 

@@ -174,12 +174,12 @@ def _filters_by_columns(
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     leaf_sets = [
         tuple(_find_pushed_column(by_path[path], provenance) if path in by_path else None for path in paths)
-        for provenance in index.groups.kinds
+        for provenance in index.groups.provenances
     ]
     signatures = [tuple(leaf is not None for leaf in leaves) for leaves in leaf_sets]
     signature_ids = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
     of_kind = np.array([signature_ids[signature] for signature in signatures], np.int64)
-    of_group = of_kind[index.groups.kind[index.groups.file]] if len(index) else np.zeros(0, np.int64)
+    of_group = of_kind[index.groups.provenance_ids[index.groups.file]] if len(index) else np.zeros(0, np.int64)
     for signature_id in signature_ids.values():
         leaves = leaf_sets[int(np.argmax(of_kind == signature_id))]
         yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == signature_id
@@ -263,8 +263,8 @@ class _Reader:
 
     def _row_group_evidence(self, column: LeafColumn) -> Evidence:
         index = self._index
-        provenance_ids = index.groups.kind[index.groups.file]
-        required = np.array([trust(column, each).required for each in index.groups.kinds], np.bool_)
+        provenance_ids = index.groups.provenance_ids[index.groups.file]
+        required = np.array([trust(column, each).required for each in index.groups.provenances], np.bool_)
         claimed = index.footers.claimed_bounds(column)
         believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
         evidence = evidence_of(claimed, believed=believed)
@@ -298,7 +298,7 @@ class _Reader:
                 return nothing, nothing
             there = chunks.bloom_filter[positions, 0] > 0
         values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
-        cached = values.at_hand(column, positions)
+        cached = values.cached(column, positions)
         unread = np.array([each is None for each in cached], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in cached]
         if level == _DICTIONARIES:
@@ -331,8 +331,10 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
     It ignores the column indexes of these row groups, and their bounds unless both bounds are equal.
     """
-    unknown = [trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.kinds]
-    by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
+    unknown = [
+        trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.provenances
+    ]
+    by_group: Flags = np.array(unknown, np.bool_)[index.groups.provenance_ids[index.groups.file]]
     return by_group
 
 

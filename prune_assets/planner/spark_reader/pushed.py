@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.format.schema import Physical, SortOrder
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.planner.spark_reader.spark_filters import (
     AllOf,
     AnyOf,
@@ -146,7 +146,7 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
     if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
         return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
     if column.unsupported:
-        return _NULLS if tells_nulls(column) else frozenset()
+        return _NULLS if has_reliable_nulls(column) else frozenset()
     return _relations_of_type(arrow_type, column.order)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
-_SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
+_OUTCOME_OF_ROW = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
 # Types whose literals have one spelling that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
@@ -84,7 +84,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
         return None
     if optimized.nodeName() != "LocalRelation":
         raise Refusal("Spark does not evaluate it while planning")
-    return [_SAID[row] for row in optimized.data().mkString("|").split("|")]
+    return [_OUTCOME_OF_ROW[row] for row in optimized.data().mkString("|").split("|")]
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:

@@ -29,7 +29,7 @@ _REASON = "this part of the Column has no equivalent SQL text"
 _REMEDY = "give the predicate as text"
 _INFIX = {"==": "=", "or": "OR", "and": "AND", "like": "LIKE", "rlike": "RLIKE", "ilike": "ILIKE"}
 _INFIX |= {sign: sign for sign in (">", "<", ">=", "<=", "<=>", "+", "-", "*", "/", "%")}
-_ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark reads the clock later", _REMEDY)
+_USES_CLOCK = ("a part of this Column has no SQL text, so Spark reads the clock later", _REMEDY)
 
 
 def lower_column(
@@ -60,7 +60,7 @@ def lower_column(
         else:
             parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _mark_as_partial(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
-        parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
+        parts = [part if part.frozen is None else refused(part.sql, *_USES_CLOCK) for part in parts]
     return lowered_conjunction(parts)
 
 

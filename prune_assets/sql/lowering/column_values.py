@@ -315,7 +315,7 @@ def _not_certain(values: ClassifiedValues) -> str:
     return f"{UNCERTAIN}{where}"
 
 
-def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
+def ordinals_satisfying(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
     """Return the ordinals that satisfy a comparison with `ordinal`; `<>` is not supported."""
     match op:
         case Op.LT:

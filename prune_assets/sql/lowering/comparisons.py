@@ -44,8 +44,8 @@ from prune_assets.sql.lowering.column_values import (
     intersect,
     is_null_predicate,
     is_text,
+    ordinals_satisfying,
     values_of,
-    wanted_by,
 )
 from prune_assets.sql.lowering.row_tests import RowTest
 from prune_assets.sql.refusal import Refusal, zone_needed
@@ -204,7 +204,7 @@ class Comparisons:
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
             raise Refusal(f"{common} is not supported here")
-        wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
+        wanted = ordinals_satisfying(op, limit.ordinal, common.least, common.greatest)
         doubt = _doubt(chain, [constant], [limit])
         return self._classified(value, wanted, written=written, doubt=doubt)
 
@@ -445,7 +445,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
         if not zone.is_steady(wanted):
             # Spark casts the constant instead of the column, which gives another result where a local time is skipped.
             raise Refusal(*_CLOCKS_CHANGE, cause=Cause.CLOCKS_CHANGE)
-        return wanted_by(op, zone.local(wanted), column.least, column.greatest)
+        return ordinals_satisfying(op, zone.local(wanted), column.least, column.greatest)
     if column != DATE:
         return None
     # Spark casts a day to its midnight, which never moves backwards from one day to the next.
@@ -455,7 +455,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
     passed = next(day for day, start in starts.items() if start > wanted)
     if op is Op.EQ:
         return span(reached, passed - 1)
-    return wanted_by(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
+    return ordinals_satisfying(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
 
 
 def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:

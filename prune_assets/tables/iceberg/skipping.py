@@ -11,7 +11,7 @@ from parquet_core.pruning.predicate import ColumnLeaf, Constant, leaves
 from parquet_core.pruning.trees import constant_answers, fold
 from prune_assets.tables.iceberg.file_bounds import with_statistics
 from prune_assets.tables.iceberg.manifests.manifest_skipping import outcomes_of_manifests
-from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.metadata_files import wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.partition_values import outcomes_of_partitions
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
     """
     snapshot, columns, parts = table.snapshot, table.by_path, list(leaves(predicate))
     named = [columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None for leaf in parts]
-    with understood(snapshot.metadata_path):
+    with wrapping_pyiceberg_errors(snapshot.metadata_path):
         of_manifests = [_manifest_outcomes(leaf, column, snapshot) for leaf, column in zip(parts, named, strict=True)]
     read = snapshot.open(
         may_match(fold(predicate, of_manifests)), {column.field_id for column in named if column is not None}
@@ -39,7 +39,7 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
     of_partitions, by_leaf, statistics_flags = [], [], {}
     for leaf, column, outcomes in zip(parts, named, by_list, strict=True):
         if column is not None and isinstance(leaf, ColumnLeaf):
-            with understood(snapshot.metadata_path):
+            with wrapping_pyiceberg_errors(snapshot.metadata_path):
                 outcomes = intersect(outcomes, outcomes_of_partitions(leaf, column, snapshot))  # noqa: PLW2901 - step by step
         of_partitions.append(outcomes)
         bounds = None if column is None else table.file_bounds(column.leaf.path)
