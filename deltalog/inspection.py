@@ -206,7 +206,7 @@ class _Why:
         return reason if files == self._files else f"{reason} in {files:,} of {self._files:,} files"
 
     def _of_writer(self, column: TableColumn, reason: str) -> str:
-        """Return the reason, with the property that omitted the bounds, if any."""
+        """Return the reason, followed by the table property that made writers leave out the bounds, if known."""
         if reason is not Gap.BOUNDS:
             return reason
         if self._named is not None:

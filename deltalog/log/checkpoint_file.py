@@ -169,7 +169,7 @@ class CheckpointFile:
 
 
 def _few_values(footer: Footer) -> list[str]:
-    """Return the columns of partition keys and values, whose values repeat."""
+    """Return the columns with few distinct values: partition keys and values."""
     return [leaf.path for leaf in footer.leaves if leaf.path.startswith("add.partitionValues.")]
 
 

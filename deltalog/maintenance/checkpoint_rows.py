@@ -145,7 +145,7 @@ class AddForm(NamedTuple):
     `json`: True to write statistics as JSON.
     `statistics`: form of parsed statistics; None to write none.
     `data`: columns stored in files.
-    `partitions`: partition columns whose values are written parsed too.
+    `partitions`: partition columns whose typed values are written too, as `partitionValues_parsed`.
     """
 
     json: bool

@@ -118,7 +118,7 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
 
 
 def _point_at(state: LogState, oldest_version: int) -> None:
-    """Update the hint if its checkpoint will be deleted: some readers list from there on."""
+    """Let the hint name a kept checkpoint: some readers list the log only from the version in the hint on."""
     named = read_hint(state.listing, traffic=Traffic()).version
     checkpoint, _ = checkpoint_of(state.listing, oldest_version)
     if named is not None and named < oldest_version and checkpoint is not None:

@@ -205,7 +205,7 @@ class FooterColumns:
         return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds that a reader sees that ignores known writer faults, one entry per row group.
+        """Return the bounds of a column as if writers had no known faults, one entry per row group.
 
         Footers that are not in memory are read again if any writer has a known fault.
         """

@@ -86,7 +86,8 @@ class FileList(Sequence[DataFile]):
 class Numbered:
     """Columns of a table by field id, for files whose column names do not matter.
 
-    `columns`: column by the field ids of the column and of its parts. All leaves of a list or map belong to one column.
+    `columns`: column by field id, for the ids of columns and of their parts. All leaves of a list or map belong to one
+    column.
     `names`: field id by path, for files without field ids (a name mapping).
     `tops`: names of top-level columns by field id.
     `renamed`: field ids of lists and maps with renamed parts, and of these parts.

@@ -119,7 +119,8 @@ class FileAnswers:
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
     """Return the outcomes of a predicate by directory names.
 
-    Constants are evaluated only if the predicate names a partition column.
+    Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
+    statistics evaluates them.
     """
     values = {
         column.path: index.groups.partition_values[column.path].cast(bounds_type(column))

@@ -1,6 +1,6 @@
 """Find contradictions in the metadata of files. Contradicting metadata are not trusted.
 
-Contradictions are flags for each row group, and further flags for each column that is read.
+Contradictions are `Doubt` flags: flags of row groups when footers are read, and flags of a column when it is read.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def trust(
 
     `column`: column of the table.
     `provenance`: footer contents of one kind of files.
-    `traits`: traits of the chunks; by default all traits, with which the least is trusted.
+    `traits`: traits of the chunks. By default all traits, so that the trust is valid for every chunk.
     `believing`: True to ignore known faults of the writer that Spark's reader ignores too.
     """
     alike = leaf_in_file(column, provenance)

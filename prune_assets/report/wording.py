@@ -78,7 +78,7 @@ def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bo
 
 
 def limit_text(report: SkipReport) -> str:
-    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if Spark does not."""
+    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if the loss is small."""
     engine = limited_engine(report)
     if engine is None:
         return ""

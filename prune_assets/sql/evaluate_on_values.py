@@ -175,7 +175,7 @@ def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
 def _evaluates_all(condition: SyntaxNode) -> bool:
     """Return whether Spark evaluates every part of a comparison, so that its outcome is known if no part raises.
 
-    It does not if the comparison contains a condition or a choice such as CASE.
+    False if the comparison contains a condition or a choice such as CASE, of which Spark may skip parts.
     """
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)

@@ -28,7 +28,7 @@ _NAME = KnownLevel.BLOOM_FILTER.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Probe the filters of row groups that absent values would skip."""
+    """Probe the filters of row groups that are skipped if the probed values are absent."""
     outcomes = before.by_leaf
     equality = [i for i, leaf in enumerate(query.parts) if probes(leaf) is not None]
     best = _best_case(query, outcomes, equality)

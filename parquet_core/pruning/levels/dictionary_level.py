@@ -144,8 +144,8 @@ def _helpful(
 ) -> Flags:
     """Flag row groups that dictionaries of `waiting` columns could skip.
 
-    At best, they rule out the outcomes in `wanted`, with which the predicate may be TRUE. They never rule out NULL, nor
-    the only remaining outcome of a leaf.
+    In the best case, dictionaries rule out the outcomes in `wanted`, without which the predicate is not TRUE. A
+    dictionary never rules out NULL, nor the only remaining outcome of a leaf.
     """
     best = outcomes.copy()
     of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}

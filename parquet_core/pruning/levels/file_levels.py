@@ -52,7 +52,8 @@ MANIFESTS = PruningLevel(_MANIFESTS, evaluate_manifests, is_free=True)
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
     """Evaluate the partition values of every file.
 
-    Constants are evaluated too if the predicate names a partition column.
+    Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
+    statistics evaluates them.
     """
     files, index = query.files, query.index
     outcomes = before.by_leaf.copy()

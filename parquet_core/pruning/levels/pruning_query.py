@@ -66,9 +66,11 @@ class PruningQuery:
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
         """Return the columns whose page indexes may decide more in row groups at `positions`.
 
-        `outcomes`: of all `parts` in these row groups. Includes columns of undecided null tests, which have both nulls
-        and values in some row group. A column that is only tested on values is left out unless its dictionaries were
-        read: with too many values for a dictionary, no page has a single value.
+        `outcomes`: of all `parts` in these row groups.
+
+        Includes columns of undecided null tests, which have both nulls and values in some row group. A column that is
+        only tested on values is left out unless one of its dictionaries was read: a column with too many values for a
+        dictionary hardly has a page with a single value.
         """
         columns = [column for column in self.columns_with_metadata() if self._may_decide_by_bounds(column, positions)]
         undecided = Outcomes.TRUE | Outcomes.FALSE

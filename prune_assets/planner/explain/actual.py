@@ -38,7 +38,7 @@ class ArrowReads(Protocol):
         """Fetched bytes of pages."""
 
     def are_of(self, plan: PlannedRead) -> bool:
-        """Return True if there is a read, and `plan` predicts all reads."""
+        """Return True if at least one read is recorded, and `plan` predicts every recorded read."""
 
 
 def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | ArrowReads) -> SkipReport:

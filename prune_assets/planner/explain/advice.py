@@ -112,10 +112,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return, per column, the row groups that remain without its own conditions.
-
-    These are the operands of the predicate's AND that name no other column.
-    """
+    """Return, per column, the row groups that remain without the conjuncts on this column alone."""
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
@@ -169,9 +166,9 @@ def _why(  # noqa: PLR0911 - one for each reason
 
 
 def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor as the next step, if no layout is advised.
+    """Name the advisor as the next step if no column has a remedy; "" otherwise.
 
-    No sort is advised for a column with few values: it seldom suits all queries.
+    For example, a column with few values has no remedy, because a sort by it seldom suits all queries.
     """
     looks_up = any(column.selects_little() for column in columns) and not any(column.remedies() for column in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""

@@ -107,7 +107,7 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
 def _open(plan: PlannedRead) -> NDArray[np.int64]:
     """Return, for each leaf, the row groups read that it could not exclude.
 
-    Columns of the result: number of these row groups, their bytes, and how many of them match entirely.
+    Columns of the result: number of these row groups, their bytes, and the number of them in which every row matches.
     """
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)

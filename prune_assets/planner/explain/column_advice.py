@@ -92,7 +92,7 @@ class ColumnAdvice:
 
     @cached_property
     def null_text(self) -> str:
-        """Why null counts skip no more; "" if values are compared."""
+        """Reason why a null test skips no more; "" for conditions that compare values."""
         is_null = all(isinstance(part, IsNull) for part in self.parts)
         if not is_null and not all(isinstance(part, Not) and isinstance(part.child, IsNull) for part in self.parts):
             return ""
@@ -103,7 +103,7 @@ class ColumnAdvice:
 
     @cached_property
     def nan_text(self) -> str:
-        """Reason if most row groups are read because they may hold NaN; "" otherwise."""
+        """Reason that names NaN, if most row groups are read only because they may hold NaN; "" otherwise."""
         (part, *others), sample = self.parts, self.read[:_SAMPLE]
         if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
             return ""

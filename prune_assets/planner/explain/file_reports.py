@@ -1,4 +1,4 @@
-"""Reports of files and row groups, and the map of a table, for tables with too many row groups for single reports."""
+"""Reports of files and row groups; for tables with too many row groups, a map of runs of row groups."""
 
 from __future__ import annotations
 

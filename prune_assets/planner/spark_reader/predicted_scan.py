@@ -143,12 +143,12 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Return True if an OR has both partition columns and other columns. Spark simplifies it for each partition."""
+    """Return True if an OR has both partition columns and other columns, which Spark simplifies for each partition."""
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
-    """Return flags of the files that delta-spark excludes by statistics of the log, much like row groups."""
+    """Return flags of the files that delta-spark excludes by statistics of the log, as if they were row groups."""
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
     bounds_by_path = {path: plan.table.file_bounds(path) for path in _columns(filters)}

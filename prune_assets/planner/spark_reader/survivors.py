@@ -107,7 +107,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Return flags of the row groups that statistics keep for Spark, which tests no condition on known values."""
+    """Return flags of the row groups that Spark keeps by statistics; unlike the plan, Spark tests no known values."""
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues):
@@ -276,7 +276,7 @@ class SurvivorBounds:
     def is_known(self, path: Path) -> bool:
         """Return True if a filter on the column has the same meaning in all files.
 
-        It has not if a file stores the column as another type, to which Spark truncates the literal.
+        False if a file stores the column as another type, to which Spark truncates the literal.
         """
         column = self._columns.get(path)
         if column is None or column.unsupported:

@@ -153,7 +153,7 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 def _off_by(function: Function, doubt: int) -> Function:
     """Return a difference of days whose constant may be off by `doubt` days.
 
-    An error of the argument has the same effect on a difference, and `Function.doubt` records one.
+    The error is recorded in `Function.doubt`, as an error of the argument: it changes a difference by as many days.
     """
     return replace(function, doubt=doubt)
 

@@ -76,7 +76,7 @@ class Comparisons:
     """Lowers conditions on terms.
 
     `sql`: source of the whole condition.
-    `raising`: list to which predicates are added that are TRUE for every row on which nothing raises. Without
+    `raising`: list to which lowering adds predicates. All of them are TRUE for a row on which nothing raises. Without
     ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is unknown.
     `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
