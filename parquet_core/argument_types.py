@@ -177,10 +177,7 @@ def matches(value: object, hint: Any) -> bool:
 
 
 def _is_other_number(value: object, hint: Any) -> bool:
-    """Return True for a bool or fraction where only other numbers are valid.
-
-    That is a bool where only numbers are valid, or a fraction where only integers are.
-    """
+    """Return True for a bool where only numbers are valid, and for a fraction where only integers are."""
     hints = set(get_args(hint) if get_origin(hint) in {typing.Union, types.UnionType} else [hint])
     if bool in hints or not hints & {int, float}:
         return False

@@ -63,8 +63,8 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Return True if a table's column is null in every row of such files.
 
-    The files have no leaf of its name, or a leaf of the null type whose physical type Spark does not read as the
-    table's.
+    Such files have no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
+    the table's type.
     """
     stored = provenance.by_path.get(column.path)
     if stored is not None and stored.always_null:

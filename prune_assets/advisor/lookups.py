@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# The number of a value's rows in another sample is taken as `sampled` above `_RARE_ROWS` sampled rows, and otherwise
-# estimated from the numbers of values with few rows. An estimate of 0 needs `_FEWEST_VALUES` values.
+# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. For a
+# rarer value, the number is estimated from the numbers of values with few rows. An estimate of 0 counts only if at
+# least `_FEWEST_VALUES` values have this number of rows.
 _RARE_ROWS = 3
 _FEWEST_VALUES = 30
 # From this share of equal pairs in different row groups on, equal values count as randomly distributed.
@@ -183,7 +184,7 @@ class _Spread(NamedTuple):
     apart: float
 
     def groups(self, rows: Numbers, lookup: MatchingValues | None = None) -> tuple[Flags, int]:
-        """Return flags of the row groups of the sampled `rows`, and how many more their unsampled equals are in.
+        """Return flags of the row groups of the sampled `rows`, and the number of others that hold rows of equal value.
 
         `lookup`: the condition that these rows satisfy.
         """
@@ -203,7 +204,7 @@ class _Spread(NamedTuple):
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Estimate how many row groups without sampled rows `rows` further rows are in.
+    """Estimate the number of row groups without sampled rows that hold some of `rows` further rows.
 
     Source: Chao and Jost 2012. `met`: number of sampled rows in each row group.
 
@@ -218,9 +219,10 @@ def _more_groups(met: Numbers, rows: float) -> float:
 
 
 def _more_groups_at_random(known: int, groups: int, rows: float) -> float:
-    """Return in how many more row groups `rows` further rows are if they are spread randomly.
+    """Return the number of further row groups that hold some of `rows` further rows, if these are spread randomly.
 
-    `known`: number of the row groups that have rows already, of `groups`.
+    `groups`: number of all row groups.
+    `known`: number of the row groups that hold rows already.
     """
     return float((groups - known) * (1 - (1 - 1 / groups) ** rows))
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# A curve, or finer pages alone, must leave less than this share of today's bytes (a query else reads at most 1/4 more).
+# A curve, or finer pages alone, must leave less than this share of today's bytes. Without it, queries read at most a
+# quarter more.
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
 # Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
 # simulation explain (first share), or more than errors and another codec explain (second share).

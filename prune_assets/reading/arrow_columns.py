@@ -90,7 +90,7 @@ class ArrowColumns:
     def as_declared(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Convert a nested column of a file to the table's type.
 
-        Missing fields become null; other columns are kept.
+        Missing fields become null. A column without fields is returned unchanged.
         """
         if name not in self.in_files:
             return values

@@ -65,7 +65,7 @@ class ScannedRows(NamedTuple):
 class ArrowScan:
     """Tables of a planned read, one per row group.
 
-    They are in the order of `positions`; row groups without selected rows are left out.
+    The tables are in the order of `positions`; row groups without selected rows are left out.
     `sizes`: compressed bytes of the columns to read, per row group.
     `files`: columns of the files to read, by number.
     `rows_read`: planned rows of the row groups read so far.
@@ -158,7 +158,7 @@ class ArrowScan:
             yield window
 
     def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
-        """Return the rows that the predicate selects, with the columns that it needed.
+        """Return the rows that the predicate selects, with the columns that its conditions use.
 
         `names`: columns to read afterwards; read at once if the planned rows are few bytes.
         """
@@ -293,8 +293,8 @@ def scan_of(
     """Prepare a planned read.
 
     Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
-    `session`: evaluates conditions that are not evaluated here, once per distinct value. `stats`: adds the read to
-    them.
+    `session`: evaluates conditions that are not evaluated here, once per distinct value.
+    `stats`: statistics to which the read is added.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate

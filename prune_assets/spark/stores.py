@@ -137,7 +137,8 @@ def absolute(path: str) -> str:
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
     """Let reads outside of Spark use a session's store settings.
 
-    They apply to the buckets of `table` and of `allow`, where the environment has none, until another session is given.
+    The settings apply to the buckets of `table` and of `allow`, until another session is given. Settings in the
+    environment take precedence.
     """
     from parquet_core.storage.objects import reach_as_session
 

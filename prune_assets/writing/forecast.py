@@ -93,7 +93,7 @@ def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
 def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int | None:
     """Return the bytes that a predicate keeps after the rewrite.
 
-    None if it has no condition on the leading key.
+    None if the predicate has no condition on the leading key.
     """
     if not _is_on_key(plan, measured):
         return None

@@ -26,7 +26,7 @@ class IgnoredStatistics(NamedTuple):
     """Written statistics that plans do not trust, per row group.
 
     `there`: flags of row groups that have such statistics.
-    `reasons`: per kind of file, why they are not trusted.
+    `reasons`: per provenance of files, why the statistics are not trusted.
     """
 
     bounds: Bounds

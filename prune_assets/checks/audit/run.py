@@ -132,7 +132,7 @@ def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[n
 def _spread(count: int, chosen: int) -> NDArray[np.int64]:
     """Return `chosen` evenly spread numbers from 0 to `count` - 1.
 
-    All of them if there are fewer.
+    All numbers if there are fewer than `chosen`.
 
     >>> _spread(10, 3).tolist(), _spread(2, 5).tolist()
     ([0, 3, 6], [0, 1])
@@ -144,7 +144,7 @@ def _spread(count: int, chosen: int) -> NDArray[np.int64]:
 def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
     """Return the columns whose metadata plans rely on.
 
-    Add the reasons for the others to `skipped`.
+    The reasons to leave out other columns are added to `skipped`.
     """
     in_directories = {column.name for column in index.groups.partitions}
     wanted = (

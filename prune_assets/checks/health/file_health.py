@@ -163,7 +163,7 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
     """Report row groups without a page index.
 
-    A warning if one of them would have several pages by default.
+    The finding is a warning if one of these row groups has more rows than a page by default.
     """
     chunks = index.footers.chunks(column)
     without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
@@ -180,7 +180,7 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
     """Report how much of the table an equality on one column reads.
 
-    That is a clustering column of the table or, without one, the column whose bounds overlap least.
+    The column is a clustering column of the table or, without one, the column whose bounds overlap least.
     """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
@@ -188,7 +188,7 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
     declared = [
         column for column in index.groups.columns if column.name in files.clustered_by and not column.unsupported
     ]
-    # Partitions already skip.
+    # In a partitioned table, queries usually skip by the partition columns.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
     stands_out = declared or len(depths) == 1 or len(set(depths.values())) > 1

@@ -45,7 +45,7 @@ def ask_values(
 ) -> list[Outcomes]:
     """Return the outcome of a condition for each row of values.
 
-    UNKNOWN if it raises an error. Raises Refusal.
+    The outcome is UNKNOWN if the condition raises an error on the row. Raises Refusal.
     `values`: one Arrow array per column, nulls included.
     """
     if has_relative_date(sql):
@@ -66,10 +66,7 @@ def ask_values(
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return the outcome of a condition for each row.
-
-    None if it raises for one of them.
-    """
+    """Return the outcome of a condition for each row; None if the condition raises for one of the rows."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
