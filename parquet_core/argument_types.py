@@ -88,11 +88,11 @@ def check_arguments(
                 if (key := f"{function.__name__}.{name}") in known_makers
                 else known_makers
             )
-            problem = _belongs_elsewhere(name, value, hints, known_makers) or _problem(name, value, hint, made)
+            problem = _parameter_hint(name, value, hints, known_makers) or _problem(name, value, hint, made)
             raise WrongUse(f"{function.__name__}: {problem}")
 
 
-def _belongs_elsewhere(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
+def _parameter_hint(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
     """Return a message that names the parameter that takes the class of `value`; "" if no other parameter does.
 
     `name`: parameter to which the value was passed.

@@ -27,7 +27,7 @@ from deltalog.log.listing import list_log
 from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_paths, path_array
 from deltalog.log.replay import Tail, read_tail
-from deltalog.snapshot.opening import load_around, twice
+from deltalog.snapshot.opening import load_around, read_with_retry
 from deltalog.table.state import TableVersion, replayed_state
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.storage import Traffic
@@ -177,7 +177,7 @@ def open_state(table: str, version: int | None = None) -> LogState:
         listing = list_log(table)
         return load_around(listing, version, lambda segment: _load(table, listing, segment))
 
-    return twice(read)
+    return read_with_retry(read)
 
 
 def _load(table: str, listing: LogListing, segment: Segment) -> LogState:

@@ -124,7 +124,7 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
 def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     now = time.time_ns() // 1_000_000
     form = _form(state)
-    others = _others(state, now)
+    others = _other_rows(state, now)
     policy = state.properties.get(CHECKPOINT_POLICY, "classic").lower()
     if policy == "v2" and "v2Checkpoint" in state.state.writer_features:
         return _write_v2(state, form, others, now)
@@ -164,7 +164,7 @@ def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
     return columns
 
 
-def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
+def _other_rows(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of all non-file actions, by kind."""
     retention = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
     oldest = None if retention is None else now - retention

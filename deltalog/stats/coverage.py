@@ -66,7 +66,7 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     files = 0
     for block in snapshot.blocks if columns else ():
         for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            coverages = [_sum(*pair) for pair in zip(coverages, _of_batch(columns, batch), strict=True)]
+            coverages = [_sum(*pair) for pair in zip(coverages, _coverage_of_batch(columns, batch), strict=True)]
             files += len(batch.positions)
     for coverage in coverages:
         coverage.missing[NO_STATISTICS] += snapshot.file_count - files
@@ -77,11 +77,11 @@ def _sum(left: Coverage, right: Coverage) -> Coverage:
     return Coverage(left.bounds + right.bounds, left.null_counts + right.null_counts, left.missing + right.missing)
 
 
-def _of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
-    return ask_batch(columns, batch, lambda statistics: [_of_column(column, statistics) for column in columns])
+def _coverage_of_batch(columns: Sequence[TableColumn], batch: StatisticsBatch) -> list[Coverage]:
+    return ask_batch(columns, batch, lambda statistics: [_coverage_of_column(column, statistics) for column in columns])
 
 
-def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
+def _coverage_of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
     records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
     pair = statistics.bounds(column)
     used = consistent_file_bounds(column, statistics)

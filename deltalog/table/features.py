@@ -260,7 +260,7 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
 
 def needed_features(schema: TableSchema, properties: Mapping[str, str]) -> set[str]:
     """Return the features that a schema and properties require."""
-    return with_required({*_of_properties(properties), *_of_schema(schema)})
+    return with_required({*_features_of_properties(properties), *_features_of_schema(schema)})
 
 
 def with_required(features: Collection[str]) -> set[str]:
@@ -272,7 +272,7 @@ def with_required(features: Collection[str]) -> set[str]:
     return {*features, *(other for feature in features for other in _REQUIRES.get(feature, ()))}
 
 
-def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
+def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     yield from (feature for name, feature in _OF_PROPERTY.items() if is_true(properties, name))
     if properties.get(COLUMN_MAPPING, "none").lower() != "none":
         yield "columnMapping"
@@ -282,7 +282,7 @@ def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
         yield "checkConstraints"
 
 
-def _of_schema(schema: TableSchema) -> Iterator[str]:
+def _features_of_schema(schema: TableSchema) -> Iterator[str]:
     for field in schema.fields:
         for type_ in (field.type, *inner_types(field.type).values()):
             if isinstance(type_, str) and type_.partition("(")[0] in _OF_TYPE:

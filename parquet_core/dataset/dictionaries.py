@@ -222,12 +222,12 @@ def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainVal
     decoded: list[pa.Array | str] = list(written)
     for form in dict.fromkeys(forms):
         at = [i for i, each in enumerate(forms) if each == form]
-        for i, values in zip(at, _of_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
+        for i, values in zip(at, _decode_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
             decoded[i] = values if isinstance(values, str) else as_read(values, column)
     return decoded
 
 
-def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
+def _decode_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
     """Decode all dictionaries of one stored type together; the returned arrays are slices of one array."""
     parts = [part for part in written if not isinstance(part, str)]
     if not parts:

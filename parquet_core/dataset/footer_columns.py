@@ -51,7 +51,7 @@ class FooterSource:
     _of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     _kept: tuple[Footers, ...] = ()
 
-    def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
+    def extended(self, files: tuple[DataFile, ...]) -> FooterSource:
         """Return a source for a longer list of files.
 
         If `files` begins with the files of this source, footers that were read are kept. Otherwise all footers are read
@@ -194,7 +194,7 @@ class FooterColumns:
 
     def _find_faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
         positions = self.groups.read_from()
-        trusts, number = self.groups.judged(column, self.chunks(column).take(positions), positions)
+        trusts, number = self.groups.chunk_trusts(column, self.chunks(column).take(positions), positions)
         of_number = [[it for it in trust.faults if it.wrong != Fact.DEPRECATED_BOUNDS] for trust in trusts]
         faulty: dict[KnownFault, NDArray[np.bool_]] = {}
         for fault in dict.fromkeys(fault for faults in of_number for fault in faults):
@@ -259,7 +259,7 @@ class FooterColumns:
             if statistics is None:
                 bounds.append(unknown_bounds(column, footers.row_count))
             else:
-                judged = self.groups.judged(column, found.take(there), positions[there], believing=believing)
+                judged = self.groups.chunk_trusts(column, found.take(there), positions[there], believing=believing)
                 known = bounds_as_read(column, statistics, *judged)
                 bounds.append(spread_bounds(known, there, footers.row_count))
             if own is not None:

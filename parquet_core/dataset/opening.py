@@ -160,7 +160,7 @@ class ListedDataset:
         files = self.files if whole else tuple(self.files[i] for i in chosen.tolist())
         stored = self._stored_of(chosen) if whole or final else None
         # Without a summary the first file defines the schema, so every list begins with it.
-        self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
+        self._source = FooterSource(files, self.traffic) if self._source is None else self._source.extended(files)
         known = None if self.known is None else (self.known[0], self.known[1][chosen])
         read = _row_groups(files, self._source, known)
         _check_rows(read, self.name)

@@ -127,7 +127,7 @@ class RowGroupTable:
         """Return the trust in a column per provenance: the least trust of any chunk in its files."""
         return [trust(column, provenance) for provenance in self.provenances]
 
-    def judged(
+    def chunk_trusts(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
         """Return the distinct trusts in the chunks of a column, and for each chunk the index of its trust.

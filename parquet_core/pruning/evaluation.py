@@ -85,9 +85,9 @@ def prune(
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):
-        left = _left(query)
+        left = _undecided_positions(query)
         filters = filters_to_read(query, left)
-        fetch_ahead(query, left if filters else _left(query, BLOOM_FILTERS), filters, located)
+        fetch_ahead(query, left if filters else _undecided_positions(query, BLOOM_FILTERS), filters, located)
     while True:
         contradictions = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
@@ -98,7 +98,7 @@ def prune(
     if index.groups.traffic.ahead:
         index.page_indexes.locations(located, np.flatnonzero(access.verdict == Verdict.SELECTION))
         index.groups.traffic.ahead.clear()
-    return Evaluation(query, tuple(_of_leaves(query, state) for state in states), access)
+    return Evaluation(query, tuple(_without_auxiliary_leaves(query, state) for state in states), access)
 
 
 def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list[LevelState]:
@@ -116,7 +116,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
     return states
 
 
-def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
+def _undecided_positions(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
     """Return positions of row groups that the cheap levels leave undecided.
 
     `more`: levels to evaluate in addition to those that need no read of their own.
@@ -139,7 +139,7 @@ def _unknown_level(query: PruningQuery) -> LevelState:
     return LevelState(PARTITIONS.name, np.full(len(query.index), Outcomes.UNKNOWN, np.uint8), outcomes, "absent")
 
 
-def _of_leaves(query: PruningQuery, state: LevelState) -> LevelState:
+def _without_auxiliary_leaves(query: PruningQuery, state: LevelState) -> LevelState:
     """Return the state with outcomes of the predicate's leaves, without auxiliary leaves."""
     return replace(state, by_leaf=query.auxiliary.joined(state.by_leaf))
 

@@ -129,13 +129,14 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
     }
     constants_count = any(path in values for path in columns_of(predicate))
     by_leaf = tuple(
-        _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
+        _outcomes_of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count)
+        for leaf in leaves(predicate)
     )
     folded = fold(predicate, list(by_leaf))
     return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None)
 
 
-def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
+def _outcomes_of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
     if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
         answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
         return answered

@@ -28,12 +28,12 @@ def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
-        return _if_alike(provenance.columns[index], column)
+        return _leaf_of_same_type(provenance.columns[index], column)
     named = provenance.by_path.get(column.path)
-    return None if named is None else _if_alike(named, column)
+    return None if named is None else _leaf_of_same_type(named, column)
 
 
-def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
+def _leaf_of_same_type(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
     alike = (leaf.physical, _comparable(leaf), leaf.byte_width, leaf.max_repetition_level) == (
         column.physical,
         _comparable(column),

@@ -114,12 +114,12 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     nulls = _sums(pages.null_count, 0, first)
     bounded = valid_flags(chunks.lower) | valid_flags(chunks.upper)
     wrong: Flags = bounded & (nulls == chunks.row_count) & (chunks.row_count > 0)
-    wrong |= _beyond(chunks.null_count, nulls, _sums(pages.null_count, pages.row_count, first))
+    wrong |= _is_out_of_range(chunks.null_count, nulls, _sums(pages.null_count, pages.row_count, first))
     nans = _sums(pages.nan_count, 0, first), _sums(pages.nan_count, pages.row_count, first)
-    wrong |= _beyond(chunks.nan_count, *nans)
+    wrong |= _is_out_of_range(chunks.nan_count, *nans)
     if ordered_numbers(pages.lower) is None:
-        return wrong | _apart(chunks, pages, first)
-    return wrong | _unlike(chunks, pages, first)
+        return wrong | _contradicts_text_pages(chunks, pages, first)
+    return wrong | _contradicts_number_pages(chunks, pages, first)
 
 
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
@@ -160,13 +160,13 @@ def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
     return sums
 
 
-def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
+def _is_out_of_range(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
     totals = numbers_from(counts)
     beyond: Flags = valid_flags(counts) & ((totals < least) | (totals > most))
     return beyond
 
 
-def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
+def _contradicts_text_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks whose bounds contradict their pages, for strings.
 
     Bounds of strings may be truncated, and shorter in pages than in chunks. So a contradiction is a page outside the
@@ -190,7 +190,7 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     return contradicted
 
 
-def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
+def _contradicts_number_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks whose bounds contradict their pages, for numbers.
 
     Bounds of numbers are never truncated. So a contradiction is a page outside the chunk's bounds, or a bound that

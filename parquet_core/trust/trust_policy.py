@@ -98,7 +98,7 @@ def trust(
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
-        return _nothing(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
+        return _no_trust(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
     stored = leaf if alike is None else None
     faults = tuple(
         fault
@@ -156,7 +156,7 @@ def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
     return bool(named) and flat and not miscounted and all(leaf.max_definition_level for leaf in named)
 
 
-def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
+def _no_trust(reason: str, *, nulls_alone: bool) -> Trust:
     return Trust(
         counts=False,
         bounds=False,

@@ -214,7 +214,7 @@ def _ranked(
         check_rewrite(table, tried[0].candidate.layout)
     medium = workspace.on(workspace.sample.thinned(_SOME_ROWS))
     rough = sorted((try_out(medium, it) for it in possible), key=lambda it: it.bytes)
-    best = _simplest([refined(medium, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    best = _simplest([refined(medium, it.candidate.with_pages(base.page_rows)) for it in _orders_to_tune(rough)])
     best = try_out(workspace, _with_stated_ties(medium, best, columns).candidate)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
     others = [try_out(medium, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
@@ -239,7 +239,7 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
     return ""
 
 
-def _promising(tried: Sequence[Tried]) -> list[Tried]:
+def _orders_to_tune(tried: Sequence[Tried]) -> list[Tried]:
     """Return the orders to tune: the best few, and the current order of the table.
 
     Each gets other page sizes, because an order that is not the best with coarse pages may be the best with fine ones.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. For a
-# rarer value, the number is estimated from the numbers of values with few rows. An estimate of 0 counts only if at
+# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. The
+# number for rarer values is estimated from the numbers of values with few rows. An estimate of 0 counts only if at
 # least `_FEWEST_VALUES` values have this number of rows.
 _RARE_ROWS = 3
 _FEWEST_VALUES = 30

@@ -176,7 +176,9 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     sizes = workspace.sizes(cut, layout)
     pages = {path: it.pages for path, it in bounds.items()}
     answers = workspace.answers(pages)
-    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers=answers, sizes=sizes).items():
+    for path, of_groups in _outcomes_of_row_groups(
+        workspace, cut, layout, bounds, answers=answers, sizes=sizes
+    ).items():
         answers[path] = intersect(answers[path], of_groups)
     chosen = workspace.may_match(answers, pages, len(cut.pages))
     rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
@@ -192,7 +194,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     return Simulated(*np.array(pairs, np.float64).T)
 
 
-def _of_groups(
+def _outcomes_of_row_groups(
     workspace: Workspace,
     cut: Cut,
     layout: LayoutSpec,

@@ -120,7 +120,7 @@ def examine(*, start_spark: bool = False) -> Diagnosis:
     # pyspark may be imported from outside the installed packages: from PYTHONPATH, or with pyspark-client.
     installed, libraries["pyspark"] = libraries["pyspark"], installed_version()
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
-    of_spark = [*_of_spark(installed, remote=remote)]
+    of_spark = [*_spark_problems(installed, remote=remote)]
     spark, failed = _started() if start_spark else (None, [])
     return Diagnosis(
         version=__version__,
@@ -159,7 +159,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
+def _spark_problems(installed: str | None, *, remote: bool) -> Iterator[Problem]:
     """Yield problems of the pyspark that Python imports; `installed`: the version that pip reports."""
     imported = installed_version()
     if imported is None:

@@ -218,14 +218,14 @@ def _value_test(
         return None
     classes = classes_of(written.tree, named[0], semantics) if len(named) == 1 else None
     ask = _ask(part, named, session, semantics)
-    longest = longest_matched(written) if _is_asked(session) else None
+    longest = longest_matched(written) if _can_run_tests(session) else None
     test = RememberedTest(named, ask, most or _most(session), classes, longest)
     paths = tuple(column.path for column in named)
     return OnValues(paths[0], part, test) if len(paths) == 1 else OnPartitions(paths, part, test)
 
 
 def _most(session: SparkSession | None) -> int:
-    return MAX_ASKED if _is_asked(session) else MAX_SETTLED
+    return MAX_ASKED if _can_run_tests(session) else MAX_SETTLED
 
 
 def tests_hold(
@@ -261,7 +261,7 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     )
 
 
-def _is_asked(session: SparkSession | None) -> bool:
+def _can_run_tests(session: SparkSession | None) -> bool:
     """Return True if the session can run queries for tests. Spark Connect cannot, as it shows no plans."""
     return hasattr(session, "_jsparkSession")
 
@@ -269,7 +269,7 @@ def _is_asked(session: SparkSession | None) -> bool:
 def _ask(
     part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession | None, semantics: SparkSemantics
 ) -> Ask:
-    if session is None or not _is_asked(session):
+    if session is None or not _can_run_tests(session):
         assert isinstance(part.source, ParsedPredicate)
         return partial(evaluate_on_values, part.source, columns, semantics)
     from prune_assets.spark.queries.ask_values import ask_values

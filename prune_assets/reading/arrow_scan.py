@@ -168,7 +168,7 @@ class ArrowScan:
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
             filtered = self.with_columns([scanned for scanned in rows if not scanned.is_filtered], needed)
-            self._ask_at_once(filtered, stage)
+            self._test_together(filtered, stage)
             done = iter([self._filtered(scanned, stage) for scanned in filtered])
             rows = [scanned if scanned.is_filtered else next(done) for scanned in rows]
         self.stages = adapted(self.stages)
@@ -182,7 +182,7 @@ class ArrowScan:
         )
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
-    def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
+    def _test_together(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
         """Test the conditions of a stage on the values of all row groups together.
 
         Too many distinct values are then noticed before any row is filtered.

@@ -171,13 +171,13 @@ def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[
     predicate = plan.evaluation.predicate
     files = plan.table.answers(predicate)
     answers = [
-        _of_leaf(leaf, measured, pieces, of_file[pieces.file], frozenset(files.by_values))
+        _outcomes_of_leaf(leaf, measured, pieces, of_file[pieces.file], frozenset(files.by_values))
         for leaf, of_file in zip(leaves(predicate), files.by_leaf, strict=True)
     ]
     return may_match(fold(predicate, answers))
 
 
-def _of_leaf(
+def _outcomes_of_leaf(
     leaf: Leaf, measured: Measured, pieces: Pieces, of_file: OutcomeArray, partitions: frozenset[tuple[str, ...]]
 ) -> OutcomeArray:
     if isinstance(leaf, Constant):

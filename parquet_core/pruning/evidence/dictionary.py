@@ -61,13 +61,13 @@ def outcomes_of_each_from_dictionaries(
         for i, (_, leaf) in enumerate(part):
             nulls = may_be_null[containers] if may_be_null is not None and isinstance(leaf, OnValues) else ...
             if nulls is ... or nulls.any():
-                of_values[i, nulls] |= _of_null(leaf, entries.type)
+                of_values[i, nulls] |= _outcome_of_null(leaf, entries.type)
         of_values[:, old] = Outcomes.UNKNOWN
         answers[np.ix_(np.array([i for i, _ in part]), containers)] = of_values
     return answers
 
 
-def _of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
+def _outcome_of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
     """Return the outcome of a leaf for null values."""
     if isinstance(leaf, OnValues):
         return outcome_of_null(leaf, arrow_type)

@@ -228,16 +228,16 @@ def _evidence(audit: FileAudit, audited: AuditedColumn, positions: NDArray[np.in
     """
     column = audited.column
     looked_up = positions[~_has_nulls_alone(audited, positions)]
-    blocks = _each(lambda chosen: _blocks(audit, column, chosen), looked_up)
-    dictionaries = _each(lambda chosen: _dictionaries(audit, column, chosen), looked_up)
-    offsets = _each(lambda chosen: _offsets(audit, column, chosen), positions)
+    blocks = _read_each(lambda chosen: _blocks(audit, column, chosen), looked_up)
+    dictionaries = _read_each(lambda chosen: _dictionaries(audit, column, chosen), looked_up)
+    offsets = _read_each(lambda chosen: _offsets(audit, column, chosen), positions)
     has_values = set(looked_up.tolist())
     for position in positions.tolist():
         parts = (next(blocks), next(dictionaries)) if position in has_values else (None, "")
         yield _Evidence(*parts, next(offsets))
 
 
-def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
+def _read_each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
     try:
         parts = read(positions)
     except MalformedFile:

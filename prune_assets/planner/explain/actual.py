@@ -46,12 +46,12 @@ def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | Arro
 
     `Plan.report_after` documents the figures and errors.
     """
-    actual = _of_arrow(plan, result) if isinstance(result, ArrowReads) else _of_spark(report, result)
+    actual = _engine_of_arrow(plan, result) if isinstance(result, ArrowReads) else _engine_of_spark(report, result)
     others = (engine for engine in report.engines if engine.reading is not Reading.AS_IT_RAN)
     return replace(report, engines=(*others, actual))
 
 
-def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
+def _engine_of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
     if not reads.are_of(plan):
         raise WrongUse(
             "report_after: the statistics are not of reads of this table, version and predicate alone; pass stats= to "
@@ -61,7 +61,7 @@ def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
     return Engine(READ_BY_ARROW, extent, reading=Reading.AS_IT_RAN)
 
 
-def _of_spark(report: SkipReport, df: DataFrame) -> Engine:
+def _engine_of_spark(report: SkipReport, df: DataFrame) -> Engine:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
     foretold = engine_of(Reading.WITH_PLAN, report)

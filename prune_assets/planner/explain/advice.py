@@ -155,17 +155,17 @@ def _why(  # noqa: PLR0911 - one for each reason
         return f"the predicate covers {shares}: there is little to skip"
     if spreads:
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
-        return f"values are spread over the table: a row group spans on average {shares}{_further(columns)}"
+        return f"values are spread over the table: a row group spans on average {shares}{_next_step(columns)}"
     if len(compared) < len(columns):
         return "; ".join(column.null_text for column in columns if column.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups
     share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
-    return f"{widest.sql} may match in {share} row groups that are read{_further(columns)}"
+    return f"{widest.sql} may match in {share} row groups that are read{_next_step(columns)}"
 
 
-def _further(columns: list[ColumnAdvice]) -> str:
+def _next_step(columns: list[ColumnAdvice]) -> str:
     """Name the advisor as the next step if no column has a remedy; "" otherwise.
 
     For example, a column with few values has no remedy, because a sort by it seldom suits all queries.

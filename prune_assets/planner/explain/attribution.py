@@ -80,7 +80,7 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
     Each leaf costs only a few array operations.
     """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
-    wanted, opened = outcomes_to_refute(predicate), _open(plan)
+    wanted, opened = outcomes_to_refute(predicate), _open_row_groups(plan)
     return tuple(
         Leaf(
             sql=render(leaf),
@@ -104,7 +104,7 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
-def _open(plan: PlannedRead) -> NDArray[np.int64]:
+def _open_row_groups(plan: PlannedRead) -> NDArray[np.int64]:
     """Return, for each leaf, the row groups read that it could not exclude.
 
     Columns of the result: number of these row groups, their bytes, and the number of them in which every row matches.
@@ -114,11 +114,11 @@ def _open(plan: PlannedRead) -> NDArray[np.int64]:
     total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)
     step = max(1, _MAX_OUTCOMES // len(outcomes))
     for start in range(0, len(read), step):
-        total += _open_of(plan, outcomes, read[start : start + step])
+        total += _open_among(plan, outcomes, read[start : start + step])
     return total
 
 
-def _open_of(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+def _open_among(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
     here = list(outcomes[:, positions])
     opened = open_outcomes(plan.evaluation.predicate, here)[:MAX_LEAVES]
     size = plan.kept.bytes[positions]

@@ -187,14 +187,14 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
                 skipped_rows=None if before.rows is None or after.rows is None else before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
-                why=state.why or _why_nothing(state, before, after),
+                why=state.why or _reason_for_no_skip(state, before, after),
             )
         )
         before = after
     return tuple(levels)
 
 
-def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
+def _reason_for_no_skip(state: LevelState, before: Extent, after: Extent) -> str:
     if state.status != "consulted" or before.bytes > after.bytes or before.rows != after.rows:
         return ""
     return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"

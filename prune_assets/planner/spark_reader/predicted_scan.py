@@ -32,7 +32,7 @@ from prune_assets.planner.spark_reader.parquet_java import (
     folded,
     kept_by_pages,
 )
-from prune_assets.planner.spark_reader.pushed import of_files, pushed_to
+from prune_assets.planner.spark_reader.pushed import file_filters, pushed_to
 from prune_assets.planner.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
 from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import PUSHED_IN_PART
@@ -95,7 +95,7 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
     remaining &= ~whole
     is_pushed = False
-    for pushed, here in _filters_by_columns(of_files(tree, names), index):
+    for pushed, here in _filters_by_columns(file_filters(tree, names), index):
         left = remaining & here
         if pushed is None:
             whole |= left
@@ -158,7 +158,7 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
         return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
 
     excluded = nothing
-    for part in of_files(filters, partitions):
+    for part in file_filters(filters, partitions):
         excluded = excluded | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
     return excluded
 

@@ -58,7 +58,7 @@ def lower_column(
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _mark_as_partial(part))
+            parts.append(refused(sql, _REASON, _REMEDY) if _has_supported_leaf(part) else _mark_as_partial(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
         parts = [part if part.frozen is None else refused(part.sql, *_USES_CLOCK) for part in parts]
     return lowered_conjunction(parts)
@@ -204,7 +204,7 @@ def _lowered(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics,
         return refused(sql, _REASON, _REMEDY)
 
 
-def _is_asked(part: LoweredPredicate) -> bool:
+def _has_supported_leaf(part: LoweredPredicate) -> bool:
     return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
 
 

@@ -38,12 +38,12 @@ from prune_assets.sql.lowering.column_comparisons import compare_columns, same_c
 from prune_assets.sql.lowering.column_values import (
     ClassifiedValues,
     as_predicate,
-    beyond,
     classify_values,
     does_not_raise,
     intersect,
     is_null_predicate,
     is_text,
+    only_out_of_domain,
     ordinals_satisfying,
     values_of,
 )
@@ -269,7 +269,7 @@ class Comparisons:
         classified = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
         held = sum(last - first + 1 for first, last in classified.true.pairs)
         if 0 < held < len(points.pairs) and classified.column.arrow in {pa.uint8(), pa.uint16()}:
-            return Or((self._predicate(classified), beyond(classified.column)))
+            return Or((self._predicate(classified), only_out_of_domain(classified.column)))
         return self._predicate(classified)
 
     def _is_null(self, value: Value) -> Predicate:
