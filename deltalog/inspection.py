@@ -197,7 +197,7 @@ class _Why:
         """Return all reasons, the most frequent first; "" if every file has all possible statistics."""
         if column.partition is not None or column.refused:
             return column.refused or "partition column: the log has its values"
-        reasons = [self._counted(self._of_writer(column, reason), files) for reason, files in missing.most_common()]
+        reasons = [self._counted(self._with_property(column, reason), files) for reason, files in missing.most_common()]
         if not column.bounded:
             reasons.insert(0, column.leaf.unsupported or f"type {column.delta_type} has only null counts")
         return "; ".join(reasons) or ("" if self._files else "the table has no files")
@@ -205,8 +205,8 @@ class _Why:
     def _counted(self, reason: str, files: int) -> str:
         return reason if files == self._files else f"{reason} in {files:,} of {self._files:,} files"
 
-    def _of_writer(self, column: TableColumn, reason: str) -> str:
-        """Return the reason, with the property that omitted the bounds, if any."""
+    def _with_property(self, column: TableColumn, reason: str) -> str:
+        """Return the reason, followed by the table property that made writers leave out the bounds, if known."""
         if reason is not Gap.BOUNDS:
             return reason
         if self._named is not None:

@@ -232,7 +232,7 @@ def codes_page() -> str:
 
 def _group(group: CodeGroup) -> str:
     codes = [f"({anchor_of(group, code)})=\n### `{code}`\n\n{_said(found)}" for code, found in group.codes.items()]
-    return "\n\n".join([f"## {group.title}", group.said_by, *codes])
+    return "\n\n".join([f"## {group.title}", group.sentence, *codes])
 
 
 def _said(found: Code) -> str:

@@ -88,11 +88,11 @@ def check_arguments(
                 if (key := f"{function.__name__}.{name}") in known_makers
                 else known_makers
             )
-            problem = _belongs_elsewhere(name, value, hints, known_makers) or _problem(name, value, hint, made)
+            problem = _parameter_hint(name, value, hints, known_makers) or _problem(name, value, hint, made)
             raise WrongUse(f"{function.__name__}: {problem}")
 
 
-def _belongs_elsewhere(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
+def _parameter_hint(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
     """Return a message that names the parameter that takes the class of `value`; "" if no other parameter does.
 
     `name`: parameter to which the value was passed.
@@ -177,10 +177,7 @@ def matches(value: object, hint: Any) -> bool:
 
 
 def _is_other_number(value: object, hint: Any) -> bool:
-    """Return True for a bool or fraction where only other numbers are valid.
-
-    That is a bool where only numbers are valid, or a fraction where only integers are.
-    """
+    """Return True for a bool where only numbers are valid, and for a fraction where only integers are."""
     hints = set(get_args(hint) if get_origin(hint) in {typing.Union, types.UnionType} else [hint])
     if bool in hints or not hints & {int, float}:
         return False

@@ -77,10 +77,7 @@ class UncertainWrite(StorageFailure):
 
 
 class UnfinishedWrite(StorageFailure):
-    """Another write of the table is running, or must be finished first.
-
-    The write that must be finished was interrupted.
-    """
+    """Another write of the table is running, or an interrupted write must be finished first."""
 
 
 class StaleTable(PruneError):

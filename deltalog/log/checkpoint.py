@@ -1,7 +1,7 @@
 """Checkpoints: manifest or parts, sidecars, and the hint `_last_checkpoint`.
 
-Only the version of the hint is used, and the listing decides. Writers leave stale hints, tables are recreated in the
-same directory, and some stores return partial files.
+The listing decides which checkpoint is read. The version of the hint is only used to report and to mend a wrong hint:
+writers leave stale hints, tables are recreated in the same directory, and some stores return partial files.
 """
 
 from __future__ import annotations

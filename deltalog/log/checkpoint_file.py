@@ -110,10 +110,10 @@ class CheckpointFile:
         with self._opened() as opened:
             names = [name for name in _OTHER_ACTIONS if name in opened.schema.names]
             for group in opened.row_groups:
-                lines += self._others(opened, group, names)
+                lines += self._other_lines(opened, group, names)
         return lines
 
-    def _others(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
+    def _other_lines(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
         # Almost all row groups hold only file actions, so one field of each other action is probed. Footers count nulls
         # too, but pyarrow aborts the process on some damaged ones.
         probes = [f"{name}.{_first_field(opened.schema, name)}" for name in names]

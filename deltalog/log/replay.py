@@ -140,7 +140,7 @@ class Live(NamedTuple):
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
     """Return the live files, checkpoint files first."""
-    blocks, twice = _without_repeats(_all_unspoken(tail, checkpoint))
+    blocks, twice = _without_repeats(_without_changed_files(tail, checkpoint))
     return Live(_with_adds(blocks, tail), twice)
 
 
@@ -150,7 +150,7 @@ def apply_commits(tail: Tail, before: Sequence[FileBlock], earlier: Tail) -> tup
     None if the commits name another deletion vector of a file that stays live: whether its statistics can be trusted
     then depends on all commits.
     """
-    left = _all_unspoken(tail, before)
+    left = _without_changed_files(tail, before)
     if tail.most_deleted:
         paths = path_array(list(tail.most_deleted))
         if any(pc.any(pc.is_in(block.path, value_set=paths)).as_py() for block in left):
@@ -164,14 +164,14 @@ def _with_adds(blocks: Sequence[FileBlock], tail: Tail) -> tuple[FileBlock, ...]
     return tuple(block for block in (*blocks, *([block_of_adds(adds)] if adds else ())) if len(block))
 
 
-def _all_unspoken(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
+def _without_changed_files(tail: Tail, blocks: Iterable[FileBlock]) -> list[FileBlock]:
     """Return the blocks without the files that the commits in `tail` add or remove."""
-    spoken = path_array([path for path, _ in chain(tail.added, tail.removed)])
-    return [_unspoken(block, tail, spoken) if len(spoken) else block for block in blocks]
+    changed = path_array([path for path, _ in chain(tail.added, tail.removed)])
+    return [_drop_changed_files(block, tail, changed) if len(changed) else block for block in blocks]
 
 
-def _unspoken(block: FileBlock, tail: Tail, spoken: pa.Array) -> FileBlock:
-    rows = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=spoken)))
+def _drop_changed_files(block: FileBlock, tail: Tail, changed: pa.Array) -> FileBlock:
+    rows = np.flatnonzero(flags_from(pc.is_in(block.path, value_set=changed)))
     gone = [key in tail.added or key in tail.removed for key in _keys(block, rows)]
     if not any(gone):
         return block

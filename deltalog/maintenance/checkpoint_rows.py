@@ -119,9 +119,9 @@ def array_of_rows(rows: Sequence[Any], arrow_type: pa.DataType) -> pa.Array:
             ],
             fields=[arrow_type.key_field, arrow_type.item_field],
         )
-        return _of_parts(rows, arrow_type, pairs)
+        return _list_or_map_array(rows, arrow_type, pairs)
     if pa.types.is_list(arrow_type):
-        return _of_parts(
+        return _list_or_map_array(
             rows, arrow_type, array_of_rows([value for row in rows or () for value in row or ()], arrow_type.value_type)
         )
     return array_of(rows, arrow_type)
@@ -131,7 +131,7 @@ def _children(rows: Sequence[Any], name: str, arrow_type: pa.DataType) -> pa.Arr
     return array_of_rows([None if row is None else row.get(name) for row in rows], arrow_type)
 
 
-def _of_parts(rows: Sequence[Any], arrow_type: pa.DataType, parts: pa.Array) -> pa.Array:
+def _list_or_map_array(rows: Sequence[Any], arrow_type: pa.DataType, parts: pa.Array) -> pa.Array:
     offsets: NDArray[np.int32] = np.zeros(len(rows) + 1, np.int32)
     np.cumsum([0 if row is None else len(row) for row in rows], out=offsets[1:])
     there = np.array([row is not None for row in rows], np.bool_)
@@ -145,7 +145,7 @@ class AddForm(NamedTuple):
     `json`: True to write statistics as JSON.
     `statistics`: form of parsed statistics; None to write none.
     `data`: columns stored in files.
-    `partitions`: partition columns whose values are written parsed too.
+    `partitions`: partition columns whose typed values are written too, as `partitionValues_parsed`.
     """
 
     json: bool

@@ -107,7 +107,7 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
         return CleanedLog(None, (), (), f"the table requires all versions before {guarded} to be kept")
     expired = [
         *_expired(state.listing, oldest_version),
-        *_left_behind(state.listing, now),
+        *_unfinished_files(state.listing, now),
         *_sidecars(state.listing, oldest_version, now),
     ]
     if dry_run:
@@ -118,7 +118,7 @@ def _clean(state: LogState, *, dry_run: bool, now: int) -> CleanedLog:
 
 
 def _point_at(state: LogState, oldest_version: int) -> None:
-    """Update the hint if its checkpoint will be deleted: some readers list from there on."""
+    """Let the hint name a kept checkpoint: some readers list the log only from the version in the hint on."""
     named = read_hint(state.listing, traffic=Traffic()).version
     checkpoint, _ = checkpoint_of(state.listing, oldest_version)
     if named is not None and named < oldest_version and checkpoint is not None:
@@ -180,7 +180,7 @@ def _expired(listing: LogListing, oldest_version: int) -> list[DataFile]:
     return [file for _, file in sorted(expired, key=lambda item: (item[0], item[1].path))]
 
 
-def _left_behind(listing: LogListing, now: int) -> Iterator[DataFile]:
+def _unfinished_files(listing: LogListing, now: int) -> Iterator[DataFile]:
     """Yield unfinished files of dead processes, at least a day old."""
     for location in (listing.location, f"{listing.location}/{_SIDECARS}"):
         yield from (file for file in list_directory(location, _STAGED) if _is_a_day_old(file, now))

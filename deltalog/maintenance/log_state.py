@@ -27,7 +27,7 @@ from deltalog.log.listing import list_log
 from deltalog.log.path_fingerprints import may_repeat
 from deltalog.log.paths import canonical_paths, path_array
 from deltalog.log.replay import Tail, read_tail
-from deltalog.snapshot.opening import load_around, twice
+from deltalog.snapshot.opening import load_around, read_with_retry
 from deltalog.table.state import TableVersion, replayed_state
 from parquet_core.arrow_arrays import flags_from, from_numpy
 from parquet_core.storage import Traffic
@@ -69,7 +69,7 @@ class LogState(TableVersion):
     adds: list[FullAdd]
     removes: list[FullRemove]
     stored: tuple[CheckpointFile, ...]
-    _spoken_of: dict[str, set[str | None]] = field(default_factory=dict)
+    _changed_files: dict[str, set[str | None]] = field(default_factory=dict)
 
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
         """Yield the checkpoint's valid file actions, with the wanted fields.
@@ -77,25 +77,25 @@ class LogState(TableVersion):
         Valid actions are not replaced by later commits. Path and deletion vector are always included. Raises
         MalformedLog.
         """
-        doubtful = self._named_twice() if adds else None
+        doubtful = self._flag_repeated_files() if adds else None
         seen: set[Key] = set()
         wanted = {"add": (*_KEY, *adds) if adds else (), "remove": (*_KEY, *removes) if removes else ()}
         first = 0
         for file in self.stored:
             for batch in file.batches(wanted, BATCH_ROWS):
-                with _naming(file):
+                with _convert_errors(file):
                     adds_left, count = _column(batch, "add"), 0
                     if adds_left is not None:
                         count = len(adds_left)
                         repeats = None if doubtful is None else doubtful[first : first + count]
-                        adds_left = adds_left.filter(from_numpy(self._holding(adds_left, repeats, seen)))
+                        adds_left = adds_left.filter(from_numpy(self._flag_current(adds_left, repeats, seen)))
                     first += count
                     gone = _column(batch, "remove")
                     if gone is not None:
-                        gone = gone.filter(from_numpy(self._holding(gone, None, seen)))
+                        gone = gone.filter(from_numpy(self._flag_current(gone, None, seen)))
                 yield StoredActions(adds_left, gone)
 
-    def _holding(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
+    def _flag_current(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
         """Flag the actions that no newer action replaces.
 
         Of a file that the checkpoint repeats, only the first action is flagged.
@@ -103,18 +103,18 @@ class LogState(TableVersion):
         `seen`: these files so far; extended here.
         """
         valid = np.ones(len(actions), np.bool_)
-        if not self._spoken_of and doubtful is None:
+        if not self._changed_files and doubtful is None:
             return valid
         paths = canonical_paths(_paths(actions))
-        spoken = flags_from(pc.is_in(paths, value_set=path_array(list(self._spoken_of))))
-        rows = np.flatnonzero(spoken if doubtful is None else spoken | doubtful)
+        changed = flags_from(pc.is_in(paths, value_set=path_array(list(self._changed_files))))
+        rows = np.flatnonzero(changed if doubtful is None else changed | doubtful)
         for i, key in zip(rows.tolist(), _keys(actions, paths, rows), strict=True):
-            valid[i] = key[1] not in self._spoken_of.get(key[0], ()) and key not in seen
+            valid[i] = key[1] not in self._changed_files.get(key[0], ()) and key not in seen
             if doubtful is not None and doubtful[i]:
                 seen.add(key)
         return valid
 
-    def _named_twice(self) -> Flags | None:
+    def _flag_repeated_files(self) -> Flags | None:
         """Flag files that the checkpoint may list twice, in the order of the checkpoint.
 
         None if it certainly repeats no file.
@@ -122,7 +122,7 @@ class LogState(TableVersion):
         paths = []
         for file in self.stored:
             for batch in file.batches({"add": ("path",)}, BATCH_ROWS):
-                with _naming(file):
+                with _convert_errors(file):
                     adds = _column(batch, "add")
                     if adds is None:
                         continue
@@ -131,7 +131,7 @@ class LogState(TableVersion):
 
 
 @contextmanager
-def _naming(file: CheckpointFile) -> Iterator[None]:
+def _convert_errors(file: CheckpointFile) -> Iterator[None]:
     """Raise errors in rows of a checkpoint as MalformedLog."""
     try:
         yield
@@ -177,7 +177,7 @@ def open_state(table: str, version: int | None = None) -> LogState:
         listing = list_log(table)
         return load_around(listing, version, lambda segment: _load(table, listing, segment))
 
-    return twice(read)
+    return read_with_retry(read)
 
 
 def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
@@ -204,7 +204,7 @@ def _load(table: str, listing: LogListing, segment: Segment) -> LogState:
         removes=[cast("FullRemove", remove) for remove in tail.removed.values()],
         stored=tuple(stored),
         traffic=traffic,
-        _spoken_of=spoken_of,
+        _changed_files=spoken_of,
     )
 
 

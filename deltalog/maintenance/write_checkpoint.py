@@ -124,7 +124,7 @@ def _write(state: LogState, *, replace: bool) -> WrittenCheckpoint:
 def _written(state: LogState, *, replace: bool) -> WrittenCheckpoint:
     now = time.time_ns() // 1_000_000
     form = _form(state)
-    others = _others(state, now)
+    others = _other_rows(state, now)
     policy = state.properties.get(CHECKPOINT_POLICY, "classic").lower()
     if policy == "v2" and "v2Checkpoint" in state.state.writer_features:
         return _write_v2(state, form, others, now)
@@ -137,13 +137,13 @@ def _form(state: LogState) -> AddForm:
     indexed = indexed_columns(state.schema, state.properties, state.domains) if as_struct else ()
     return AddForm(
         json=state.properties.get(AS_JSON, "true").lower() != "false",
-        statistics=ParsedStatistics(_told_apart(indexed)) if as_struct else None,
-        data=_told_apart(data),
+        statistics=ParsedStatistics(_with_unique_paths(indexed)) if as_struct else None,
+        data=_with_unique_paths(data),
         partitions=_certain_partitions(state) if as_struct else (),
     )
 
 
-def _told_apart(columns: Sequence[TableColumn]) -> list[TableColumn]:
+def _with_unique_paths(columns: Sequence[TableColumn]) -> list[TableColumn]:
     """Return the columns whose physical path is unique."""
     names = [column.physical for column in columns]
     return [column for column in columns if names.count(column.physical) == 1]
@@ -161,7 +161,7 @@ def _certain_partitions(state: LogState) -> Sequence[TableColumn]:
     return columns
 
 
-def _others(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
+def _other_rows(state: LogState, now: int) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of all non-file actions, by kind."""
     retention = milliseconds(state.properties[TRANSACTIONS]) if TRANSACTIONS in state.properties else None
     oldest = None if retention is None else now - retention

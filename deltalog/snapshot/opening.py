@@ -68,7 +68,7 @@ def open_snapshot(
         if version is not None:
             raise NoSuchVersion(f"{location}: give a version or a timestamp, not both")
         version = version_at(location, timestamp, cache=cache, allow=allowed)
-    return twice(lambda: _open(location, version, started, cache, allowed))
+    return read_with_retry(lambda: _open(location, version, started, cache, allowed))
 
 
 def version_at(
@@ -92,7 +92,7 @@ def version_at(
     return version_of_time(open_snapshot(table, cache=cache, allow=allow), moment)
 
 
-def twice(read: Callable[[], Opened]) -> Opened:
+def read_with_retry(read: Callable[[], Opened]) -> Opened:
     """Call `read`; if a listed file is missing, call it once more.
 
     Log cleanup may have removed the file; the second listing has the files that cleanup keeps.

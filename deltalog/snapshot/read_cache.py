@@ -55,14 +55,14 @@ def _restored(
     generation, batch = stored
     try:
         head = msgspec.json.decode(array_at(batch, "head")[0].as_buffer(), type=Head)
-        if head.version != version or not _are_there(head, table, allow):
+        if head.version != version or not _are_unchanged(head, table, allow):
             return None
         return replace(_snapshot(head, batch, table, listing=listing, cache=cache, generation=generation), allow=allow)
     except (msgspec.MsgspecError, KeyError, IndexError, TypeError, AttributeError, DeltaError):
         return None
 
 
-def _are_there(head: Head, table: str, allow: tuple[str, ...]) -> bool:
+def _are_unchanged(head: Head, table: str, allow: tuple[str, ...]) -> bool:
     """True if the version's files that the log listing does not contain exist unchanged.
 
     Raises OutsideTable for files that may not be opened: the process that cached the version may have allowed more

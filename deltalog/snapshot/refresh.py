@@ -122,13 +122,13 @@ def _joined(blocks: Sequence[FileBlock]) -> FileBlock:
         written=pa.concat_arrays([block.written_paths() for block in blocks]),
         size=np.concatenate([block.size for block in blocks]),
         modified=np.concatenate([block.modified for block in blocks]),
-        partition={name: _of_all(name, blocks) for name in names},
+        partition={name: _joined_texts(name, blocks) for name in names},
         vectors=vectors,
         statistics=JsonStatistics(pa.concat_arrays([_texts_of(block) for block in blocks])),
     )
 
 
-def _of_all(name: str, blocks: Sequence[FileBlock]) -> Texts:
+def _joined_texts(name: str, blocks: Sequence[FileBlock]) -> Texts:
     codes: list[NDArray[np.int32]] = []
     values: list[pa.Array] = []
     first = 0

@@ -37,14 +37,14 @@ _LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DIGITS = Context(prec=100)
 
 
-def same(values: pa.Array) -> Pair:
+def exact_pair(values: pa.Array) -> Pair:
     """Return a pair of equal bounds, for values that are certain."""
     return Pair(values, values)
 
 
-def nothing(count: int, arrow_type: pa.DataType) -> Pair:
+def unknown_pair(count: int, arrow_type: pa.DataType) -> Pair:
     """Return a pair of `count` null bounds each, for unknown values."""
-    return same(pa.nulls(count, arrow_type))
+    return exact_pair(pa.nulls(count, arrow_type))
 
 
 def number_of(value: object) -> Decimal | float | None:
@@ -71,7 +71,7 @@ def number_of(value: object) -> Decimal | float | None:
 def integers(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
     """Enclose numbers by integers of a type; null for values out of its range."""
     try:
-        return same(pa.array(values, pa.int64()).cast(arrow_type))
+        return exact_pair(pa.array(values, pa.int64()).cast(arrow_type))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         half = 1 << arrow_type.bit_width - 1
         pairs = [_rounded(number_of(value), 0, half - 1, -half) for value in values]
@@ -95,7 +95,7 @@ def _rounded(number: Decimal | float | None, scale: int, most: int, least: int) 
 def decimals(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
     """Enclose numbers by decimals of a type; null for values out of its range."""
     try:
-        return same(pa.array(values, arrow_type))
+        return exact_pair(pa.array(values, arrow_type))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         most = 10**arrow_type.precision - 1
         pairs = [_rounded(number_of(value), arrow_type.scale, most, -most) for value in values]
@@ -114,7 +114,7 @@ def floats(values: Sequence[Any], arrow_type: pa.DataType) -> Pair:
         wide = pa.array(values, pa.float64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         wide = pa.array([_float(value) for value in values], pa.float64())
-    return same(wide) if pa.types.is_float64(arrow_type) else enclosing_floats(wide)
+    return exact_pair(wide) if pa.types.is_float64(arrow_type) else enclosing_floats(wide)
 
 
 def _float(value: Any) -> float | None:
@@ -150,7 +150,7 @@ def integer_texts(strings: pa.Array, arrow_type: pa.DataType) -> Pair:
     """Parse integers as Spark writes and casts them."""
     if _all(pc.match_substring_regex(strings, _INTEGERS)):
         try:
-            return same(strings.cast(pa.int64()).cast(arrow_type))
+            return exact_pair(strings.cast(pa.int64()).cast(arrow_type))
         except pa.ArrowInvalid:
             pass
     return integers([_whole(string) for string in strings.to_pylist()], arrow_type)
@@ -165,10 +165,10 @@ def days(strings: pa.Array) -> Pair:
     """Parse dates `y-m-d`; null after the year 9999 and for invalid texts."""
     if _all(pc.match_substring_regex(strings, _DAY)):
         try:
-            return same(strings.cast(pa.date32()))
+            return exact_pair(strings.cast(pa.date32()))
         except pa.ArrowInvalid:
             pass
-    return same(pa.array([_day(string) for string in strings.to_pylist()], pa.date32()))
+    return exact_pair(pa.array([_day(string) for string in strings.to_pylist()], pa.date32()))
 
 
 def _day(string: str | None) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltalog.stats.file_bounds import ABSENT, ask_batch, believed_bounds
+from deltalog.stats.file_bounds import ABSENT, ask_batch, consistent_file_bounds
 from parquet_core.arrow_arrays import flags_from
 from parquet_core.spark_rules.calendars import common_calendar_start
 from parquet_core.trust.widened_bounds import widened
@@ -65,7 +65,9 @@ def coverage_of(snapshot: Snapshot, columns: Sequence[TableColumn]) -> list[Cove
     files = 0
     for block in snapshot.blocks if columns else ():
         for batch in block.statistics.read([column.physical for column in columns], np.ones(len(block), np.bool_)):
-            of_batch = ask_batch(columns, batch, lambda statistics: [_of_column(it, statistics) for it in columns])
+            of_batch = ask_batch(
+                columns, batch, lambda statistics: [_coverage_of_column(it, statistics) for it in columns]
+            )
             coverages = [_sum(*pair) for pair in zip(coverages, of_batch, strict=True)]
             files += len(batch.positions)
     for coverage in coverages:
@@ -77,10 +79,10 @@ def _sum(left: Coverage, right: Coverage) -> Coverage:
     return Coverage(left.bounds + right.bounds, left.null_counts + right.null_counts, left.missing + right.missing)
 
 
-def _of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
+def _coverage_of_column(column: TableColumn, statistics: ReadStatistics) -> Coverage:
     records, nulls = statistics.counts(("numRecords",)), statistics.counts((_NULLS, *column.physical))
     pair = statistics.bounds(column)
-    used = believed_bounds(column, statistics)
+    used = consistent_file_bounds(column, statistics)
     bounded, counted = _valid(used.lower) & _valid(used.upper), _valid(used.null_count)
     reasons = [*_against_counts(records, nulls)]
     if column.bounded:

@@ -69,7 +69,9 @@ def skip_files(snapshot: Snapshot, predicate: Predicate) -> FileAnswers:
         for part, known in ((part, nullable if isinstance(part, IsNull) else columns) for part in parts)
     ]
     snapshot.settle()
-    ask = partial(_of_block, snapshot=snapshot, predicate=predicate, parts=parts, by_part=by_part, columns=columns)
+    ask = partial(
+        _outcomes_of_block, snapshot=snapshot, predicate=predicate, parts=parts, by_part=by_part, columns=columns
+    )
     by_block = list(in_parallel(ask, snapshot.blocks, files=snapshot.file_count))
     in_several = columns_in_several(parts)
     return FileAnswers(
@@ -106,7 +108,7 @@ def _joined(arrays: list[OutcomeArray]) -> OutcomeArray:
     return np.concatenate(arrays) if arrays else np.zeros(0, np.uint8)
 
 
-def _of_block(
+def _outcomes_of_block(
     block: FileBlock,
     *,
     snapshot: Snapshot,

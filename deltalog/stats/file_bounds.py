@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 from deltalog.stats.conservative_bounds import (
     days,
     decimals,
+    exact_pair,
     floats,
     instants,
     integers,
     local_times,
-    nothing,
-    same,
+    unknown_pair,
 )
 from deltalog.stats.parse_json import decode_texts, parse_texts, values_at
 from deltalog.stats.statistics_query import StatisticsQuery, answers, as_bounds
@@ -61,15 +61,15 @@ def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(target):
         return _times(values, target)
     if stored.equals(target):
-        return same(values)
+        return exact_pair(values)
     of_text = column.delta_type == "string" and (pa.types.is_string(stored) or pa.types.is_large_string(stored))
     of_days = column.delta_type == "timestamp_ntz" and pa.types.is_date32(stored)
     if of_text or of_days or _widens(stored, target):
         try:
-            return same(values.cast(target))
+            return exact_pair(values.cast(target))
         except pa.ArrowException:
-            return nothing(len(values), target)
-    return nothing(len(values), target)
+            return unknown_pair(len(values), target)
+    return unknown_pair(len(values), target)
 
 
 def _widens(stored: pa.DataType, target: pa.DataType) -> bool:
@@ -86,7 +86,7 @@ def _times(values: pa.Array, target: pa.DataType) -> Pair:
     stored = values.type
     # Without a time zone, a local time is no instant: the two types cannot be compared.
     if (stored.tz is None) != (target.tz is None):
-        return nothing(len(values), target)
+        return unknown_pair(len(values), target)
     stored_times, valid = numbers_from(values), flags_from(values.is_valid())
     if stored.unit == "ns":
         micros = stored_times // 1000
@@ -94,7 +94,7 @@ def _times(values: pa.Array, target: pa.DataType) -> Pair:
     factor = {"us": 1, "ms": 1000, "s": 1_000_000}[stored.unit]
     most = np.iinfo(np.int64).max // factor
     valid = valid & (np.abs(stored_times.astype(np.float64)) < most)
-    return same(from_numpy(np.where(valid, stored_times, 0) * factor, target, valid=valid))
+    return exact_pair(from_numpy(np.where(valid, stored_times, 0) * factor, target, valid=valid))
 
 
 class ReadStatistics(NamedTuple):
@@ -114,7 +114,7 @@ class ReadStatistics(NamedTuple):
     def bounds(self, column: TableColumn) -> Pair:
         """Return both bounds of a column; null for a type without bounds."""
         if not column.bounded:
-            return nothing(self.files, bounds_type(column.leaf))
+            return unknown_pair(self.files, bounds_type(column.leaf))
         return Pair(self.side(column, "minValues").lower, self.side(column, "maxValues").upper)
 
 
@@ -148,7 +148,9 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
     """Return a function from a batch to the bounds of columns."""
-    return lambda batch: ask_batch(columns, batch, lambda read: [believed_bounds(column, read) for column in columns])
+    return lambda batch: ask_batch(
+        columns, batch, lambda read: [consistent_file_bounds(column, read) for column in columns]
+    )
 
 
 def ask_batch(
@@ -218,17 +220,17 @@ def _pair(column: TableColumn, values: pa.Array) -> Pair:
     """
     arrow_type = bounds_type(column.leaf)
     if pa.types.is_string(values.type):
-        return _of_texts(column, values)
+        return _pair_of_texts(column, values)
     if pa.types.is_floating(arrow_type):
-        return same(values) if pa.types.is_float64(arrow_type) else enclosing_floats(values)
+        return exact_pair(values) if pa.types.is_float64(arrow_type) else enclosing_floats(values)
     return (
-        same(values.cast(arrow_type))
+        exact_pair(values.cast(arrow_type))
         if pa.types.is_integer(arrow_type) or pa.types.is_decimal(arrow_type)
-        else nothing(len(values), arrow_type)
+        else unknown_pair(len(values), arrow_type)
     )
 
 
-def _of_texts(column: TableColumn, strings: pa.Array) -> Pair:
+def _pair_of_texts(column: TableColumn, strings: pa.Array) -> Pair:
     match column.delta_type:
         case "date":
             return days(strings)
@@ -236,18 +238,20 @@ def _of_texts(column: TableColumn, strings: pa.Array) -> Pair:
             return instants(strings)
         case "timestamp_ntz":
             return local_times(strings)
-    return same(strings.cast(pa.binary()))
+    return exact_pair(strings.cast(pa.binary()))
 
 
 def _values(column: TableColumn, values: list[Any]) -> Pair:
     arrow_type = bounds_type(column.leaf)
     if column.delta_type in {"string", "date", "timestamp", "timestamp_ntz"}:
-        return _of_texts(column, pa.array([value if isinstance(value, str) else None for value in values], pa.string()))
+        return _pair_of_texts(
+            column, pa.array([value if isinstance(value, str) else None for value in values], pa.string())
+        )
     if pa.types.is_integer(arrow_type):
         return integers(values, arrow_type)
     if pa.types.is_floating(arrow_type):
         return floats([_finite(value) if type(value) is Decimal else value for value in values], arrow_type)
-    return decimals(values, arrow_type) if pa.types.is_decimal(arrow_type) else nothing(len(values), arrow_type)
+    return decimals(values, arrow_type) if pa.types.is_decimal(arrow_type) else unknown_pair(len(values), arrow_type)
 
 
 def _finite(value: Decimal) -> float | None:
@@ -287,7 +291,7 @@ def _parsed_values(parsed: pa.StructArray, path: Sequence[str]) -> tuple[NDArray
     return flags_from(values.is_valid()), "" if pa.types.is_null(values.type) else str(values.type)
 
 
-def believed_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
+def consistent_file_bounds(column: TableColumn, statistics: ReadStatistics) -> Bounds:
     """Return a column's bounds and counts, unknown if other statistics contradict them.
 
     They are unknown if numRecords is missing, the null count is impossible, or the lower bound is above the upper

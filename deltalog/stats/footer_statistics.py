@@ -88,7 +88,7 @@ def adds_of(
     properties = properties or {}
     values = [_partition_values(schema, file) for file in files]
     table = os.fspath(table)
-    data_files = list(in_flight(_found, [opened_place(table, resolve(table, file.path)) for file in files]))
+    data_files = list(in_flight(_existing_file, [opened_place(table, resolve(table, file.path)) for file in files]))
     columns = indexed_columns(schema, properties, domains)
     counted = Traffic() if traffic is None else traffic
     statistics = _statistics(table, schema, data_files, columns, prefix=prefix_length(properties), traffic=counted)
@@ -105,7 +105,7 @@ def adds_of(
     ]
 
 
-def _found(path: str) -> DataFile:
+def _existing_file(path: str) -> DataFile:
     file = find_file(path)
     if file is None:
         raise TableNotFound(f"{path}: the file does not exist; write it before you add it")
@@ -152,7 +152,9 @@ def _statistics(
     check_file_schemas(index, schema)
     records = np.zeros(len(files), np.int64)
     np.add.at(records, index.groups.file, index.groups.row_count)
-    column_texts = [_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)]
+    column_texts = [
+        _texts_of_column(index, column, len(files), prefix) for column in columns if _has_statistics(column)
+    ]
     return (statistics_text(rows, column_texts, i, tight=True) for i, rows in enumerate(records.tolist()))
 
 
@@ -161,7 +163,7 @@ def _has_statistics(column: TableColumn) -> bool:
     return column.leaf.type is not None and column.leaf.max_repetition_level == 0 and not column.refused
 
 
-def _of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
+def _texts_of_column(index: MetadataIndex, column: TableColumn, count: int, prefix: int) -> ColumnTexts:
     leaf = next((leaf for leaf in index.groups.columns if leaf.path == column.leaf.path), column.leaf)
     bounds = index.page_indexes.filled_bounds(leaf)
     counts = _summed(index.groups.file, bounds.null_count, count)

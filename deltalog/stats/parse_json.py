@@ -115,7 +115,7 @@ def _finite(array: pa.Array) -> bool:
 def _as_one(json_strings: pa.Array) -> pa.Buffer:
     """Join all texts into one JSON list of numbered objects.
 
-    Outside of a list, Arrow would take bare values as rows, or stop.
+    Without the list, Arrow would read a bare value as a row of its own, or stop at it.
     """
     ordinals = from_numpy(np.arange(len(json_strings))).cast(pa.string()).cast(pa.binary())
     heads = pc.binary_join_element_wise(b'{"n":', ordinals, b',"s":', b"")

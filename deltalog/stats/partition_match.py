@@ -97,7 +97,7 @@ def place_files(schema: TableSchema, partitions: Sequence[Mapping[str, str | Non
     columns = partition_columns(schema)
     combos, of_file = _combinations(block, list(columns))
     wanted = _Wanted(columns, partitions)
-    answers = [wanted.holds(combo) for combo in _meant(columns, block, combos)]
+    answers = [wanted.holds(combo) for combo in _combination_meanings(columns, block, combos)]
     certain = np.array([answer[0] for answer in answers], np.bool_)
     possible = np.array([answer[1] for answer in answers], np.bool_)
     return Placed(certain[of_file], possible[of_file])
@@ -115,7 +115,9 @@ def _combinations(block: FileBlock, names: Sequence[str]) -> tuple[NDArray[np.in
 _Combo = list[tuple[str | None, Meaning]]
 
 
-def _meant(columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray[np.int32]) -> Iterator[_Combo]:
+def _combination_meanings(
+    columns: Mapping[str, TableColumn], block: FileBlock, combos: NDArray[np.int32]
+) -> Iterator[_Combo]:
     """Yield the text and the meaning of each value of each combination."""
     by_column: list[_Combo] = []
     for name, column in columns.items():

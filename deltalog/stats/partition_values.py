@@ -17,14 +17,14 @@ from deltalog.log.paths import path_array
 from deltalog.stats.conservative_bounds import (
     days,
     decimals,
+    exact_pair,
     float_of,
     floats,
     instants,
     integer_texts,
     local_times,
-    nothing,
     number_of,
-    same,
+    unknown_pair,
 )
 from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, scalar_of
 from parquet_core.format.comparable_values import bounds_type
@@ -64,11 +64,11 @@ def outcomes_of_partitions(leaf: Leaf, columns: Mapping[Path, TableColumn], bloc
     if isinstance(leaf, Constant):
         return constant_answers(leaf, len(block))
     if isinstance(leaf, OnPartitions):
-        return _of_several(leaf, [columns[path] for path in leaf.columns], block)
+        return _outcomes_of_columns(leaf, [columns[path] for path in leaf.columns], block)
     if isinstance(leaf, ColumnLeaf):
         column = columns.get(leaf.column)
         if column is not None and column.partition is not None:
-            return _of_one(leaf, column, block)
+            return _outcomes_of_column(leaf, column, block)
     if isinstance(leaf, MultiColumnLeaf):
         known = {path: column for path in columns_of_leaf(leaf) if (column := columns.get(path)) is not None}
         bounds = {
@@ -85,14 +85,14 @@ def bounds_of_partitions(column: TableColumn, block: FileBlock) -> Bounds:
     return bounds.take(np.arange(len(bounds))[coded.codes])
 
 
-def _of_one(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
+def _outcomes_of_column(leaf: ColumnLeaf, column: TableColumn, block: FileBlock) -> OutcomeArray:
     coded = _texts(column, block)
     # NULL (-1) indexes the last entry, ABSENT (-2) the entry before it.
     answers: OutcomeArray = outcomes_from_bounds(leaf, partition_bounds(column, coded.values))[coded.codes]
     return answers
 
 
-def _of_several(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
+def _outcomes_of_columns(leaf: OnPartitions, columns: Sequence[TableColumn], block: FileBlock) -> OutcomeArray:
     """Return the outcomes of a leaf on several columns; all outcomes if one value is uncertain."""
     certain = np.ones(len(block), np.bool_)
     values = []
@@ -203,15 +203,15 @@ def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, 
 def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
     match column.delta_type:
         case "string":
-            return same(value_strings.cast(pa.binary()))
+            return exact_pair(value_strings.cast(pa.binary()))
         case "binary":
             # Writers escape binary values or write UTF-8; both are equal only for ASCII.
-            return same(
+            return exact_pair(
                 pc.if_else(pc.string_is_ascii(value_strings), value_strings, _null(pa.string())).cast(pa.binary())
             )
         case "boolean":
             lowered = pc.utf8_lower(value_strings).to_pylist()
-            return same(
+            return exact_pair(
                 array_of([{"true": True, "false": False}.get(value_string) for value_string in lowered], pa.bool_())
             )
         case "date":
@@ -226,7 +226,7 @@ def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType)
         return floats(value_strings.to_pylist(), arrow_type)
     if pa.types.is_decimal(arrow_type):
         return decimals([number_of(value_string) for value_string in value_strings.to_pylist()], arrow_type)
-    return nothing(len(value_strings), arrow_type)
+    return unknown_pair(len(value_strings), arrow_type)
 
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:

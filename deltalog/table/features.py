@@ -138,7 +138,7 @@ _OF_FIELD = {
 _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpointProtectionBeforeVersion"
 
 
-class _Understood(NamedTuple):
+class _Support(NamedTuple):
     """Features and highest version that one role supports, and texts for errors."""
 
     side: str
@@ -148,9 +148,9 @@ class _Understood(NamedTuple):
     otherwise: str = "use a newer release"
 
 
-_READER = _Understood("reader", LAST_READER_VERSION, READER_FEATURES)
-_WRITER = _Understood("writer", _LAST_WRITER_VERSION, _WRITER_FEATURES, " by this writer")
-_MAINTAINER = _Understood(
+_READER = _Support("reader", LAST_READER_VERSION, READER_FEATURES)
+_WRITER = _Support("writer", _LAST_WRITER_VERSION, _WRITER_FEATURES, " by this writer")
+_MAINTAINER = _Support(
     "writer",
     _LAST_WRITER_VERSION,
     _MAINTAINED_FEATURES,
@@ -182,7 +182,7 @@ def check_maintainable(protocol: Protocol, *, location: str) -> None:
     _check(protocol.min_writer_version, writer_features(protocol), _MAINTAINER, location)
 
 
-def _check(version: int, features: Iterable[str], understood: _Understood, location: str) -> None:
+def _check(version: int, features: Iterable[str], understood: _Support, location: str) -> None:
     if version > understood.last:
         raise UnsupportedTable(
             f"{location}: {understood.side} version {version} is not known, {understood.last} is the last; "
@@ -260,7 +260,7 @@ def requested(properties: Mapping[str, str]) -> tuple[set[str], dict[str, str]]:
 
 def needed_features(schema: TableSchema, properties: Mapping[str, str]) -> set[str]:
     """Return the features that a schema and properties require."""
-    return with_required({*_of_properties(properties), *_of_schema(schema)})
+    return with_required({*_features_of_properties(properties), *_features_of_schema(schema)})
 
 
 def with_required(features: Collection[str]) -> set[str]:
@@ -272,7 +272,7 @@ def with_required(features: Collection[str]) -> set[str]:
     return {*features, *(other for feature in features for other in _REQUIRES.get(feature, ()))}
 
 
-def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
+def _features_of_properties(properties: Mapping[str, str]) -> Iterator[str]:
     yield from (feature for name, feature in _OF_PROPERTY.items() if is_true(properties, name))
     if properties.get(COLUMN_MAPPING, "none").lower() != "none":
         yield "columnMapping"
@@ -282,7 +282,7 @@ def _of_properties(properties: Mapping[str, str]) -> Iterator[str]:
         yield "checkConstraints"
 
 
-def _of_schema(schema: TableSchema) -> Iterator[str]:
+def _features_of_schema(schema: TableSchema) -> Iterator[str]:
     for field in schema.fields:
         for type_ in (field.type, *inner_types(field.type).values()):
             if isinstance(type_, str) and type_.partition("(")[0] in _OF_TYPE:

@@ -68,10 +68,10 @@ class _Complaint(NamedTuple):
 def check_file_schemas(index: MetadataIndex, schema: TableSchema) -> None:
     """Raise RefusedCommit, naming file and column, if Spark would misread a file."""
     fields = [field for field in schema.tree.fields if field.name not in schema.partition_columns]
-    for footer_kind in np.unique(index.groups.kind).tolist():
-        complaint = next(_File(schema.mapping).complaints(index.groups.kinds[footer_kind].elements, fields), None)
+    for footer_kind in np.unique(index.groups.provenance_ids).tolist():
+        complaint = next(_File(schema.mapping).complaints(index.groups.provenances[footer_kind].elements, fields), None)
         if complaint is not None:
-            path = index.groups.files[int(np.argmax(index.groups.kind == footer_kind))].path
+            path = index.groups.files[int(np.argmax(index.groups.provenance_ids == footer_kind))].path
             raise RefusedCommit(f"{path}: column {'.'.join(complaint.column)} {complaint.what}")
 
 
@@ -89,9 +89,11 @@ class _File(NamedTuple):
                 "mapping"
             )
             yield _Complaint((fields[0].name,), reason)
-        yield from self._of_fields(root, fields, ())
+        yield from self._check_fields(root, fields, ())
 
-    def _of_fields(self, group: _Node, fields: Sequence[StructField], above: tuple[str, ...]) -> Iterator[_Complaint]:
+    def _check_fields(
+        self, group: _Node, fields: Sequence[StructField], above: tuple[str, ...]
+    ) -> Iterator[_Complaint]:
         by_name = {node.name: node for node in group.inside}
         spelled: dict[str, list[str]] = {}
         for node in group.inside:
@@ -106,7 +108,7 @@ class _File(NamedTuple):
             if other is not None:
                 yield _Complaint(column, f"is named {other!r} in the file; name it {name!r}, as the log does")
             elif name in by_name:
-                yield from self._of_column(by_name[name], field, column)
+                yield from self._check_column(by_name[name], field, column)
 
     def _stored(self, field: StructField) -> str:
         return field.name if self.mapping == "none" else str(field.metadata.get(PHYSICAL_NAME, field.name))
@@ -116,23 +118,23 @@ class _File(NamedTuple):
             return name
         return field.name if self.mapping != "none" and field.name in names else None
 
-    def _of_column(self, node: _Node, field: StructField, column: tuple[str, ...]) -> Iterator[_Complaint]:
+    def _check_column(self, node: _Node, field: StructField, column: tuple[str, ...]) -> Iterator[_Complaint]:
         field_id = _number(field)
         if self.mapping == "id" and node.element.field_id != field_id:
             reason = f"has the field id {node.element.field_id} in the file; write the field id {field_id} of the table"
             yield _Complaint(column, reason)
         else:
-            yield from self._of_value(node, field.type, column)
+            yield from self._check_value(node, field.type, column)
 
-    def _of_value(self, node: _Node, type_: DataType, column: tuple[str, ...]) -> Iterator[_Complaint]:
+    def _check_value(self, node: _Node, type_: DataType, column: tuple[str, ...]) -> Iterator[_Complaint]:
         match type_:
             case StructType(fields) if node.is_group(None):
-                yield from self._of_fields(node, fields, column)
+                yield from self._check_fields(node, fields, column)
             case ArrayType(inner) if node.is_group(_LIST) and (element := _element_of(node)) is not None:
-                yield from self._of_value(element, inner, (*column, "element"))
+                yield from self._check_value(element, inner, (*column, "element"))
             case MapType(key, value) if node.is_group(_MAP) and (pair := _pair_of(node)) is not None:
-                yield from self._of_value(pair[0], key, (*column, "key"))
-                yield from self._of_value(pair[1], value, (*column, "value"))
+                yield from self._check_value(pair[0], key, (*column, "key"))
+                yield from self._check_value(pair[1], value, (*column, "value"))
             case _ if not isinstance(type_, str) or not _is_read(node, type_):
                 reason = (
                     f"is {_shown(node)} in the file, which Spark does not read as {type_name(type_)}; cast it before "

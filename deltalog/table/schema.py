@@ -29,7 +29,7 @@ from deltalog.table.types import (
 )
 from parquet_core.format.leaf_type import Physical, arrow_type, reason_against_pruning, sort_order
 from parquet_core.format.schema import LeafColumn, SortOrder
-from parquet_core.spark_rules.spark_schema import ComparedOtherwise, tells_nulls
+from parquet_core.spark_rules.spark_schema import ComparedOtherwise, has_reliable_nulls
 from parquet_core.spark_rules.stored_types import FIXED_BYTES, parquet_element
 
 if TYPE_CHECKING:
@@ -137,7 +137,11 @@ class TableSchema:
 
     def nullable(self) -> dict[Path, TableColumn]:
         """Return the columns whose nulls the log can count, by logical path."""
-        return {column.leaf.path: column for column in self.columns if not column.refused and tells_nulls(column.leaf)}
+        return {
+            column.leaf.path: column
+            for column in self.columns
+            if not column.refused and has_reliable_nulls(column.leaf)
+        }
 
 
 def read_schema(schema_json: str, *, partition_columns: Sequence[str], mapping: str, location: str) -> TableSchema:

@@ -129,7 +129,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                     f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is null to "
                     f"some readers and a string to others; write null"
                 )
-            if not _of_kind(column.delta_type, meaning, value):
+            if not _is_value_of(column.delta_type, meaning, value):
                 raise RefusedCommit(
                     f"{location}: add {add_of[name][value].path!r}: the partition value {value!r} of {name} is not a "
                     f"{column.delta_type} in the form of the protocol; write 7.00 for a decimal(5,2), 2024-01-05 for a "
@@ -137,7 +137,7 @@ def _check_partitions(adds: Sequence[Add], schema: TableSchema, fields: Sequence
                 )
 
 
-def _of_kind(delta_type: str, meaning: Meaning, string: str) -> bool:
+def _is_value_of(delta_type: str, meaning: Meaning, string: str) -> bool:
     """True if a text is a value of the type for every reader.
 
     Readers based on Delta Kernel reject the whole table if a decimal has another scale.

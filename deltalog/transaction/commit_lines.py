@@ -87,10 +87,10 @@ def other_lines(change: Change, removes: Sequence[LiveFile], *, now: int) -> byt
     """
     lines = []
     if change.protocol is not None:
-        lines.append(_line("protocol", _said(change.protocol)))
+        lines.append(_line("protocol", _fields_of(change.protocol)))
     if change.txn is not None:
         txn = msgspec.structs.replace(change.txn, last_updated=now)
-        lines.append(_line("txn", _said(txn)))
+        lines.append(_line("txn", _fields_of(txn)))
     lines += [_line("domainMetadata", msgspec.to_builtins(domain)) for domain in change.domains]
     lines += [_line("remove", _removal(file, change, now)) for file in removes]
     return b"".join(lines)
@@ -118,7 +118,7 @@ def add_lines_with_ids(change: Change, *, version: int, highest: int) -> bytes:
 
 def metadata_line(metadata: Metadata) -> bytes:
     """Return the line of a `metaData`."""
-    fields = _said(metadata) | {"format": {"provider": "parquet", "options": {}}}
+    fields = _fields_of(metadata) | {"format": {"provider": "parquet", "options": {}}}
     fields.setdefault("configuration", {})
     return _line("metaData", fields)
 
@@ -127,7 +127,7 @@ def _line(name: str, action: object) -> bytes:
     return _ENCODER.encode({name: action}) + b"\n"
 
 
-def _said(action: Metadata | Protocol | Transaction | DomainMetadata | DeletionVector) -> dict[str, Any]:
+def _fields_of(action: Metadata | Protocol | Transaction | DomainMetadata | DeletionVector) -> dict[str, Any]:
     return {name: value for name, value in msgspec.to_builtins(action).items() if value is not None}
 
 
@@ -140,7 +140,7 @@ def _addition(add: Add, change: Change) -> _Add:
         data_change=change.data_change,
         stats=add.stats if isinstance(add.stats, str) else None,
         tags=getattr(add, "tags", None),
-        deletion_vector=None if add.deletion_vector is None else _said(add.deletion_vector),
+        deletion_vector=None if add.deletion_vector is None else _fields_of(add.deletion_vector),
         clustering_provider=getattr(add, "clustering_provider", None),
     )
 
@@ -153,7 +153,7 @@ def _removal(file: LiveFile, change: Change, now: int) -> _Remove:
         extended_file_metadata=True,
         partition_values=file.partition_values,
         size=file.size,
-        deletion_vector=None if file.vector is None else _said(file.vector),
+        deletion_vector=None if file.vector is None else _fields_of(file.vector),
     )
 
 

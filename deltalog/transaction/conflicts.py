@@ -111,22 +111,22 @@ def read_concurrent_commit(file: DataFile, version: int) -> ConcurrentCommit:
         lines = [*next(read_commits([file], _LINES, traffic=Traffic()))]
     except MalformedLog as error:
         raise MalformedLog(f"{error}; restore it before you commit again") from None
-    added = _each(lines, lambda line: line.add)
+    added = _actions(lines, lambda line: line.add)
     return ConcurrentCommit(
         version=version,
         file=file,
         info=info_of(lines),
         adds=[add for add in added if add.data_change],
         rearranged=[add for add in added if not add.data_change],
-        removes=_each(lines, lambda line: line.remove),
-        metadata=bool(_each(lines, lambda line: line.meta_data)),
-        protocol=bool(_each(lines, lambda line: line.protocol)),
-        transactions={txn.app_id: txn for txn in _each(lines, lambda line: line.txn)},
-        domains={domain.domain: domain for domain in _each(lines, lambda line: line.domain_metadata)},
+        removes=_actions(lines, lambda line: line.remove),
+        metadata=bool(_actions(lines, lambda line: line.meta_data)),
+        protocol=bool(_actions(lines, lambda line: line.protocol)),
+        transactions={txn.app_id: txn for txn in _actions(lines, lambda line: line.txn)},
+        domains={domain.domain: domain for domain in _actions(lines, lambda line: line.domain_metadata)},
     )
 
 
-def _each(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
+def _actions(lines: list[_Line], pick: Callable[[_Line], Any]) -> list[Any]:
     return [action for line in lines if (action := pick(line)) is not None]
 
 

@@ -44,7 +44,9 @@ def live_files(snapshot: Snapshot, paths: Sequence[str]) -> list[LiveFile]:
         return []
     wanted = path_array(sorted(set(paths)))
     chosen = _among(snapshot.blocks, wanted)
-    files = [file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _of_block(block, here)]
+    files = [
+        file for block, here in zip(snapshot.blocks, chosen, strict=True) for file in _live_files_of_block(block, here)
+    ]
     missing = set(paths) - {file.path for file in files}
     if missing:
         raise RefusedCommit(
@@ -62,7 +64,7 @@ def _among(blocks: Sequence[FileBlock], wanted: pa.Array) -> list[NDArray[np.boo
     return np.split(here, np.cumsum([len(block) for block in blocks])[:-1])
 
 
-def _of_block(block: FileBlock, here: NDArray[np.bool_]) -> Iterator[LiveFile]:
+def _live_files_of_block(block: FileBlock, here: NDArray[np.bool_]) -> Iterator[LiveFile]:
     rows = np.flatnonzero(here)
     row_array = from_numpy(rows)
     paths, written = (array.take(row_array).to_pylist() for array in (block.path, block.written_paths()))

@@ -78,25 +78,25 @@ class BloomFilters:
         missing = self.missing(column, positions, may_be_folded=may_be_folded)
         if len(missing):
             self._fetch(column, missing)
-        return [found for found in self.at_hand(column, positions) if found is not None]
+        return [found for found in self.cached(column, positions) if found is not None]
 
     def missing(self, column: LeafColumn, positions: Positions, *, may_be_folded: bool) -> Positions:
         """Return the row groups for which `read` would have to fetch or refuse a filter, because none is cached."""
-        missing = self._not_at_hand(column, positions)
+        missing = self._uncached(column, positions)
         if len(missing):
             trusted = missing[self._refusals(column, missing) == ""]
             self.store.recall_structures(self._name(column), trusted, self._read[column])
-            trusted = self._not_at_hand(column, trusted)
+            trusted = self._uncached(column, trusted)
             if may_be_folded and len(trusted) * _SHARE >= len(self.groups):
                 self._folded.setdefault(column, {}).update(self._cached(column, trusted))
-        missing = self._not_at_hand(column, positions)
+        missing = self._uncached(column, positions)
         return missing[~np.isin(missing, list(self._folded.get(column, ())))] if may_be_folded else missing
 
-    def _not_at_hand(self, column: LeafColumn, positions: Positions) -> Positions:
+    def _uncached(self, column: LeafColumn, positions: Positions) -> Positions:
         known = self._read.setdefault(column, {})
         return np.array([p for p in dict.fromkeys(positions.tolist()) if p not in known], np.int64)
 
-    def at_hand(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
+    def cached(self, column: LeafColumn, positions: Positions) -> list[Blocks | str | None]:
         """Return the cached part of the result of `read`; None for row groups that were not read."""
         known, cached = self._read.get(column, {}), self._folded.get(column, {})
         return [known[p] if p in known else cached.get(p) for p in positions.tolist()]
@@ -167,8 +167,10 @@ class BloomFilters:
         for fault, affected in self.footers.faulty(column).items():
             if Fact.BLOOM_FILTER in fault.wrong:
                 reasons[affected[positions]] = reason_of_faults([fault])
-        of_kind = np.array([_against_filters(column, kind) for kind in self.groups.kinds], object)
-        return np.where(reasons == "", of_kind[self.groups.kind[self.groups.file[positions]]], reasons)
+        by_provenance = np.array(
+            [_against_filters(column, provenance) for provenance in self.groups.provenances], object
+        )
+        return np.where(reasons == "", by_provenance[self.groups.provenance_ids[self.groups.file[positions]]], reasons)
 
     def _doubt(self, column: LeafColumn, positions: Positions) -> None:
         """Distrust filters that exclude the lower or upper bound of their chunk."""
@@ -203,11 +205,11 @@ class BloomFilters:
         return parsed
 
 
-def _against_filters(column: LeafColumn, kind: Provenance) -> str:
-    """Return why bloom filters of a kind of file must not be probed for a column; "" if they may be probed."""
-    if leaf_as_read(column, kind) is None:
+def _against_filters(column: LeafColumn, provenance: Provenance) -> str:
+    """Return why bloom filters of files of one provenance must not be probed for a column; "" if they may be probed."""
+    if leaf_as_read(column, provenance) is None:
         return "the file lacks the column or stores it as another type"
-    if sum(leaf.name == column.name for leaf in kind.columns) > 1:
+    if sum(leaf.name == column.name for leaf in provenance.columns) > 1:
         # parquet-java keys filters by the dotted path; if two columns share it, one gets the filter of the other.
         return "another column of the file has the same dotted path, and writers mix the filters of such columns up"
-    return "the file stores dates of another calendar" if is_rebased(column, kind) else ""
+    return "the file stores dates of another calendar" if is_rebased(column, provenance) else ""

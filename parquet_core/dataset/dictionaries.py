@@ -69,7 +69,7 @@ class Dictionaries:
                 self._kept_bytes += size
         return [new[p] if p in new else known[p] for p in positions.tolist()]
 
-    def at_hand(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
+    def cached(self, column: LeafColumn, positions: Positions) -> list[pa.Array | str | None]:
         """Return the cached part of the result of `read`; None for row groups that were not read."""
         return list(map(self._kept.get(column, {}).get, positions.tolist()))
 
@@ -95,14 +95,14 @@ class Dictionaries:
         stats = np.fromiter(map(numbers.__getitem__, written), np.int64, len(written))
         traits = np.column_stack(
             [
-                self.groups.kind[self.groups.file[positions]],
+                self.groups.provenance_ids[self.groups.file[positions]],
                 chunks.present | chunks.encrypted,
                 chunks.encrypted,
                 stats,
                 chunks.encodings,
             ]
         ).astype(np.int64)
-        first, alike = _alike(traits)
+        first, alike = _distinct_rows(traits)
         reasons = np.array([self._refusal(column, int(position)) for position in positions[first]], object)
         return reasons[alike]
 
@@ -182,7 +182,7 @@ class Dictionaries:
         return read_dictionary(data, chunks, page.position, page.leaf, place=place)
 
 
-def _alike(traits: Positions) -> tuple[Positions, Positions]:
+def _distinct_rows(traits: Positions) -> tuple[Positions, Positions]:
     """Find the distinct rows of a matrix.
 
     Returns the index of one row for each distinct row, and for each row the number of its distinct row.
@@ -202,12 +202,12 @@ def _values(column: LeafColumn, leaves: list[LeafColumn], written: list[PlainVal
     decoded: list[pa.Array | str] = list(written)
     for form in dict.fromkeys(forms):
         at = [i for i, each in enumerate(forms) if each == form]
-        for i, values in zip(at, _of_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
+        for i, values in zip(at, _decode_one_type(leaves[at[0]], [written[i] for i in at]), strict=True):
             decoded[i] = values if isinstance(values, str) else as_read(values, column)
     return decoded
 
 
-def _of_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
+def _decode_one_type(column: LeafColumn, written: list[PlainValues | str]) -> list[pa.Array | str]:
     """Decode all dictionaries of one stored type together; the returned arrays are slices of one array."""
     parts = [part for part in written if not isinstance(part, str)]
     if not parts:

@@ -51,7 +51,7 @@ class FooterSource:
     _of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     _kept: tuple[Footers, ...] = ()
 
-    def of_more(self, files: tuple[DataFile, ...]) -> FooterSource:
+    def extended(self, files: tuple[DataFile, ...]) -> FooterSource:
         """Return a source for a longer list of files.
 
         If `files` begins with the files of this source, footers that were read are kept. Otherwise all footers are read
@@ -194,7 +194,7 @@ class FooterColumns:
 
     def _find_faulty(self, column: LeafColumn) -> dict[KnownFault, NDArray[np.bool_]]:
         positions = self.groups.read_from()
-        trusts, number = self.groups.judged(column, self.chunks(column).take(positions), positions)
+        trusts, number = self.groups.chunk_trusts(column, self.chunks(column).take(positions), positions)
         of_number = [[it for it in trust.faults if it.wrong != Fact.DEPRECATED_BOUNDS] for trust in trusts]
         faulty: dict[KnownFault, NDArray[np.bool_]] = {}
         for fault in dict.fromkeys(fault for faults in of_number for fault in faults):
@@ -205,7 +205,7 @@ class FooterColumns:
         return faulty
 
     def claimed_bounds(self, column: LeafColumn) -> Bounds:
-        """Return the bounds that a reader sees that ignores known writer faults, one entry per row group.
+        """Return the bounds of a column as if writers had no known faults, one entry per row group.
 
         Footers that are not in memory are read again if any writer has a known fault.
         """
@@ -234,7 +234,7 @@ class FooterColumns:
                 )
             found, known = self._decode_batch(column, footers, here, believing=believing)
             chunks.append(found)
-            bounds.append(with_nulls(known, absent[groups.kind[groups.file[here]]]))
+            bounds.append(with_nulls(known, absent[groups.provenance_ids[groups.file[here]]]))
             first += len(footers)
         if first != len(positions):
             raise StorageFailure(f"{groups.files[-1].path}: it or an earlier file changed while it was read; try again")
@@ -252,14 +252,14 @@ class FooterColumns:
         """
         chunks, bounds = [], []
         part, own = np.full(len(footers), -1, np.int64), self._own_paths(column)
-        kind = self.groups.kind[self.groups.file[positions]]
+        kind = self.groups.provenance_ids[self.groups.file[positions]]
         for path in self.groups.names.of(column.path):
             found, statistics, there = footers.chunks(path)
             chunks.append(found)
             if statistics is None:
                 bounds.append(unknown_bounds(column, footers.row_count))
             else:
-                judged = self.groups.judged(column, found.take(there), positions[there], believing=believing)
+                judged = self.groups.chunk_trusts(column, found.take(there), positions[there], believing=believing)
                 known = bounds_as_read(column, statistics, *judged)
                 bounds.append(spread_bounds(known, there, footers.row_count))
             if own is not None:
@@ -276,25 +276,25 @@ class FooterColumns:
         return ColumnChunks.concat(chunks).take(chosen), Bounds.concat(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Return flags of the kinds of files that lack the column, in which Spark reads null in all rows."""
+        """Return flags of the provenances whose files lack the column, so that Spark reads null in all rows."""
         names = self.groups.names
         if names.numbers is not None:
-            return np.array([reads_as_null(column, kind) for kind in self.groups.kinds], np.bool_)
+            return np.array([reads_as_null(column, provenance) for provenance in self.groups.provenances], np.bool_)
         wanted = replace(column, path=names.of(column.path)[0])
-        return np.fromiter((reads_as_null(wanted, kind) for kind in names.kinds), np.bool_, len(names.kinds))
+        return np.array([reads_as_null(wanted, provenance) for provenance in names.provenances], np.bool_)
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return the column's path in each kind of file; None for a kind that lacks the column.
+        """Return the column's path in the files of each provenance; None if these files lack the column.
 
         The result as a whole is None if columns are identified by names instead of field ids.
         """
         groups = self.groups
         if groups.names.numbers is None:
             return None
-        called = (kind.by_path.get(column.path) for kind in groups.kinds)
+        called = (provenance.by_path.get(column.path) for provenance in groups.provenances)
         return [
             None if leaf is None else stored.columns[leaf.index].path
-            for leaf, stored in zip(called, groups.names.kinds, strict=True)
+            for leaf, stored in zip(called, groups.names.provenances, strict=True)
         ]
 
 

@@ -86,7 +86,8 @@ class FileList(Sequence[DataFile]):
 class Numbered:
     """Columns of a table by field id, for files whose column names do not matter.
 
-    `columns`: column by the field ids of the column and of its parts. All leaves of a list or map belong to one column.
+    `columns`: column by field id, for the ids of columns and of their parts. All leaves of a list or map belong to one
+    column.
     `names`: field id by path, for files without field ids (a name mapping).
     `tops`: names of top-level columns by field id.
     `renamed`: field ids of lists and maps with renamed parts, and of these parts.
@@ -128,35 +129,35 @@ class LoggedFiles:
         return {column.leaf.path: column.field_id for column in self.columns if column.field_id is not None}
 
 
-def named_as_in_table(kind: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
+def named_as_in_table(provenance: Provenance, logged: LoggedFiles, *, any_case: bool) -> Provenance:
     """Return the provenance of a footer with the table's column names.
 
     A leaf that belongs to no column gets a path that no column has.
     """
     if logged.numbered is not None:
-        return _named_by_number(kind, logged.numbered)
+        return _named_by_number(provenance, logged.numbered)
     known = {column.physical: column for column in logged.columns}
     if any_case:
         wanted = [path for path, column in known.items() if column.leaf.type is not None]
-        spelled = spelled_otherwise(wanted, kind).items()
+        spelled = spelled_otherwise(wanted, provenance).items()
         hidden = {leaf for leaf, path in spelled if path not in known}
         known = {path: column for path, column in known.items() if path not in hidden}
         known |= {leaf: known[path] for leaf, path in spelled if path in known}
-    columns = tuple(_named(leaf, known, by_id=logged.by_id) for leaf in kind.columns)
+    columns = tuple(_named(leaf, known, by_id=logged.by_id) for leaf in provenance.columns)
     tops = {in_any_case(column.physical[0]): column.leaf.path[0] for column in logged.columns}
     return replace(
-        kind,
+        provenance,
         columns=columns,
-        is_unnamed=logged.by_id and _may_hide_columns(kind, columns, logged),
-        held=frozenset(tops.get(in_any_case(leaf.path[0]), "") for leaf in kind.columns),
+        is_unnamed=logged.by_id and _may_hide_columns(provenance, columns, logged),
+        table_columns=frozenset(tops.get(in_any_case(leaf.path[0]), "") for leaf in provenance.columns),
     )
 
 
-def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
+def _may_hide_columns(provenance: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
     """Return True if a leaf without a match may be a column: it has no field id, or the field id of a column."""
     numbers = {column.field_id for column in logged.columns}
-    groups = [(element.name, element.field_id) for element in kind.elements if element.children]
-    for leaf, stored in zip(named, kind.columns, strict=True):
+    groups = [(element.name, element.field_id) for element in provenance.elements if element.children]
+    for leaf, stored in zip(named, provenance.columns, strict=True):
         if leaf.path[0] != NOT_OF_THE_TABLE:
             continue
         # Elements of lists have no field ids, so the field ids of the enclosing groups count.
@@ -167,30 +168,36 @@ def _may_hide_columns(kind: Provenance, named: Sequence[LeafColumn], logged: Log
     return False
 
 
-def _named_by_number(kind: Provenance, numbered: Numbered) -> Provenance:
-    has_numbers = any(leaf.field_id is not None for leaf in kind.columns)
-    numbers = [leaf.field_id if has_numbers else numbered.names.get(leaf.path) for leaf in kind.columns]
+def _named_by_number(provenance: Provenance, numbered: Numbered) -> Provenance:
+    has_numbers = any(leaf.field_id is not None for leaf in provenance.columns)
+    numbers = [leaf.field_id if has_numbers else numbered.names.get(leaf.path) for leaf in provenance.columns]
     counts = Counter(numbers)
     columns = [
         _numbered(leaf, None if number is None or counts[number] > 1 else numbered.columns.get(number))
-        for leaf, number in zip(kind.columns, numbers, strict=True)
+        for leaf, number in zip(provenance.columns, numbers, strict=True)
     ]
     twice = any(count > 1 for number, count in counts.items() if number is not None)
     is_unnamed = twice or (None in counts if has_numbers else not numbered.names)
-    held = {leaf.path[0]: name for leaf in kind.columns if (name := _top_by_number(kind, numbered, leaf.path[0]))}
+    held = {
+        leaf.path[0]: name
+        for leaf in provenance.columns
+        if (name := _top_by_number(provenance, numbered, leaf.path[0]))
+    }
     unread = {None, *numbered.renamed}
     hidden = (
         held.get(leaf.path[0], "")
-        for leaf, number, column in zip(kind.columns, numbers, columns, strict=True)
+        for leaf, number, column in zip(provenance.columns, numbers, columns, strict=True)
         if column.path[0] == NOT_OF_THE_TABLE and number in unread
     )
-    held_names = frozenset(held.values())
-    return replace(kind, columns=tuple(columns), is_unnamed=is_unnamed, held=held_names, hidden=frozenset(hidden))
+    table_columns = frozenset(held.values())
+    return replace(
+        provenance, columns=tuple(columns), is_unnamed=is_unnamed, table_columns=table_columns, hidden=frozenset(hidden)
+    )
 
 
-def _top_by_number(kind: Provenance, numbered: Numbered, top: str) -> str:
+def _top_by_number(provenance: Provenance, numbered: Numbered, top: str) -> str:
     """Return the table's name of a top-level column of a file; "" if the table lacks the column."""
-    number = kind.top_numbers.get(top)
+    number = provenance.top_numbers.get(top)
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 
 
@@ -216,10 +223,10 @@ def _named(leaf: LeafColumn, known: dict[Path, LoggedColumn], *, by_id: bool) ->
     return replace(leaf, path=(NOT_OF_THE_TABLE, *leaf.path))
 
 
-def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
+def columns_of_table(logged: LoggedFiles, provenances: Sequence[Provenance]) -> tuple[LeafColumn, ...]:
     """Return the columns as files store them, in table order.
 
-    `kinds`: provenances with the table's column names.
+    `provenances`: provenances with the table's column names.
 
     A column that no file stores in the table's type is returned as the log defines it.
     """
@@ -227,11 +234,11 @@ def columns_of_table(logged: LoggedFiles, kinds: Sequence[Provenance]) -> tuple[
     below: dict[Path, dict[Path, LeafColumn]] = {}
     repeated = {column.leaf.path for column in logged.columns if column.leaf.type is None}
     types = {column.leaf.path: column.leaf for column in logged.columns}
-    for leaf in (leaf for kind in kinds for leaf in kind.columns):
+    for leaf in (leaf for each in provenances for leaf in each.columns):
         whole = _whole(leaf.path, repeated)
         if whole is not None:
             below.setdefault(whole, {}).setdefault(leaf.path, leaf)
-        elif leaf.path in types and leaf.path not in by_path and _alike(leaf, types[leaf.path]):
+        elif leaf.path in types and leaf.path not in by_path and _compares_like(leaf, types[leaf.path]):
             by_path[leaf.path] = leaf
     return tuple(_columns(logged, by_path, below))
 
@@ -257,7 +264,7 @@ def _columns(
             )
 
 
-def _alike(leaf: LeafColumn, column: LeafColumn) -> bool:
+def _compares_like(leaf: LeafColumn, column: LeafColumn) -> bool:
     """Return True if values of a file's leaf compare like values of the table's column."""
     if leaf.type is None or column.type is None:
         return False

@@ -160,27 +160,27 @@ class ListedDataset:
         files = self.files if whole else tuple(self.files[i] for i in chosen.tolist())
         stored = self._stored_of(chosen) if whole or final else None
         # Without a summary the first file defines the schema, so every list begins with it.
-        self._source = FooterSource(files, self.traffic) if self._source is None else self._source.of_more(files)
+        self._source = FooterSource(files, self.traffic) if self._source is None else self._source.extended(files)
         known = None if self.known is None else (self.known[0], self.known[1][chosen])
         read = _row_groups(files, self._source, known)
         _check_rows(read, self.name)
         if stored is not None:
             stored.keep_row_groups(read)
-        kinds = _kinds(read, files)
-        columns = self._columns_of_summary() if self.summary is not None else kinds[read.kind[0]].columns
-        placed = _placed(opened, read, np.full(len(opened), AT_LEAST, np.int64), unopened=len(kinds))
-        kinds = kinds if whole else (*kinds, UNOPENED)
-        named = tuple(named_in_any_case(kind, columns) for kind in kinds) if self.any_case else kinds
+        provenances = _provenances(read, files)
+        columns = self._columns_of_summary() if self.summary is not None else provenances[read.kind[0]].columns
+        placed = _placed(opened, read, np.full(len(opened), AT_LEAST, np.int64), unopened=len(provenances))
+        provenances = provenances if whole else (*provenances, UNOPENED)
+        named = tuple(named_in_any_case(each, columns) for each in provenances) if self.any_case else provenances
         groups = RowGroupTable(
             files=self.files,
-            kinds=named,
+            provenances=named,
             columns=without_overridden(columns, self.partitions.columns),
             partitions=self.partitions.columns,
             partition_values=self.partitions.values,
             summary=self.summary,
             traffic=self.traffic,
             **placed._asdict(),
-            names=names_in_files(kinds, named, {}),
+            names=names_in_files(provenances, named, {}),
             opened=None if whole else opened,
         )
         return metadata_index(groups, self._source, stored)
@@ -212,14 +212,14 @@ def read_logged(
     _check_rows(groups, table)
     if stored is not None:
         stored.keep_row_groups(groups)
-    as_stored = _kinds(groups, files)
-    kinds = tuple(named_as_in_table(kind, logged, any_case=any_case) for kind in as_stored)
+    as_stored = _provenances(groups, files)
+    provenances = tuple(named_as_in_table(each, logged, any_case=any_case) for each in as_stored)
     physical = {column.leaf.path: column.physical for column in logged.columns}
-    placed = _placed(logged.opened, groups, logged.row_count, unopened=len(kinds))
+    placed = _placed(logged.opened, groups, logged.row_count, unopened=len(provenances))
     of_table = RowGroupTable(
         files=logged.files,
-        kinds=(*kinds, UNOPENED),
-        columns=columns_of_table(logged, kinds),
+        provenances=(*provenances, UNOPENED),
+        columns=columns_of_table(logged, provenances),
         partitions=logged.partitions,
         partition_values={},
         summary=None,
@@ -227,7 +227,7 @@ def read_logged(
         **placed._asdict(),
         opened=logged.opened,
         deleted=logged.deleted,
-        names=names_in_files((*as_stored, UNOPENED), (*kinds, UNOPENED), physical, numbers=logged.numbers),
+        names=names_in_files((*as_stored, UNOPENED), (*provenances, UNOPENED), physical, numbers=logged.numbers),
     )
     return metadata_index(of_table, source, stored)
 
@@ -235,11 +235,11 @@ def read_logged(
 class _PlacedGroups(NamedTuple):
     """Arrays of a `RowGroupTable`.
 
-    `kind`: for each file, the index of its footer kind.
+    `provenance_ids`: for each file, the index of its provenance.
     `ordinal`: for each row group, its number in its file; -1 if the file is not opened.
     """
 
-    kind: Numbers
+    provenance_ids: Numbers
     file: Numbers
     ordinal: Numbers
     row_count: Numbers
@@ -250,13 +250,13 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     """Number the row groups of all files. An unopened file counts as one row group with ordinal -1.
 
     `rows_of_files`: row count of each file, used for unopened files.
-    `unopened`: index of the footer kind of unopened files.
+    `unopened`: index of the provenance of unopened files.
     """
     counts = np.ones(len(opened), np.int64)
     counts[opened] = np.diff(groups.first)
     file = np.repeat(np.arange(len(counts)), counts)
-    kind = np.full(len(counts), unopened, np.int64)
-    kind[opened] = groups.kind
+    provenance_ids = np.full(len(counts), unopened, np.int64)
+    provenance_ids[opened] = groups.kind
     read = opened[file]
     row_count = rows_of_files[file]
     # A row group that claims 0 rows but holds values counts as non-empty, so that its rows are not skipped.
@@ -264,11 +264,11 @@ def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopene
     doubts = np.zeros(len(file), np.uint8)
     doubts[read] = groups.doubts
     return _PlacedGroups(
-        kind, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts
+        provenance_ids, file, np.where(read, np.arange(len(file)) - firsts(counts)[:-1][file], -1), row_count, doubts
     )
 
 
-def _kinds(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
+def _provenances(groups: RowGroups, files: Sequence[DataFile]) -> tuple[Provenance, ...]:
     return tuple(
         provenance_to_spark(kind, files[int(np.argmax(groups.kind == i))]) for i, kind in enumerate(groups.kinds)
     )

@@ -137,6 +137,6 @@ class PageIndexes:
             self.footers.doubt(column, positions[wrong], Doubt.PAGES)
 
     def _joined(self, column: LeafColumn, positions: Positions, encoded: IndexBytes) -> PageBatch:
-        trusts, kind = self.groups.judged(column, self.footers.chunks(column).take(positions), positions)
+        trusts, kind = self.groups.chunk_trusts(column, self.footers.chunks(column).take(positions), positions)
         source = Source(column, self.groups.row_count[positions], trusts, kind)
         return join_indexes(source, decode_column_indexes(encoded), self._offsets_of(column).take(positions))

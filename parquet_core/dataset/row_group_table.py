@@ -42,7 +42,7 @@ class RowGroupTable:
     `uncounted`: True if its row count is unknown. `uncounted` is None if exactly the row groups of unopened files are.
 
     For each file:
-    `kind`: the index in `kinds` of its schema, writer and column orders.
+    `provenance_ids`: the index in `provenances` of its schema, writer and column orders.
     `opened`: False if a log or directory names exclude the file, so that its footer was not read. `opened` is None if
     all files were opened.
     `deleted`: True if some of its rows are deleted. `deleted` is None if no row is deleted.
@@ -54,8 +54,8 @@ class RowGroupTable:
     """
 
     files: Sequence[DataFile]
-    kinds: tuple[Provenance, ...]
-    kind: Positions
+    provenances: tuple[Provenance, ...]
+    provenance_ids: Positions
     columns: tuple[LeafColumn, ...]
     partitions: tuple[LeafColumn, ...]
     summary: DataFile | None
@@ -88,11 +88,11 @@ class RowGroupTable:
 
     def provenance(self, position: int) -> Provenance:
         """Return the schema and writer of a row group's file."""
-        return self.kinds[int(self.kind[self.file[position]])]
+        return self.provenances[int(self.provenance_ids[self.file[position]])]
 
-    def kinds_of_files(self) -> list[Provenance]:
+    def distinct_provenances(self) -> list[Provenance]:
         """Return the distinct schemas and writers of the files."""
-        return [self.kinds[i] for i in np.unique(self.kind).tolist()]
+        return [self.provenances[i] for i in np.unique(self.provenance_ids).tolist()]
 
     def sizes_of_files(self) -> Positions:
         """Return the size of each file in bytes."""
@@ -124,10 +124,10 @@ class RowGroupTable:
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return the trust in a column for each kind of file: the least trust of any chunk in such files."""
-        return [trust(column, kind) for kind in self.kinds]
+        """Return the trust in a column per provenance: the least trust of any chunk in its files."""
+        return [trust(column, provenance) for provenance in self.provenances]
 
-    def judged(
+    def chunk_trusts(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
         """Return the distinct trusts in the chunks of a column, and for each chunk the index of its trust.
@@ -135,16 +135,16 @@ class RowGroupTable:
         `chunks`: the chunks of the row groups at `positions`.
         `believing`: True to trust writers despite their known faults.
         """
-        trusts = [trust(column, of_files, believing=believing) for of_files in self.kinds]
-        kind = self.kind[self.file[positions]]
+        trusts = [trust(column, provenance, believing=believing) for provenance in self.provenances]
+        of_chunks = self.provenance_ids[self.file[positions]]
         if not any(fault.only_in for trust in trusts for fault in trust.faults):
-            return trusts, kind
+            return trusts, of_chunks
         by_traits = [
-            trust(column, of_files, traits=ChunkTraits(traits), believing=believing)
+            trust(column, provenance, traits=ChunkTraits(traits), believing=believing)
             for traits in range(ALL_TRAITS + 1)
-            for of_files in self.kinds
+            for provenance in self.provenances
         ]
-        return by_traits, chunks.traits() * len(self.kinds) + kind
+        return by_traits, chunks.traits() * len(self.provenances) + of_chunks
 
     def has_several_types(self, column: LeafColumn) -> bool:
         """Return True if some files store the column in another type, which Spark converts."""
@@ -156,10 +156,10 @@ class RowGroupTable:
         Row groups whose file lacks the column, or stores it in a type that is not readable as the column, are grouped
         with the column itself.
         """
-        stored = [leaf_as_read(column, kind) for kind in self.kinds]
+        stored = [leaf_as_read(column, provenance) for provenance in self.provenances]
         leaves = {stored_form(leaf): leaf for leaf in stored if leaf is not None} | {stored_form(column): column}
         number = {form: i for i, form in enumerate(leaves)}
         forms = [number[stored_form(column if leaf is None else leaf)] for leaf in stored]
-        of = np.array(forms, np.int64)[self.kind[self.file[positions]]]
+        of = np.array(forms, np.int64)[self.provenance_ids[self.file[positions]]]
         parts = [(leaf, positions[of == i]) for i, leaf in enumerate(leaves.values())]
         return [(leaf, at) for leaf, at in parts if len(at)]

@@ -38,13 +38,13 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
     files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
     known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
     found: dict[str, list[NDArray[np.int64]]] = {}
-    of_kinds: dict[int, tuple[str, ...]] = {}
-    for number in distinct(index.groups.kind[files]).tolist():
-        columns = index.groups.kinds[number].columns
+    by_schema: dict[int, tuple[str, ...]] = {}
+    for number in distinct(index.groups.provenance_ids[files]).tolist():
+        columns = index.groups.provenances[number].columns
         # Footers with the same schema share one `columns` object.
-        extra = of_kinds.setdefault(id(columns), _extra(columns, known))
+        extra = by_schema.setdefault(id(columns), _extra(columns, known))
         for name in extra:
-            found.setdefault(name, []).append(files[index.groups.kind[files] == number])
+            found.setdefault(name, []).append(files[index.groups.provenance_ids[files] == number])
     return [ExtraColumn(name, np.sort(np.concatenate(parts))) for name, parts in found.items()]
 
 
@@ -92,7 +92,7 @@ class UnreadColumn:
         """The dotted path."""
         return ".".join(self.path)
 
-    def said(self, file: str) -> str:
+    def message(self, file: str) -> str:
         """Return a message with the type in a file and the type in the table."""
         return f"{file}: column {self.name} is {self.stored} there and {self.wanted} in the table"
 
@@ -112,18 +112,18 @@ def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
     """
     # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}
-    schema_of_kind = np.array(
-        [numbers.setdefault(id(kind.columns), len(numbers)) for kind in index.groups.kinds], np.int64
+    schema_of_provenance = np.array(
+        [numbers.setdefault(id(provenance.columns), len(numbers)) for provenance in index.groups.provenances], np.int64
     )
     groups = index.groups.read_from()
     files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
-    schemas = schema_of_kind[index.groups.kind[files]]
+    schemas = schema_of_provenance[index.groups.provenance_ids[files]]
     by_directory = {column.path[0].casefold() for column in index.groups.partitions}
     found: dict[tuple[Path, str, str], NDArray[np.bool_]] = {}
     for schema in np.flatnonzero(np.bincount(schemas)).tolist():
-        kind = index.groups.kinds[int(np.argmax(schema_of_kind == schema))]
+        provenance = index.groups.provenances[int(np.argmax(schema_of_provenance == schema))]
         for column in index.groups.columns:
-            if column.path[0].casefold() in by_directory or (types := unread_type(column, kind)) is None:
+            if column.path[0].casefold() in by_directory or (types := unread_type(column, provenance)) is None:
                 continue
             stored, wanted = types
             key = (column.path[:1] if NESTED in types else column.path, wanted, stored)
@@ -136,9 +136,11 @@ def _unread_column(
 ) -> UnreadColumn:
     path = key[0]
     column = next(column for column in index.groups.columns if column.path[: len(path)] == path)
-    stored = [kind.by_path.get(column.path) for kind in index.groups.kinds]
-    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[index.groups.kind[files]]
-    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.groups.kind[files]]
+    stored = [provenance.by_path.get(column.path) for provenance in index.groups.provenances]
+    untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)[
+        index.groups.provenance_ids[files]
+    ]
+    holds = np.array([leaf is not None for leaf in stored], np.bool_)[index.groups.provenance_ids[files]]
     concerns_null = column.always_null or bool(untyped[unread].any())
     others = files[~unread & holds & (untyped == column.always_null)]
     return UnreadColumn(*key, files[unread], others if concerns_null else others[:0], column.always_null)
@@ -149,4 +151,4 @@ def refuse_unread_columns(index: MetadataIndex) -> None:
     unread = min(unread_columns(index), key=lambda each: each.files[0], default=None)
     if unread is not None:
         path = index.groups.files[int(unread.files[0])].path
-        raise UnsupportedFeature(f"{unread.said(path)}, so Spark cannot read it; {unread.remedy}")
+        raise UnsupportedFeature(f"{unread.message(path)}, so Spark cannot read it; {unread.remedy}")

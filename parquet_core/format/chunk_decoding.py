@@ -141,7 +141,7 @@ def decode_totals(
     """Add up bytes and pages of the column chunks of each row group.
 
     `encoded`: buffer, and the start and stop of each chunk's metadata in it.
-    `file_size`: per chunk, bytes of its file, the most that the chunk counts.
+    `file_size`: per chunk, bytes of its file, which limit the bytes counted for the chunk.
     `columns`: number of successive chunks per row group.
     """
     table = as_rows(decode_table(*encoded, _COLUMN_CHUNK, place=place), _COLUMN_CHUNK.width)

@@ -184,13 +184,13 @@ def _from_logical(logical: tuple[int, list[Any]], physical: Physical, element: S
         case 10 if len(slots) == 2 and slots[0] in _INTEGER_BITS.get(physical, ()):  # INTEGER
             return _INTEGERS[slots[0], slots[1] is True]
         case 7 | 8 if len(slots) == 2 and isinstance(slots[0], bool) and slots[1] is not None:  # TIME, TIMESTAMP
-            return _of_clock(member, _UNITS.get(slots[1][0]), physical, utc=slots[0])
+            return _time_type(member, _UNITS.get(slots[1][0]), physical, utc=slots[0])
         case 14 | 15 if physical is Physical.FIXED_LEN_BYTE_ARRAY and element.type_length is not None:
             return _LOGICAL_OF_WIDTH.get((member, element.type_length))
     return _LOGICAL.get((member, physical))
 
 
-def _of_clock(member: int, unit: str | None, physical: Physical, *, utc: bool) -> pa.DataType | None:
+def _time_type(member: int, unit: str | None, physical: Physical, *, utc: bool) -> pa.DataType | None:
     if unit is None or physical is not (Physical.INT32 if (member, unit) == (_TIME, "ms") else Physical.INT64):
         return None
     if member == _TIMESTAMP:

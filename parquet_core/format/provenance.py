@@ -64,7 +64,7 @@ class Provenance:
     `column_orders`: number of the ColumnOrder member per leaf, () if the writer gave none.
     `elements`: the schema as written, root first.
     `is_unnamed`: True if it is unknown which columns of the table the file has.
-    `held`: top-level columns of the table that the file has in any form.
+    `table_columns`: top-level columns of the table that the file has in any form.
     `hidden`: top-level columns of the table whose nested fields have other names in the file.
     """
 
@@ -74,7 +74,7 @@ class Provenance:
     created_by: str
     elements: tuple[SchemaElement, ...] = field(default=(), repr=False, compare=False)
     is_unnamed: bool = False
-    held: frozenset[str] = frozenset()
+    table_columns: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
 
     @cached_property

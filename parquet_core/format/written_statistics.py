@@ -20,7 +20,7 @@ class WrittenStatistics:
     `all_null`: null_pages of the column index, None for column chunks.
     `null_count`, `nan_count`: `compact.MISSING` if not written.
     `min_exact`, `max_exact`: 1 for true, 0 for false, -1 if unknown.
-    `num_values`: level entries of a chunk, or rows of a page.
+    `num_values`: number of values of a chunk, nulls included, or number of rows of a page.
     """
 
     min_value: PlainValues

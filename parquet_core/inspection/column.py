@@ -40,7 +40,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
     # A file from before the column was added is no reason for distrust: all of its rows are null.
     trusts = [
         trust(column, footer_kind)
-        for footer_kind in index.groups.kinds_of_files()
+        for footer_kind in index.groups.distinct_provenances()
         if not reads_as_null(column, footer_kind)
     ]
     orders = {column_order_name(judged.column_order) for judged in trusts}
@@ -90,9 +90,9 @@ def _always_null(index: MetadataIndex, column: LeafColumn) -> NDArray[np.bool_]:
 
     Such row groups need no bounds.
     """
-    leaves = [footer_kind.by_path.get(column.path) for footer_kind in index.groups.kinds]
+    leaves = [footer_kind.by_path.get(column.path) for footer_kind in index.groups.provenances]
     flags = np.array([leaf is not None and leaf.always_null for leaf in leaves], np.bool_)
-    return flags[index.groups.kind[index.groups.file]]
+    return flags[index.groups.provenance_ids[index.groups.file]]
 
 
 def _pages(index: MetadataIndex, column: LeafColumn) -> PageSummary:

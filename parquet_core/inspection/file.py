@@ -43,7 +43,7 @@ def inspect_file(index: MetadataIndex, columns: Sequence[LeafColumn], *, bloom: 
     assert len(index.groups.files) == 1, "an index of one file"
     # The offset indexes of all columns are fetched together here, and used column by column below.
     index.page_indexes.locations(columns, np.arange(len(index)))
-    footers, (footer_kind,) = _footers(index), index.groups.kinds
+    footers, (footer_kind,) = _footers(index), index.groups.provenances
     return FileInspection(
         path=redacted(index.groups.files[0].path),
         bytes=index.groups.files[0].size,

@@ -47,7 +47,7 @@ def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafCo
             ),
         )
     names = listed(column.name for column in filtered)
-    raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --column")
+    raise WrongUse(f"--bloom: {len(filtered)} columns have bloom filters ({names}); choose one with --columns")
 
 
 def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> BloomProbe:
@@ -74,8 +74,8 @@ def probe_filters(index: MetadataIndex, column: LeafColumn, literal: str) -> Blo
 
 
 def _filters(index: MetadataIndex, column: LeafColumn) -> list[Blocks | str]:
-    alike = np.array([_has_alone(column, footer_kind) for footer_kind in index.groups.kinds], np.bool_)
-    of_column = alike[index.groups.kind[index.groups.file]]
+    alike = np.array([_has_alone(column, footer_kind) for footer_kind in index.groups.provenances], np.bool_)
+    of_column = alike[index.groups.provenance_ids[index.groups.file]]
     filters: list[Blocks | str] = [_OTHER_TYPE] * len(index)
     positions = np.flatnonzero(of_column)
     for position, blocks in zip(positions.tolist(), index.bloom_filters.read(column, positions), strict=True):

@@ -41,10 +41,10 @@ def inspect_table(
 
     `bloom`: a value to look up in the bloom filters of one column. Raises WrongUse, MalformedFile and StorageFailure.
     """
-    writers = list(dict.fromkeys(footer_kind.created_by for footer_kind in index.groups.kinds_of_files()))
+    writers = list(dict.fromkeys(footer_kind.created_by for footer_kind in index.groups.distinct_provenances()))
     index_of = {name: i for i, name in enumerate(writers)}
-    writer = np.array([index_of.get(footer_kind.created_by, -1) for footer_kind in index.groups.kinds], np.int64)[
-        index.groups.kind
+    writer = np.array([index_of.get(footer_kind.created_by, -1) for footer_kind in index.groups.provenances], np.int64)[
+        index.groups.provenance_ids
     ]
     return TableInspection(
         path=redacted(table),
@@ -79,11 +79,11 @@ def _files(index: MetadataIndex, writer: np.ndarray) -> tuple[TableFile, ...]:
 
 def _differences(index: MetadataIndex) -> tuple[str, ...]:
     """Return how file schemas differ from the table's, with numbers of files."""
-    files = Counter(index.groups.kind.tolist())
+    files = Counter(index.groups.provenance_ids.tolist())
     forms = [_form(column) for column in index.groups.columns]
     files_by_difference: Counter[str] = Counter()
     for footer_kind, count in files.items():
-        columns = index.groups.kinds[footer_kind].columns
+        columns = index.groups.provenances[footer_kind].columns
         if [_form(column) for column in columns] != forms:
             for difference in _differences_of(columns, index.groups.columns):
                 files_by_difference[difference] += count
@@ -100,9 +100,9 @@ def _differences_of(columns: Sequence[LeafColumn], table: Sequence[LeafColumn]) 
         if leaf is None:
             yield f"column {column.name} is not there"
         elif _form(leaf) != _form(column):
-            yield f"column {column.name} is {_said(leaf)}, in the table {_said(column)}"
+            yield f"column {column.name} is {_type_text(leaf)}, in the table {_type_text(column)}"
     for leaf in by_path.values():
-        yield f"column {leaf.name} ({_said(leaf)}) is not in the table's schema"
+        yield f"column {leaf.name} ({_type_text(leaf)}) is not in the table's schema"
 
 
 def _form(column: LeafColumn) -> tuple[object, ...]:
@@ -110,7 +110,7 @@ def _form(column: LeafColumn) -> tuple[object, ...]:
     return column.path, column.physical, column.type, column.byte_width, levels
 
 
-def _said(column: LeafColumn) -> str:
+def _type_text(column: LeafColumn) -> str:
     type_text = column.physical.name if column.type is None else f"{column.type} stored as {column.physical.name}"
     return type_text if column.max_definition_level else f"{type_text}, required"
 
@@ -139,6 +139,6 @@ def choose_columns(index: MetadataIndex, names: Sequence[str]) -> tuple[LeafColu
 def _under(index: MetadataIndex, name: str) -> Sequence[LeafColumn]:
     exact = [column for column in index.groups.columns if column.name == name or column.name.startswith(f"{name}.")]
     try:
-        return exact or [find_column(name, index, "--column")]
+        return exact or [find_column(name, index, "--columns")]
     except LayoutError as error:
         raise UnknownColumn(str(error)) from None

@@ -41,13 +41,13 @@ def plain_values(column: LeafColumn, bounds: pa.Array) -> list[Value]:
     arrow_type = bounds.type
     if pa.types.is_binary(arrow_type):
         is_text = column.type is not None and pa.types.is_string(column.type)
-        return [None if value is None else _of_bytes(value, is_text=is_text) for value in bounds.to_pylist()]
+        return [None if value is None else _bytes_value(value, is_text=is_text) for value in bounds.to_pylist()]
     if pa.types.is_decimal(arrow_type):
         return [None if value is None else format(value, "f") for value in bounds.to_pylist()]
     if pa.types.is_floating(arrow_type):
-        return [_of_float(value) for value in bounds.to_pylist()]
+        return [_float_value(value) for value in bounds.to_pylist()]
     if pa.types.is_timestamp(arrow_type):
-        return _of_timestamps(bounds)
+        return _timestamp_texts(bounds)
     if pa.types.is_temporal(arrow_type):
         # Arrow formats days outside of Python's calendar.
         return _texts(bounds)
@@ -58,21 +58,21 @@ def _texts(values: pa.Array) -> list[Any]:
     return pc.cast(values, pa.string()).to_pylist()  # type: ignore[no-any-return]  # strings
 
 
-def _of_timestamps(values: pa.Array) -> list[Value]:
+def _timestamp_texts(values: pa.Array) -> list[Value]:
     # A cast with the zone would read the time zone database of the machine.
     zone = "Z" if values.type.tz else ""
     naive = values.view(pa.int64()).view(pa.timestamp(values.type.unit))
     return [None if time_string is None else f"{time_string}{zone}" for time_string in _texts(naive)]
 
 
-def _of_bytes(value: bytes, *, is_text: bool) -> Value:
+def _bytes_value(value: bytes, *, is_text: bool) -> Value:
     try:
         return value.decode("utf-8") if is_text else Hex(value.hex())
     except UnicodeDecodeError:  # a bound may be truncated inside a character
         return Hex(value.hex())
 
 
-def _of_float(value: float | None) -> Value:
+def _float_value(value: float | None) -> Value:
     return value if value is None or math.isfinite(value) else str(value)
 
 
@@ -115,10 +115,10 @@ def _parse(column: LeafColumn, literal: str) -> pa.Array | None:  # noqa: PLR091
     if pa.types.is_timestamp(arrow_type):
         zone = "Z" if arrow_type.tz and not _ZONE.search(literal) else ""
         return pc.cast(pa.array([literal + zone]), arrow_type)
-    return _of_time(literal, arrow_type) if pa.types.is_time(arrow_type) else None
+    return _parse_time(literal, arrow_type) if pa.types.is_time(arrow_type) else None
 
 
-def _of_time(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
+def _parse_time(literal: str, arrow_type: pa.DataType) -> pa.Array | None:
     match = _TIME.fullmatch(literal)
     if match is None:
         return None

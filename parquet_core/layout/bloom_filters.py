@@ -51,7 +51,7 @@ def _by_cause(index: MetadataIndex, column: LeafColumn, absent: dict[int, str]) 
     causes: dict[tuple[object, ...], tuple[str, Fix]] = {}
     for position, reason in absent.items():
         # The cause depends on these values only. Nearly all of 100,000 row groups share them.
-        signs = int(index.groups.kind[index.groups.file[position]]), chunks.dictionary_only[position], reason
+        signs = int(index.groups.provenance_ids[index.groups.file[position]]), chunks.dictionary_only[position], reason
         if signs not in causes:
             causes[signs] = _cause(index, column, position, reason)
         by_cause.setdefault(causes[signs], []).append(position)

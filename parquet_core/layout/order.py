@@ -72,7 +72,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     column = ordered.column
     bounds = index.page_indexes.filled_bounds(column)
     same_file = index.groups.file[1:] == index.groups.file[:-1]
-    steps = _falls(bounds, descending=ordered.key.descending)
+    steps = _out_of_order_flags(bounds, descending=ordered.key.descending)
     broken = np.flatnonzero(same_file & steps)
     if len(broken):
         location = row_group_place(index, int(broken[0]) + 1, column)
@@ -89,7 +89,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
     return Finding("order.row_groups", Severity.INFO, f"column {column.name}", message)
 
 
-def _falls(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
+def _out_of_order_flags(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
     """Flag containers that certainly begin before the previous container ends.
 
     The first container has no flag. With `descending`, the direction is reversed.
@@ -120,7 +120,7 @@ def _by_pages(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
         )
     count = np.diff(batch.first)
     group = np.repeat(np.arange(len(count)), count)
-    falls = _falls(batch.bounds, descending=descending) & (np.diff(group) == 0)
+    falls = _out_of_order_flags(batch.bounds, descending=descending) & (np.diff(group) == 0)
     broken = np.union1d(_out_of_order(batch.bounds, group, descending=descending), group[1:][falls])
     if len(broken):
         first = int(broken[0])

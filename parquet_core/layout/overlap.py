@@ -164,7 +164,7 @@ def check_overlap(bound: BoundLayout) -> Iterator[Finding]:
         why, remedy = "", "write with Spark 3.3 or newer and leave statistics on"
         for each in unread_columns(index):
             if each.name == column.name:
-                why, remedy = f"; {each.said(file_name(index, int(each.files[0])))}", each.remedy
+                why, remedy = f"; {each.message(file_name(index, int(each.files[0])))}", each.remedy
         yield Finding(
             "overlap.unknown",
             Severity.ERROR,

@@ -85,9 +85,9 @@ def prune(
     """
     query = query_of(predicate, index, files, of_pages=pages)
     if len(index.groups.files) and is_remote(index.groups.files[0].path):
-        left = _left(query)
+        left = _undecided_positions(query)
         filters = filters_to_read(query, left)
-        fetch_ahead(query, left if filters else _left(query, BLOOM_FILTERS), filters, located)
+        fetch_ahead(query, left if filters else _undecided_positions(query, BLOOM_FILTERS), filters, located)
     while True:
         contradictions = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
@@ -109,7 +109,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
     Levels that the table lacks are left out.
     """
     states: list[LevelState] = []
-    before = _nothing_known(query)
+    before = _unknown_level(query)
     for level in levels:
         state = level.evaluate(query, before)
         if state is not None:
@@ -118,7 +118,7 @@ def evaluate_levels(query: PruningQuery, levels: Sequence[PruningLevel]) -> list
     return states
 
 
-def _left(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
+def _undecided_positions(query: PruningQuery, *more: PruningLevel) -> NDArray[np.int64]:
     """Return positions of row groups that the cheap levels leave undecided.
 
     `more`: levels to evaluate in addition to those that need no read of their own.
@@ -136,7 +136,7 @@ def row_groups_left_for_free(predicate: Predicate, index: MetadataIndex, files: 
     return evaluate_levels(query_of(predicate, index, files), free)[-1].remaining
 
 
-def _nothing_known(query: PruningQuery) -> LevelState:
+def _unknown_level(query: PruningQuery) -> LevelState:
     outcomes = np.full((len(query.parts), len(query.index)), Outcomes.UNKNOWN, np.uint8)
     return LevelState(PARTITIONS.name, np.full(len(query.index), Outcomes.UNKNOWN, np.uint8), outcomes, "absent")
 

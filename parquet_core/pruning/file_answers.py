@@ -143,7 +143,8 @@ class FileAnswers:
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
     """Return the outcomes of a predicate by directory names.
 
-    Constants are evaluated only if the predicate names a partition column.
+    Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
+    statistics evaluates them.
     """
     values = {
         column.path: index.groups.partition_values[column.path].cast(bounds_type(column))
@@ -152,7 +153,8 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
     }
     constants_count = any(path in values for path in columns_of(predicate))
     by_leaf = tuple(
-        _of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count) for leaf in leaves(predicate)
+        _outcomes_of_leaf(leaf, values, len(index.groups.files), constants_count=constants_count)
+        for leaf in leaves(predicate)
     )
     folded = fold(predicate, list(by_leaf))
     in_several = values.keys() & columns_in_several(tuple(leaves(predicate)))
@@ -160,7 +162,7 @@ def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAn
     return FileAnswers(folded, folded, by_leaf, frozenset(values), files_with_statistics=None, bounds=bounds)
 
 
-def _of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
+def _outcomes_of_leaf(leaf: Leaf, values: dict[Path, pa.Array], files: int, *, constants_count: bool) -> OutcomeArray:
     if isinstance(leaf, OnPartitions) and values.keys() >= set(leaf.columns):
         answered: OutcomeArray = leaf.test(*(values[path] for path in leaf.columns))
         return answered

@@ -154,7 +154,7 @@ class Like:
 
 
 class Cause(Enum):
-    """Reasons why metadata cannot decide a condition, for other code."""
+    """Reasons why metadata cannot decide a condition, as far as other code depends on the reason."""
 
     TIME_ZONE = "time zone"
     """The part depends on the time zone of the session, which is not known."""
@@ -175,7 +175,7 @@ class Unsupported:
     """A condition that metadata cannot decide; it never prunes.
 
     `rewrite`: alternative SQL that metadata can decide, "" if unknown.
-    `exact`: the rewrite is NULL, TRUE and FALSE for the same rows.
+    `exact`: True if the rewrite is NULL, TRUE and FALSE for the same rows as the condition.
     `null_with`: columns; the condition is NULL if one of them is null.
     `is_whole`: `sql` states exactly this condition, no more and no less.
     `may_raise`: the condition may raise on a row while Spark reads.
@@ -229,7 +229,7 @@ class ValueTest(Protocol):
 class OnValues:
     """A condition on one column, tested on known values.
 
-    Bounds are known values only if they are equal.
+    Bounds give a known value only if they are equal.
     """
 
     column: Path

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class RowUse(Enum):
-    """Purpose of a test of rows; its value begins error messages."""
+    """Purpose of a test of rows. Error messages begin with the value of the member."""
 
     COUNT = "rows are not counted"
     READ = "rows are not read"

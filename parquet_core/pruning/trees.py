@@ -83,7 +83,7 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
     return outcomes[::-1]
 
 
-def asked_outcomes(predicate: Predicate) -> list[Outcomes]:
+def outcomes_to_refute(predicate: Predicate) -> list[Outcomes]:
     """Return the outcomes of each leaf that can make the predicate TRUE.
 
     They do not depend on data: FALSE below NOT, else TRUE.

@@ -28,12 +28,12 @@ def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
-        return _if_alike(provenance.columns[index], column)
+        return _leaf_of_same_type(provenance.columns[index], column)
     named = provenance.by_path.get(column.path)
-    return None if named is None else _if_alike(named, column)
+    return None if named is None else _leaf_of_same_type(named, column)
 
 
-def _if_alike(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
+def _leaf_of_same_type(leaf: LeafColumn, column: LeafColumn) -> LeafColumn | None:
     alike = (leaf.physical, _comparable(leaf), leaf.byte_width, leaf.max_repetition_level) == (
         column.physical,
         _comparable(column),
@@ -63,8 +63,8 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
     """Return True if a table's column is null in every row of such files.
 
-    The files have no leaf of its name, or a leaf of the null type whose physical type Spark does not read as the
-    table's.
+    Such files have no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
+    the table's type.
     """
     stored = provenance.by_path.get(column.path)
     if stored is not None and stored.always_null:
@@ -85,7 +85,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
 
 def lacks_column(name: str, provenance: Provenance) -> bool:
     """Return True if a file certainly has no leaf of a top-level column, at any depth."""
-    if not provenance.columns or provenance.is_unnamed or name in provenance.held:
+    if not provenance.columns or provenance.is_unnamed or name in provenance.table_columns:
         return False
     return in_any_case(name) not in provenance.by_any_case
 

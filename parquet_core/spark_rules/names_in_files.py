@@ -26,14 +26,14 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
-    `kinds`: the distinct footers, whose schemas have the names of the files.
+    `provenances`: distinct provenances of footers, whose schemas have the names of the files.
     `paths`: per column, its possible paths in files, the one that the table expects first. A column is missing if its
     only path in files is its path in the table.
     `numbers`: per column, its field id, if ids identify columns; the same path may then be another column in another
     file. None if names identify columns.
     """
 
-    kinds: tuple[Provenance, ...]
+    provenances: tuple[Provenance, ...]
     paths: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     numbers: Mapping[Path, int] | None = None
 
@@ -43,7 +43,7 @@ class NamesInFiles:
 
 
 def names_in_files(
-    kinds: tuple[Provenance, ...],
+    provenances: tuple[Provenance, ...],
     named: Sequence[Provenance],
     expected: Mapping[Path, Path],
     *,
@@ -51,43 +51,43 @@ def names_in_files(
 ) -> NamesInFiles:
     """Find the paths under which files hold the columns of a table.
 
-    `kinds`: footers as stored.
-    `named`: the same footers with the table's names.
+    `provenances`: provenances of footers as stored.
+    `named`: the same provenances with the table's names.
     `expected`: per column, the path that the table expects in files, if it is not the column's own.
     `numbers`: see `NamesInFiles`.
     """
     paths_of = {column: {path: None} for column, path in expected.items()}
-    for stored, called in zip(kinds, named, strict=True):
+    for stored, called in zip(provenances, named, strict=True):
         for leaf, to in zip(stored.columns, called.columns, strict=True):
             if leaf.path != to.path:
                 paths_of.setdefault(to.path, {to.path: None})[leaf.path] = None
     differing = {column: tuple(paths) for column, paths in paths_of.items() if [*paths] != [column]}
-    return NamesInFiles(kinds, differing, numbers)
+    return NamesInFiles(provenances, differing, numbers)
 
 
-def named_in_any_case(footer_kind: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
+def named_in_any_case(provenance: Provenance, columns: Sequence[LeafColumn]) -> Provenance:
     """Return a footer's provenance with the table's spelling of names.
 
     Names in the file that differ from the table's only in case are replaced.
     """
-    spelled = spelled_otherwise([column.path for column in columns], footer_kind)
+    spelled = spelled_otherwise([column.path for column in columns], provenance)
     if not spelled:
-        return footer_kind
+        return provenance
     return replace(
-        footer_kind,
-        columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in footer_kind.columns),
+        provenance,
+        columns=tuple(replace(leaf, path=spelled.get(leaf.path, leaf.path)) for leaf in provenance.columns),
     )
 
 
-def spelled_otherwise(wanted: Iterable[Path], footer_kind: Provenance) -> dict[Path, Path]:
+def spelled_otherwise(wanted: Iterable[Path], provenance: Provenance) -> dict[Path, Path]:
     """Return table paths by leaf path, for leaves that the file spells differently.
 
     Leaves whose paths differ only in case do not belong to the table, even if one has the spelling of the table.
     """
     wanted = set(wanted)
-    if wanted <= {leaf.path for leaf in footer_kind.columns} and not _may_clash(footer_kind):
+    if wanted <= {leaf.path for leaf in provenance.columns} and not _may_clash(provenance):
         return {}
-    spellings = _spellings(footer_kind)
+    spellings = _spellings(provenance)
     by_leaf: dict[Path, list[Path]] = {}
     for path in wanted:
         there = [spellings.get(folded(path[:depth]), set()) for depth in range(1, len(path) + 1)]
@@ -102,16 +102,16 @@ def spelled_otherwise(wanted: Iterable[Path], footer_kind: Provenance) -> dict[P
     return {leaf: path for leaf, path in named.items() if leaf != path}
 
 
-def _may_clash(footer_kind: Provenance) -> bool:
+def _may_clash(provenance: Provenance) -> bool:
     """Return True if names of a file, at any depth, differ only in case."""
-    names = {name for leaf in footer_kind.columns for name in leaf.path}
+    names = {name for leaf in provenance.columns for name in leaf.path}
     return len(set(folded(tuple(names)))) < len(names)
 
 
-def _spellings(footer_kind: Provenance) -> dict[Path, set[Path]]:
+def _spellings(provenance: Provenance) -> dict[Path, set[Path]]:
     """Return the prefixes of all leaf paths, grouped by their case-folded form."""
     spellings: dict[Path, set[Path]] = {}
-    for leaf in footer_kind.columns:
+    for leaf in provenance.columns:
         for depth in range(1, len(leaf.path) + 1):
             spellings.setdefault(folded(leaf.path[:depth]), set()).add(leaf.path[:depth])
     return spellings

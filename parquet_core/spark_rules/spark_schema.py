@@ -107,7 +107,7 @@ def _by_physical_type(column: LeafColumn) -> LeafColumn:
     return replace(column, type=plain_type, order=sort_order(plain_type, column.physical), unsupported=reason)
 
 
-def tells_nulls(column: LeafColumn) -> bool:
+def has_reliable_nulls(column: LeafColumn) -> bool:
     """Return True if a column's nulls in files are null in Spark too.
 
     That includes columns whose values Spark compares differently.

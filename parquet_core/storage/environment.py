@@ -43,7 +43,7 @@ _CLIENT_SETTINGS = (
 )
 
 
-def of_stores() -> dict[str, str]:
+def store_variables() -> dict[str, str]:
     """Return the environment variables of all stores, sorted by name."""
     return dict(sorted(item for item in os.environ.items() if item[0].upper().startswith(_PREFIXES)))
 
@@ -55,7 +55,7 @@ def without_blanks() -> Iterator[None]:
     A blank variable counts as not set.
     """
     with _CHANGING:
-        blank = {name: value for name, value in of_stores().items() if not value.strip()}
+        blank = {name: value for name, value in store_variables().items() if not value.strip()}
         try:
             for name in blank:
                 del os.environ[name]
@@ -82,7 +82,7 @@ def check_variables(location: str, store: Store) -> None:
     Raises WrongUse with the name of the first such variable: a URL without a scheme or host, a control character in a
     credential or region, a missing file, or one variable of a pair.
     """
-    environment = {name: value for name, value in of_stores().items() if value.strip()}
+    environment = {name: value for name, value in store_variables().items() if value.strip()}
     asks = not any(name in environment for name in store.keys)
     for name in (*store.endpoints, *(store.identity_urls if asks else ())):
         if name in environment and not _is_url(environment[name]):
@@ -142,7 +142,7 @@ def variables_in(message: str, store: Store) -> list[str]:
     """Return the variables of a store whose values an error message quotes."""
     return [
         name
-        for name, value in of_stores().items()
+        for name, value in store_variables().items()
         if name.upper().startswith(store.variables)
         and (shown := " ".join(value.split()))
         and any(quoted in message for quoted in (f'"{shown}"', f"'{shown}'", f": {shown}.", f" from {shown}:"))

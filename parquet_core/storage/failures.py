@@ -23,9 +23,9 @@ from parquet_core.storage.stores import (
     PROFILE,
     bucket_of,
     is_remote,
-    profile_asked,
     reads_profiles,
     scheme_of,
+    selected_profile,
 )
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _credentials(uri: str) -> str:
     store = OF_SCHEME.get(scheme_of(uri) or "")
     if store is None:
         return "check the credentials"
-    if store.scheme == "s3" and (name := profile_asked()) is not None and not reads_profiles():
+    if store.scheme == "s3" and (name := selected_profile()) is not None and not reads_profiles():
         return f"{PROFILE}={name} is read through boto3 alone: install boto3, or {store.credentials}"
     return store.credentials
 

@@ -108,7 +108,7 @@ def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str
     Ended if the journal no longer exists.
     """
     table = path.rpartition("/")[0]
-    journal = _still_there(path)
+    journal = _read_existing(path)
     _drop(directories, [f"{table}/{name}" for name in journal.removed])
     staged = {}
     for subdirectory, names in _by_place(journal.added).items():
@@ -137,7 +137,7 @@ def _by_place(added: Sequence[str]) -> dict[str, list[str]]:
     return places
 
 
-def _still_there(path: str) -> Journal:
+def _read_existing(path: str) -> Journal:
     journal = read_journal(path)
     if journal is None:
         raise Ended
@@ -155,7 +155,7 @@ def _added(path: str, staged: str, moved: str) -> DataFile:
     added = find_file(staged) or find_file(moved)
     if added is not None:
         return added
-    _still_there(path)
+    _read_existing(path)
     raise StorageFailure(
         f"{path}: names {moved}, which is neither in the table nor staged; put it back, or remove the journal and "
         f"the files "
@@ -179,7 +179,7 @@ def apply_journals_above(
     parents = [parent for parent in {path.rpartition("/")[0] for path in files} if not is_remote(parent)]
     journaled = list(_with_journal([*map(os.path.dirname, whole.values()), *map(os.path.abspath, parents)]))
     for directory in journaled:
-        journal = _still_there(f"{directory}/{JOURNAL}")
+        journal = _read_existing(f"{directory}/{JOURNAL}")
         removed = [f"{directory}/{name}" for name in journal.removed]
         _refuse_parts(directory, set(removed), files, by_pattern=by_pattern)
         for root, absolute in whole.items():

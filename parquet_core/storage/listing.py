@@ -63,7 +63,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
     if not all(paths):
         raise TableNotFound("the path of the table is empty; name a directory or a file")
     paths = [address(path) if is_remote(path) else path for path in paths]
-    listed = _as_committed(lambda: _alone(paths[0]) if alone else _each(paths), paths)
+    listed = _as_committed(lambda: _find_path(paths[0]) if alone else _find_paths(paths), paths)
     listing = choose(listed.files, listed.roots, listed.directories)
     if listed.staged:
         listing = _with_staged(listing, listed.staged)
@@ -72,7 +72,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
     # Spark skips empty files, so they are damage only if the user named nothing else.
     named = [file for file in listed.files if not is_hidden(listed_name(file))]
     if not named:
-        raise _nothing(paths[0] if paths else "an empty list of files", listed.files, listing)
+        raise _no_data_error(paths[0] if paths else "an empty list of files", listed.files, listing)
     return PartitionListing(_by_path(named))
 
 
@@ -131,7 +131,7 @@ def _with_staged(listing: PartitionListing, staged: Mapping[str, str]) -> Partit
     return listing._replace(partitioning=listing.partitioning._replace(index_of=index_of), is_unfinished=True)
 
 
-def _nothing(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:
+def _no_data_error(table: str, hidden: Sequence[DataFile], listing: PartitionListing) -> TableNotFound:
     if listing.passed_over is not None:
         return TableNotFound(
             f"{table}: all its data files are in folders that are not column=value, which Spark ignores; give the "
@@ -160,15 +160,15 @@ class _Found(NamedTuple):
     staged: dict[str, str]
 
 
-def _alone(path: str) -> _Found:
-    matching, walked = _looked_into(path) if _may_be_directory(path) else (_matches(path), None)
+def _find_path(path: str) -> _Found:
+    matching, walked = _match_and_walk(path) if _may_be_directory(path) else (_matches(path), None)
     below = _below(matching, by_pattern=has_magic(path), walked=walked)
     if not has_magic(path) and below.roots:
         _refuse_sink(below.roots[0], below)
     return below
 
 
-def _each(paths: Sequence[str]) -> _Found:
+def _find_paths(paths: Sequence[str]) -> _Found:
     listings = list((in_flight if any(map(is_remote, paths)) else map)(_matches, paths))
     if all(file is not None for of_one in listings for _, file in of_one) and all(listings):
         return _below(chain.from_iterable(listings), by_pattern=any(map(has_magic, paths)))
@@ -176,11 +176,11 @@ def _each(paths: Sequence[str]) -> _Found:
     named = [[_absolute(match) for match in of_one] for of_one in listings]
     listed = _below(chain.from_iterable(named), by_pattern=any(map(has_magic, paths)))
     for path, of_one in zip(paths, named, strict=True):
-        _check_there(path, of_one, listed)
+        _check_found(path, of_one, listed)
     return listed
 
 
-def _check_there(path: str, matching: Sequence[Match], listed: _Found) -> None:
+def _check_found(path: str, matching: Sequence[Match], listed: _Found) -> None:
     roots = [match for match, file in matching if file is None]
     if not matching:
         raise TableNotFound(f"{path}: no path matches; check the pattern")
@@ -254,7 +254,7 @@ def _may_be_directory(path: str) -> bool:
     return is_remote(path) and scheme_of(path) not in WEB and not has_magic(path) and "." not in name
 
 
-def _looked_into(path: str) -> tuple[list[Match], Walked | None]:
+def _match_and_walk(path: str) -> tuple[list[Match], Walked | None]:
     """Look up a path as a file, and list it as a directory meanwhile."""
     from concurrent.futures import ThreadPoolExecutor
 

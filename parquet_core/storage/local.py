@@ -108,13 +108,13 @@ def _file(path: str, status: os.stat_result) -> DataFile:
 
 def _failure(path: str, error: OSError | ValueError) -> TableNotFound | StorageFailure:
     if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-        return TableNotFound(f"{path}: the path is not valid on any file system ({_said(error)}); check it")
+        return TableNotFound(f"{path}: the path is not valid on any file system ({_error_text(error)}); check it")
     if isinstance(error, FileNotFoundError):
         return NoSuchPath.of(path, f"no such file or directory; {step_where_missing(path)}")
     return StorageFailure(f"{path}: {error.strerror}; check its permissions")
 
 
-def _said(error: OSError | ValueError) -> str:
+def _error_text(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeError):
         return "the path cannot be encoded"
     return str(error.strerror if isinstance(error, OSError) else error)
@@ -153,7 +153,7 @@ def _list(directory: str, walked: Walked, directories: list[str]) -> None:
 def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked, directories: list[str]) -> bool:
     """List a directory as `_list` with fewer system calls per file.
 
-    Returns False if a call failed; nothing is added then.
+    If a call fails, returns False and adds nothing.
     """
     prefix, files = f"{directory}/", walked.files[directory]
     names, is_directory = calls.entries(opened)
@@ -264,7 +264,7 @@ def read_at_once(
     All ranges must be inside their files. Returns None if a range is too large or a read failed; the caller then reads
     the files one by one, which raises the error.
     `sizes`: bytes to read into each buffer.
-    `before`: bytes put before them in the first buffer.
+    `before`: bytes at the beginning of the first buffer, before the ranges.
     `arrived`: called as described in `ranges.gather`.
     """
     furthest = wanted.start.max(initial=0)

@@ -23,7 +23,7 @@ from obstore.store import HTTPStore, S3Store, from_url
 
 from parquet_core.errors import UnsupportedFeature
 from parquet_core.storage.connection import Connection
-from parquet_core.storage.environment import check_variables, client_settings, of_stores, without_blanks
+from parquet_core.storage.environment import check_variables, client_settings, store_variables, without_blanks
 from parquet_core.storage.failures import changed, explaining, gone, is_without_answer, opening
 from parquet_core.storage.files import DataFile
 from parquet_core.storage.spellings import store_of_url
@@ -199,7 +199,7 @@ def store_settings(uri: str) -> tuple[str, _Settings, _Settings]:
     Results are equal only for the same store.
     """
     root = root_of(uri)
-    return root, tuple(of_stores().items()), tuple(_OF_SESSIONS.get(address(root), {}).items())
+    return root, tuple(store_variables().items()), tuple(_OF_SESSIONS.get(address(root), {}).items())
 
 
 def reach_as_session(uri: str, options: dict[str, str]) -> None:

@@ -112,7 +112,7 @@ def choose(
     read = [file for file in named if not is_hidden(listed_name(file))]
     read += chain.from_iterable(data.get(root, ()) for root in roots)
     others = [file for file in named if is_hidden(listed_name(file))]
-    others += chain.from_iterable(_others(inside.get(root, []), data.get(root)) for root in roots)
+    others += chain.from_iterable(_unread_files(inside.get(root, []), data.get(root)) for root in roots)
     return _listing(read, Partitioning(), others, min(data.keys() - bases, default=None))
 
 
@@ -125,7 +125,7 @@ def _partitioned(
     names = {column: tuple(map(unescape, column)) for column in dict.fromkeys(columns)}
     _check_names(chosen, [names[column] for column in columns])
     index_of = {path: i for i, path in enumerate(chosen)}
-    others = (_others(files, data.get(path) if path in index_of else None) for path, files in inside.items())
+    others = (_unread_files(files, data.get(path) if path in index_of else None) for path, files in inside.items())
     value_strings = tuple(tuple(part.partition("=")[2] for part in places[path].parts) for path in chosen)
     return _listing(
         list(chain.from_iterable(data[path] for path in chosen)),
@@ -144,7 +144,7 @@ def _listing(
     return PartitionListing(read, partitioning, _schema_file(read, others), passed_over)
 
 
-def _others(files: list[DataFile], data: list[DataFile] | None) -> list[DataFile]:
+def _unread_files(files: list[DataFile], data: list[DataFile] | None) -> list[DataFile]:
     """Return the files of a directory that Spark does not read."""
     if files is data:
         return []

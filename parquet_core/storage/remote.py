@@ -9,7 +9,7 @@ from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.storage import local
 from parquet_core.storage.failures import changed, gone
 from parquet_core.storage.globs import Listing, matches
-from parquet_core.storage.spellings import meant_by
+from parquet_core.storage.spellings import readable_form
 from parquet_core.storage.stores import OF_SCHEME, is_remote, local_path, scheme_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def refuse_other_spelling(uri: str) -> None:
 
     The message gives the supported form. Local paths may have any name.
     """
-    if is_remote(uri) and (meant := meant_by(uri)) is not None:
+    if is_remote(uri) and (meant := readable_form(uri)) is not None:
         raise WrongUse(f"{uri}: is not an address of a store here; write {meant}")
 
 

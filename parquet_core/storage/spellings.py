@@ -62,12 +62,12 @@ _URLS = (
 )
 
 
-def meant_by(address: str) -> str | None:
+def readable_form(address: str) -> str | None:
     """Return the supported form of another tool's address; None if `address` is readable.
 
-    >>> meant_by("arn:aws:s3:::lake/orders"), meant_by("s3://minio:9000/lake/orders")
+    >>> readable_form("arn:aws:s3:::lake/orders"), readable_form("s3://minio:9000/lake/orders")
     ('s3://lake/orders', 's3://lake/orders with AWS_ENDPOINT_URL=http://minio:9000')
-    >>> meant_by("s3://lake/orders"), meant_by("lake/orders")
+    >>> readable_form("s3://lake/orders"), readable_form("lake/orders")
     (None, None)
     """
     return _first(address, _SPELLINGS)
@@ -79,7 +79,7 @@ def step_where_missing(path: str) -> str:
     >>> step_where_missing("lake/orders"), step_where_missing("s3:/lake/orders")
     ('check the path', 'write s3://lake/orders as text, not as a Path')
     """
-    if (meant := meant_by(path)) is not None:
+    if (meant := readable_form(path)) is not None:
         return f"write {meant}"
     return "give the URI as text, not as a Path" if _COLLAPSED.match(path) else "check the path"
 

@@ -140,7 +140,7 @@ PROFILE = "AWS_PROFILE"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SKIP_SIGNATURE")
 
 
-def profile_asked() -> str | None:
+def selected_profile() -> str | None:
     """Return the AWS profile to use; None if unset or if keys are set."""
     return None if any(os.environ.get(name) for name in _KEYS) else os.environ.get(PROFILE) or None
 
@@ -172,7 +172,7 @@ def profile_options(root: str) -> dict[str, Any]:
 
     Raises WrongUse or StorageFailure if the profile gives no credentials.
     """
-    name = profile_asked()
+    name = selected_profile()
     if name is None or not reads_profiles():
         return {}
     from botocore.exceptions import BotoCoreError

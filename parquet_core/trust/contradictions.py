@@ -1,6 +1,6 @@
 """Find contradictions in the metadata of files. Contradicting metadata are not trusted.
 
-Contradictions are flags for each row group, and further flags for each column that is read.
+Contradictions are `Doubt` flags: flags of row groups when footers are read, and flags of a column when it is read.
 """
 
 from __future__ import annotations
@@ -114,12 +114,12 @@ def contradict_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     nulls = _sums(pages.null_count, 0, first)
     bounded = valid_flags(chunks.lower) | valid_flags(chunks.upper)
     wrong: Flags = bounded & (nulls == chunks.row_count) & (chunks.row_count > 0)
-    wrong |= _beyond(chunks.null_count, nulls, _sums(pages.null_count, pages.row_count, first))
+    wrong |= _is_out_of_range(chunks.null_count, nulls, _sums(pages.null_count, pages.row_count, first))
     nans = _sums(pages.nan_count, 0, first), _sums(pages.nan_count, pages.row_count, first)
-    wrong |= _beyond(chunks.nan_count, *nans)
+    wrong |= _is_out_of_range(chunks.nan_count, *nans)
     if ordered_numbers(pages.lower) is None:
-        return wrong | _apart(chunks, pages, first)
-    return wrong | _unlike(chunks, pages, first)
+        return wrong | _contradicts_text_pages(chunks, pages, first)
+    return wrong | _contradicts_number_pages(chunks, pages, first)
 
 
 def out_of_order(pages: Bounds, first: Numbers, order: Numbers) -> Flags:
@@ -160,13 +160,13 @@ def _sums(counts: pa.Array, unknown: int | Numbers, first: Numbers) -> Numbers:
     return sums
 
 
-def _beyond(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
+def _is_out_of_range(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
     totals = numbers_from(counts)
     beyond: Flags = valid_flags(counts) & ((totals < least) | (totals > most))
     return beyond
 
 
-def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
+def _contradicts_text_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks whose bounds contradict their pages, for strings.
 
     Bounds of strings may be truncated, and shorter in pages than in chunks. So a contradiction is a page outside the
@@ -186,11 +186,11 @@ def _apart(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     for met, exact, of_pages in ((low_met, chunks.min_exact, pages.lower), (high_met, chunks.max_exact, pages.upper)):
         claimed = valid_flags(exact) & flags_from(exact)
         if claimed.any():
-            contradicted |= claimed & _tells_all(of_pages, pages, first) & ~rows_with(met, first)
+            contradicted |= claimed & _bounds_every_page(of_pages, pages, first) & ~rows_with(met, first)
     return contradicted
 
 
-def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
+def _contradicts_number_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks whose bounds contradict their pages, for numbers.
 
     Bounds of numbers are never truncated. So a contradiction is a page outside the chunk's bounds, or a bound that
@@ -202,9 +202,9 @@ def _unlike(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
     known_low, known_high = valid_flags(chunks.lower), valid_flags(chunks.upper)
     apart = ((most_low > high) & known_high) | ((least_high < low) & known_low)
     unlike_low = (
-        (least_low != low) & known_low & _tells_all(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
+        (least_low != low) & known_low & _bounds_every_page(pages.lower, pages, first) & _may_be_exact(chunks.min_exact)
     )
-    unlike_high = (most_high != high) & known_high & _tells_all(pages.upper, pages, first)
+    unlike_high = (most_high != high) & known_high & _bounds_every_page(pages.upper, pages, first)
     unlike: Flags = apart | unlike_low | (unlike_high & _may_be_exact(chunks.max_exact))
     return unlike
 
@@ -227,7 +227,7 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
     return least, np.maximum.reduceat(bound_numbers if whole else np.where(bounded, bound_numbers, bottom), first[:-1])
 
 
-def _tells_all(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
+def _bounds_every_page(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
     """Return flags of chunks in which every page with values, and at least one page, has a bound."""
     bounded = valid_flags(values)
     if bounded.all():
@@ -250,7 +250,7 @@ def contradict_filters(column: LeafColumn, chunks: Bounds, filters: Sequence[Blo
     A bound of strings counts as a value only if the file marks it as exact.
     """
     wrong = np.zeros(len(chunks), np.bool_)
-    if not _tells_values(column, chunks):
+    if not _has_hashable_bounds(column, chunks):
         return wrong
     as_a_rule = not pa.types.is_binary(chunks.lower.type)
     present = np.array([not isinstance(blocks, str) for blocks in filters], np.bool_)
@@ -270,7 +270,7 @@ def _is_zero(values: pa.Array) -> Flags:
     return np.zeros(len(values), np.bool_) if floats is None else floats == 0
 
 
-def _tells_values(column: LeafColumn, chunks: Bounds) -> bool:
+def _has_hashable_bounds(column: LeafColumn, chunks: Bounds) -> bool:
     arrow_type = chunks.lower.type
     if column.physical is Physical.BYTE_ARRAY:
         return pa.types.is_binary(arrow_type) and can_hash(column)

@@ -92,13 +92,13 @@ def trust(
 
     `column`: column of the table.
     `provenance`: footer contents of one kind of files.
-    `traits`: traits of the chunks; by default all traits, with which the least is trusted.
+    `traits`: traits of the chunks. By default all traits, so that the trust is valid for every chunk.
     `believing`: True to ignore known faults of the writer that Spark's reader ignores too.
     """
     alike = leaf_in_file(column, provenance)
     leaf = leaf_as_read(column, provenance) if alike is None else alike
     if leaf is None:
-        return _nothing(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
+        return _no_trust(OTHER_TYPE, nulls_alone=_may_be_null(column, provenance))
     stored = leaf if alike is None else None
     faults = tuple(
         fault
@@ -156,7 +156,7 @@ def _may_be_null(column: LeafColumn, provenance: Provenance) -> bool:
     return bool(named) and flat and not miscounted and all(leaf.max_definition_level for leaf in named)
 
 
-def _nothing(reason: str, *, nulls_alone: bool) -> Trust:
+def _no_trust(reason: str, *, nulls_alone: bool) -> Trust:
     return Trust(
         counts=False,
         bounds=False,

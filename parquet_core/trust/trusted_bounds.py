@@ -160,7 +160,7 @@ def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
 
 
 def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
-    """Return the number of level entries without a value; MISSING if unknown."""
+    """Return the number of nulls, for a repeated column including null and empty lists; MISSING if unknown."""
     counts = np.where(credible, counts_within(written.null_count, written.num_values), MISSING)
     if written.all_null is None:
         return counts
@@ -215,8 +215,8 @@ def _contradicts_nans(
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
     """Decode both bounds and flag unusable ones.
 
-    A bound is unusable if the type cannot hold it. For floating-point columns, NaN is unusable, and so is a single
-    bound.
+    A bound is unusable if the type cannot hold it. For floating-point columns, NaN is unusable, and so is a bound
+    without its counterpart, which the writer may have dropped because of NaN.
     """
     low, high = comparable_values(column, lower, step=step), comparable_values(column, upper, step=step)
     bad = (lower.valid & ~valid_flags(low)) | (upper.valid & ~valid_flags(high))

@@ -60,7 +60,7 @@ def widened(pair: Pair, *, from_float: bool) -> Pair:  # noqa: PLR0911 - one for
     if pa.types.is_date(arrow_type):
         return _modern(pair)
     if pa.types.is_floating(arrow_type):
-        return _numbers(_of_floats(pair) if from_float and pa.types.is_float64(arrow_type) else pair)
+        return _numbers(_widen_to_floats(pair) if from_float and pa.types.is_float64(arrow_type) else pair)
     if pa.types.is_int64(arrow_type):
         return _through_float(pair)
     if pa.types.is_decimal(arrow_type):
@@ -80,8 +80,8 @@ def _later(upper: pa.Array) -> pa.Array:
 def _modern(pair: Pair) -> Pair:
     """Replace bounds before the start of the common calendar: lower ones with null, upper ones with the start.
 
-    Readers may take such values for other dates, because of their calendar or of time zones with offsets in seconds,
-    but never for one after the start.
+    A reader may read such a value as another date or time, because of its calendar or of historical zone offsets with
+    seconds. The value that it reads is never after the start.
     """
     start = common_calendar_start(pair.lower.type)
     lower, upper = (pc.less(side, start) for side in pair)
@@ -89,7 +89,7 @@ def _modern(pair: Pair) -> Pair:
     return Pair(pc.if_else(lower, none, pair.lower), pc.if_else(upper, start, pair.upper))
 
 
-def _of_floats(pair: Pair) -> Pair:
+def _widen_to_floats(pair: Pair) -> Pair:
     """Widen bounds of doubles that may be parsed texts of floats, so that they include these floats."""
     low, high = enclosing_floats(pair.lower).lower, enclosing_floats(pair.upper).upper
     return Pair(

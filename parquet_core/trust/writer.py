@@ -60,9 +60,9 @@ def application_of(created_by: str) -> str:
 def counts_nan_in(created_by: str) -> bool:
     """True if non-NaN bounds of floats prove the absence of NaN.
 
-    parquet-mr compares NaN as larger than every number, so that it ends up in the maximum, and then writes no
-    column index; since 1.18 it leaves NaN out and counts it. Source: DoubleStatistics and
-    DoubleColumnIndexBuilder of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
+    parquet-mr orders NaN above every number, so NaN becomes the maximum, and parquet-mr then writes no column index.
+    Since 1.18, parquet-mr excludes NaN from bounds and counts it. Source: DoubleStatistics and DoubleColumnIndexBuilder
+    of 1.10.1, 1.12.3, 1.15.2 and 1.17.0.
     """
     writer = parse_writer(created_by)
     if writer.application != PARQUET_JAVA or writer.version is None or writer.suffix.startswith("-SNAPSHOT"):

@@ -50,12 +50,12 @@ def reading(file: DataFile, what: str = "") -> Iterator[None]:
         raise
     except NotImplementedError as error:
         fix = Fix("leave it out, or write it as another type")
-        raise UnsupportedFeature(f"{prefix}{_said(error)}", fix) from None
+        raise UnsupportedFeature(f"{prefix}{_error_text(error)}", fix) from None
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
-        raise MalformedFile(f"{prefix}{_said(error)}", WRITE_AGAIN) from None
+        raise MalformedFile(f"{prefix}{_error_text(error)}", WRITE_AGAIN) from None
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__
 
 

@@ -66,13 +66,13 @@ _FINALISTS = 5
 # Number of sample parts that are simulated separately; the margin of error follows from their differences.
 _PARTS = 4
 # Among layouts that read at most this factor more than the best, the simplest is advised.
-_ALMOST = 1.02
+_NEARLY_EQUAL = 1.02
 # A sort key, which every writer can keep, is advised instead of a curve that saves hardly more.
 _SORT_FOR_CURVE = 1.05
 # The number of orders to tune, and the factor above the fewest bytes up to which an order is tuned.
 _TUNED, _NEARLY_AS_GOOD = 3, 1.5
 # Number of row groups whose pages are counted.
-_LOOKED_AT = 8
+_SAMPLED_ROW_GROUPS = 8
 # Another codec is mentioned if queries would read less than this share of the bytes.
 _LESS_BY_CODEC = 0.75
 
@@ -157,7 +157,10 @@ def _advise(
     advice = _advice(table, workspace, simulations, mine, skipped)
     promised = promised_shapes(queries, [query.advised for query in advice.queries], shapes)
     notes = notes_on(*_names(table), workload=workload) if isinstance(workload, Workload) else ()
-    of_table = (*_lost_filters(index, advice.advised), *_other_codec(index, advice.today, _as_it_is(table, workspace)))
+    of_table = (
+        *_lost_filters(index, advice.advised),
+        *_other_codec(index, advice.today, _bytes_of_present_layout(table, workspace)),
+    )
     return replace(advice, promised=promised, notes=(*notes, *of_table))
 
 
@@ -174,7 +177,7 @@ def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[Quer
             ran = listed(sorted({redacted(shape.table) for shape in workload.shapes})) or "no table"
             raise WrongUse(
                 f"{redacted(table.name)}: the workload has no query on it; it has queries on {ran}; advise one of "
-                "these, or give predicates of this table: --where, or a condition a line in a file of SQL"
+                "these, or give predicates of this table: --predicate, or a condition a line in a file of SQL"
             )
         return shapes
     if isinstance(workload, str) or not all(isinstance(where, str) for where in workload):
@@ -211,7 +214,7 @@ def _ranked(
         check_rewrite(table, tried[0].candidate.layout)
     medium = workspace.on(workspace.sample.thinned(_SOME_ROWS))
     rough = sorted((try_out(medium, it) for it in possible), key=lambda it: it.bytes)
-    best = _simplest([refined(medium, it.candidate.with_pages(base.page_rows)) for it in _promising(rough)])
+    best = _simplest([refined(medium, it.candidate.with_pages(base.page_rows)) for it in _orders_to_tune(rough)])
     best = try_out(workspace, _with_stated_ties(medium, best, columns).candidate)
     pages = base.page_rows if best.candidate.layout.page_rows == base.page_rows else FINER_PAGES
     others = [try_out(medium, it.with_pages(pages)) for it in finalists if not _same_order(it, best.candidate)]
@@ -236,19 +239,19 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
     return ""
 
 
-def _promising(tried: Sequence[Tried]) -> list[Tried]:
+def _orders_to_tune(tried: Sequence[Tried]) -> list[Tried]:
     """Return the orders to tune: the best few, and the current order of the table.
 
     Each gets other page sizes, because an order that is not the best with coarse pages may be the best with fine ones.
     """
     near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
-    return [*near, *(it for it in tried if _enough(it) > _ALMOST and it not in near)]
+    return [*near, *(it for it in tried if _tolerance(it) > _NEARLY_EQUAL and it not in near)]
 
 
 def _simplest(tried: Sequence[Tried]) -> Tried:
     """Return the simplest of the layouts that read hardly more than the best."""
     least = min(it.bytes for it in tried)
-    return min((it for it in tried if it.bytes <= _enough(it) * least), key=lambda it: (*_complexity(it), it.bytes))
+    return min((it for it in tried if it.bytes <= _tolerance(it) * least), key=lambda it: (*_complexity(it), it.bytes))
 
 
 def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
@@ -272,12 +275,12 @@ def _same_order(candidate: Candidate, other: Candidate) -> bool:
     return all(getattr(candidate.layout, key) == getattr(other.layout, key) for key in keys)
 
 
-def _enough(it: Tried) -> float:
+def _tolerance(it: Tried) -> float:
     """Return how many times the fewest bytes a simpler layout may read to be preferred."""
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE
-    return _ALMOST if layout.curve_by or layout.partition_by else 1 / WORTH_IT
+    return _NEARLY_EQUAL if layout.curve_by or layout.partition_by else 1 / WORTH_IT
 
 
 def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
@@ -287,7 +290,9 @@ def _without_idle_keys(tried: Sequence[Tried]) -> list[Tried]:
     def is_idle(it: Tried) -> bool:
         layout = it.candidate.layout
         shorter = (layout.sort_by[:i] for i in range(1, len(layout.sort_by)))
-        return any(bytes_of_keys.get((layout.partition_by, key), math.inf) <= _ALMOST * it.bytes for key in shorter)
+        return any(
+            bytes_of_keys.get((layout.partition_by, key), math.inf) <= _NEARLY_EQUAL * it.bytes for key in shorter
+        )
 
     return [it for it in tried if not is_idle(it)]
 
@@ -323,7 +328,9 @@ def _advice(
     keep_reason = ""
     if best is not None:
         same_codec = _codec_of_most(table.read_all()) == LayoutSpec().compression
-        keep_reason = why_kept(float(runs @ today), _as_it_is(table, workspace), best, pays, same_codec=same_codec)
+        keep_reason = why_kept(
+            float(runs @ today), _bytes_of_present_layout(table, workspace), best, pays, same_codec=same_codec
+        )
     advised = None if keep_reason else best
     then = simulations[0].simulated.read if advised else today
     queries_bytes = _bytes_of_queries(queries, then, share)
@@ -395,14 +402,14 @@ def _lost_filters(index: MetadataIndex, advised: RankedLayout | None) -> tuple[s
     return (f"the table has bloom filters on {listed(lost)}, which the advised layout lacks: add bloom: {{{keys}}}",)
 
 
-def _as_it_is(table: Table, workspace: Workspace) -> float:
+def _bytes_of_present_layout(table: Table, workspace: Workspace) -> float:
     """Simulate the present layout; return the bytes that the workload reads in it."""
     index = table.read_all()
     groups = np.flatnonzero(index.groups.row_count > 0)
     layout = LayoutSpec(
         partition_by=[column.path[0] for column in table.partitions if column.path in workspace.sample.columns],
         row_group_rows=max(1, round(float(index.groups.row_count[groups].mean()))),
-        page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _LOOKED_AT)]),
+        page_rows=_page_rows(table, index, groups[:: max(1, len(groups) // _SAMPLED_ROW_GROUPS)]),
     )
     return try_out(workspace, Candidate(layout, "")).bytes
 

@@ -123,7 +123,7 @@ def search(workspace: Workspace, base: LayoutSpec, columns: Sequence[str], say: 
         level = [candidate for parent in best for candidate in _longer(parent.candidate, columns, say)]
     best = sorted(orders, key=lambda it: it.bytes)[:_BEAM]
     simulated_keys = {it.candidate.layout.sort_by for it in orders}
-    first = {it.layout.sort_by: it for parent in best for it in _in_front(parent.candidate, columns, say)}
+    first = {it.layout.sort_by: it for parent in best for it in _with_leading_key(parent.candidate, columns, say)}
     orders += [try_out(workspace, it) for keys, it in first.items() if keys not in simulated_keys]
     curves = [try_out(workspace, it) for it in _curves(base, _curve_columns(orders), usual)]
     best = sorted(curves, key=lambda it: it.bytes)[:_BEAM]
@@ -140,7 +140,7 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
     best = try_out(workspace, candidate)
     for change, why in (*_with_filters(workspace, candidate), *_FINER):
         layout = best.candidate.layout
-        if not _goes_on(layout, change):
+        if not _is_worth_trying(layout, change):
             continue
         changed = replace(
             layout, **(change if "bloom" not in change else {"bloom": {**layout.bloom, **change["bloom"]}})
@@ -151,7 +151,7 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
     return best
 
 
-def _goes_on(layout: LayoutSpec, change: dict[str, Any]) -> bool:
+def _is_worth_trying(layout: LayoutSpec, change: dict[str, Any]) -> bool:
     """Return True if a change of sizes is worth trying on a layout.
 
     The finest pages are tried only after finer pages: compared with coarse pages they would save enough even where
@@ -181,7 +181,7 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
             yield Candidate(layout, f"{shorter.why}; within equal {keys[-1]}, {say(name)}")
 
 
-def _in_front(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
+def _with_leading_key(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
     """Yield candidates with another column before the sort key.
 
     The column alone may save nothing if the table is already in its order.

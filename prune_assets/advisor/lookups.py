@@ -30,18 +30,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# The number of a value's rows in another sample is taken as `sampled` above `_FEW` sampled rows, and otherwise
-# estimated from the numbers of values with few rows. An estimate of 0 needs `_ENOUGH` values.
-_FEW = 3
-_ENOUGH = 30
+# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. The
+# number for rarer values is estimated from the numbers of values with few rows. An estimate of 0 counts only if at
+# least `_FEWEST_VALUES` values have this number of rows.
+_RARE_ROWS = 3
+_FEWEST_VALUES = 30
 # From this share of equal pairs in different row groups on, equal values count as randomly distributed.
-_ANYWHERE = 0.8
+_RANDOM_SHARE = 0.8
 # Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
 _MOST_PAIRS = 5_000
 _MOST_ROWS = 20_000
 
 
-class Asked(NamedTuple):
+class MatchingValues(NamedTuple):
     """The sampled values for which a condition on a column can be true or false.
 
     `true`, `false`: flags for null, each value and NaN.
@@ -55,29 +56,29 @@ class Asked(NamedTuple):
     is_lookup: bool
 
 
-def asked(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[Asked | None]:
+def matching_values(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[MatchingValues | None]:
     """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
-    return [_asked(column, values, leaf) if can_decide(leaf) else None for leaf in leaves]
+    return [_matching_values_of(column, values, leaf) if can_decide(leaf) else None for leaf in leaves]
 
 
-def _asked(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> Asked:
+def _matching_values_of(column: SampledColumn, values: pa.Array, leaf: ColumnLeaf) -> MatchingValues:
     (outcomes,) = outcomes_of_each_value([leaf], values) if len(values) else (np.zeros(0, np.uint8),)
-    looked_up = probes(leaf)
+    sampled_matches = probes(leaf)
     unsampled = 0
-    if looked_up is not None:
-        indexes = filled(pc.index_in(looked_up.cast(column.values.type), column.values), -1)
+    if sampled_matches is not None:
+        indexes = filled(pc.index_in(sampled_matches.cast(column.values.type), column.values), -1)
         unsampled = int((numbers_from(indexes) < 0).sum())
     # The first entry is null and the last NaN. Both stay NONE; only floating columns have outcomes for NaN.
     padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
     padded[1 : 1 + len(outcomes)] = outcomes
     true, false = ((padded & side) > 0 for side in (Outcomes.TRUE, Outcomes.FALSE))
-    return Asked(true, false, unsampled, looked_up is not None)
+    return MatchingValues(true, false, unsampled, sampled_matches is not None)
 
 
-class LookedUp(NamedTuple):
+class SampledMatches(NamedTuple):
     """The sampled rows for which conditions on a column can be true or false, independent of the order of rows.
 
     `true`, `false`: for each condition, the sampled rows for which it can be true or false.
@@ -85,23 +86,23 @@ class LookedUp(NamedTuple):
     `often`: number of values that have 0, 1, 2 and more sampled rows.
     """
 
-    conditions: list[Asked | None]
+    conditions: list[MatchingValues | None]
     true: list[Numbers]
     false: list[Numbers]
     pairs: Numbers
     often: Numbers
 
 
-def looked_up(column: SampledColumn, wanted: list[Asked | None]) -> LookedUp:
+def sampled_matches(column: SampledColumn, wanted: list[MatchingValues | None]) -> SampledMatches:
     """Return the sampled rows for which conditions can be true or false."""
     count = np.bincount(column.codes + 1, minlength=len(column.values) + 2)
     rows, ends = in_order([column.codes], len(column.codes)), np.cumsum(count)
-    return LookedUp(
+    return SampledMatches(
         wanted,
         [_rows(rows, ends, it.true) if it else _NO_ROWS for it in wanted],
         [_rows(rows, ends, it.false) if it else _NO_ROWS for it in wanted],
         _pairs(rows, ends[:-1], count[1:]),
-        np.bincount(count[1:], minlength=_FEW + 3),
+        np.bincount(count[1:], minlength=_RARE_ROWS + 3),
     )
 
 
@@ -142,7 +143,9 @@ def _pairs(rows: Numbers, first: Numbers, count: Numbers) -> Numbers:
     return np.column_stack([rows[first + offset], rows[first + other]])
 
 
-def denied(cut: Cut, lookup: LookedUp, possible: Flags, false_positives: float | None) -> OutcomeArray:
+def outcomes_of_lookups(
+    cut: Cut, lookup: SampledMatches, possible: Flags, false_positives: float | None
+) -> OutcomeArray:
     """Return the outcomes that the dictionaries or bloom filters of row groups allow.
 
     `possible`: for each condition, flags of the row groups whose bounds allow it.
@@ -151,7 +154,7 @@ def denied(cut: Cut, lookup: LookedUp, possible: Flags, false_positives: float |
     """
     random = np.random.default_rng(len(cut.group))
     outcomes = np.full((len(lookup.conditions), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-    spread = _Spread(cut, lookup.often, 1.0 if cut.rate >= 1 else _apart(cut, lookup.pairs))
+    spread = _Spread(cut, lookup.often, 1.0 if cut.rate >= 1 else _share_apart(cut, lookup.pairs))
     for i, condition in enumerate(lookup.conditions):
         if condition is None or (false_positives is not None and not condition.is_lookup):
             continue
@@ -180,28 +183,28 @@ class _Spread(NamedTuple):
     often: Numbers
     apart: float
 
-    def groups(self, rows: Numbers, lookup: Asked | None = None) -> tuple[Flags, int]:
-        """Return flags of the row groups of the sampled `rows`, and how many more their unsampled equals are in.
+    def groups(self, rows: Numbers, lookup: MatchingValues | None = None) -> tuple[Flags, int]:
+        """Return flags of the row groups of the sampled `rows`, and the number of others that hold rows of equal value.
 
         `lookup`: the condition that these rows satisfy.
         """
         met = np.bincount(self.cut.group_of_sampled[rows], minlength=len(self.cut.group))
-        held, rate = met > 0, self.cut.rate
+        known, rate = met > 0, self.cut.rate
         if rate >= 1:
-            return held, 0
+            return known, 0
         more = _more_groups(met, len(rows) * (1 / rate - 1))
-        if self.apart > _ANYWHERE and len(rows):
-            more = max(more, _more_anywhere(int(held.sum()), len(met), len(rows) * (1 / rate - 1)))
-        if lookup is not None and lookup.is_lookup and len(rows) <= _FEW:
+        if self.apart > _RANDOM_SHARE and len(rows):
+            more = max(more, _more_groups_at_random(int(known.sum()), len(met), len(rows) * (1 / rate - 1)))
+        if lookup is not None and lookup.is_lookup and len(rows) <= _RARE_ROWS:
             # If the sample lacks a listed value, the value's first row is in one more row group.
             expected = max(_rows_expected(self.often, len(rows)) / rate - max(len(rows), 1), 0.0)
-            more = _more_anywhere(int(held.sum()), len(met), expected * self.apart)
+            more = _more_groups_at_random(int(known.sum()), len(met), expected * self.apart)
             more += lookup.unsampled > 0 and not len(rows)
-        return held, round(more)
+        return known, round(more)
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Estimate how many row groups without sampled rows `rows` further rows are in.
+    """Estimate the number of row groups without sampled rows that hold some of `rows` further rows.
 
     Source: Chao and Jost 2012. `met`: number of sampled rows in each row group.
 
@@ -215,15 +218,16 @@ def _more_groups(met: Numbers, rows: float) -> float:
     return float(unmet * (1 - (1 - once / (total * unmet + once)) ** rows))
 
 
-def _more_anywhere(held: int, groups: int, rows: float) -> float:
-    """Return in how many more row groups `rows` further rows are if they are spread randomly.
+def _more_groups_at_random(known: int, groups: int, rows: float) -> float:
+    """Return the number of further row groups that hold some of `rows` further rows, if these are spread randomly.
 
-    `held`: number of the row groups that have rows already, of `groups`.
+    `groups`: number of all row groups.
+    `known`: number of the row groups that hold rows already.
     """
-    return float((groups - held) * (1 - (1 - 1 / groups) ** rows))
+    return float((groups - known) * (1 - (1 - 1 / groups) ** rows))
 
 
-def _apart(cut: Cut, pairs: Numbers) -> float:
+def _share_apart(cut: Cut, pairs: Numbers) -> float:
     """Return the share of pairs that are in different row groups, relative to a random distribution, at most 1."""
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
@@ -236,13 +240,13 @@ def _rows_expected(often: Numbers, sampled: int) -> float:
     `sampled`: number of its rows in this sample.
     `often`: number of values that have 0, 1, 2 and more sampled rows.
     """
-    if sampled > _FEW:
+    if sampled > _RARE_ROWS:
         return float(sampled)
     once, twice = float(often[1]), float(max(often[2], 1))
     seen = often[sampled] if sampled else once * once / (2 * twice)
     expected = float((sampled + 1) * often[sampled + 1] / max(seen, 1))
     # With few values an estimate of 0 is chance; with many values it means that each value has no more rows.
-    return expected if expected or seen >= _ENOUGH else float(sampled)
+    return expected if expected or seen >= _FEWEST_VALUES else float(sampled)
 
 
 def dictionary_pays(rows: float, values: float, entry: float) -> bool:

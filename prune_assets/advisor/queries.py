@@ -25,7 +25,7 @@ from parquet_core.pruning.predicate import (
     post_order,
 )
 from parquet_core.pruning.trees import fold_nodes
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.advisor.lookups import dictionary_pays, distinct_in
 from prune_assets.advisor.workload.query_shapes import ALL_COLUMNS
 from prune_assets.planner.plan_read import plan_opened
@@ -172,7 +172,9 @@ def queries_of(table: Table, shapes: Sequence[QueryShape], skipped: dict[str, in
     """
     ran = [(predicate, shape) for shape in shapes for predicate in shape.predicates]
     if not ran:
-        raise WrongUse(f"{table.name}: the workload has no predicates on it; give at least one, --where \"day = '..'\"")
+        raise WrongUse(
+            f"{table.name}: the workload has no predicates on it; give at least one, --predicate \"day = '..'\""
+        )
     step = max(1.0, len(ran) / MOST_QUERIES)
     chosen = [ran[int(i * step)] for i in range(min(len(ran), MOST_QUERIES))]
     queries: list[Query] = []
@@ -192,7 +194,7 @@ def _planned(table: Table, where: str, runs: float, columns: Sequence[str] | Non
     plan = plan_opened(table, where=where or "true", columns=columns, session=None, depth="pages")
     predicate = plan.evaluation.predicate
     parts = tuple(leaves(predicate))
-    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if tells_nulls(c)})
+    auxiliary = auxiliary_leaves(parts, {c.path: c for c in plan.index.groups.columns if has_reliable_nulls(c)})
     return Query(
         where=where or "true",
         runs=runs,

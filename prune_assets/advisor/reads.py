@@ -39,10 +39,10 @@ def workload_reads(
 
     All values are 0 if the workload has no query on the table.
     """
-    return retry_on_stale_listing(lambda: _once(location, workload, semantics))
+    return retry_on_stale_listing(lambda: _plan_workload(location, workload, semantics))
 
 
-def _once(
+def _plan_workload(
     location: str | os.PathLike[str], workload: Workload | Sequence[str], semantics: SparkSemantics | None
 ) -> WorkloadReads:
     table = open_table(location, semantics=semantics_for(None, semantics), cache=metadata_cache())

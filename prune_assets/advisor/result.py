@@ -257,14 +257,14 @@ class LayoutAdvice:
 
     @staticmethod
     def read(file: str | os.PathLike[str]) -> LayoutAdvice:
-        """Read a file that `prune advise --keep` wrote.
+        """Read a file that `prune advise --save` wrote.
 
         Raises WrongUse if the file is not advice.
         """
         try:
             return LayoutAdvice.from_json(Path(file).read_bytes(), source=os.fspath(file))
         except OSError as error:
-            step = "save advice with `prune advise .. --keep FILE`"
+            step = "save advice with `prune advise .. --save FILE`"
             raise WrongUse(f"{os.fspath(file)}: {error.strerror}; {step}") from None
 
     @staticmethod
@@ -274,11 +274,11 @@ class LayoutAdvice:
             document = msgspec.json.decode(text)
             if document.get("schema") != SCHEMA:
                 raise WrongUse(
-                    f"{source}: not advice of schema {SCHEMA}; save advice with `prune advise .. --keep FILE`"
+                    f"{source}: not advice of schema {SCHEMA}; save advice with `prune advise .. --save FILE`"
                 )
             return msgspec.convert(document, LayoutAdvice)
         except (msgspec.MsgspecError, AttributeError) as error:
-            raise WrongUse(f"{source}: not advice ({error}); save advice with `prune advise .. --keep FILE`") from None
+            raise WrongUse(f"{source}: not advice ({error}); save advice with `prune advise .. --save FILE`") from None
 
     def layout_yaml(self) -> str:
         """Return the advised layout as a `layout.yaml`, with a reason for each key; "" if no layout is advised."""

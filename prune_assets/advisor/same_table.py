@@ -55,7 +55,7 @@ def _on_namesake(names: Sequence[str], workload: Workload) -> list[QueryShape]:
     if len(tables) > 1:
         raise WrongUse(
             f"{_shown(names[0])}: the workload has no query on it, but on several tables of this name: "
-            f"{listed(map(_shown, tables))}; select one of them with `prune workload .. --table TABLE --out FILE`, "
+            f"{listed(map(_shown, tables))}; select one of them with `prune workload .. --table TABLE --save FILE`, "
             "and give that file"
         )
     return shapes

@@ -11,7 +11,7 @@ from parquet_core.pruning.evidence.many_leaves import bounds_of_values, outcomes
 from parquet_core.pruning.evidence.several_columns import outcomes_from_several_bounds
 from parquet_core.pruning.outcomes import Outcomes, intersect
 from parquet_core.pruning.predicate import ColumnLeaf, Constant, MultiColumnLeaf
-from prune_assets.advisor.lookups import LookedUp, asked, denied, looked_up
+from prune_assets.advisor.lookups import SampledMatches, matching_values, outcomes_of_lookups, sampled_matches
 from prune_assets.advisor.sizes import EncodedRows, Size, sizes_without_encoding
 from prune_assets.simulation.cut import OrderedSample, cut_of, ordered
 from prune_assets.simulation.future_bounds import FutureBounds, future_bounds
@@ -51,7 +51,7 @@ class Workspace:
     simulated: dict[str, Simulated] = field(default_factory=dict)
     _ordered: dict[tuple[tuple[str, ...], ...], OrderedSample] = field(default_factory=dict)
     _bounds: dict[str, tuple[Cut, dict[Path, FutureBounds]]] = field(default_factory=dict)
-    _looked_up: dict[Path, LookedUp] = field(default_factory=dict)
+    _sampled_matches: dict[Path, SampledMatches] = field(default_factory=dict)
     _places: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def on(self, sample: Sample, *, is_rough: bool = False) -> Workspace:
@@ -100,12 +100,12 @@ class Workspace:
             self._bounds[key] = cut, {path: future_bounds(cut, it, keys.get(path, []), most) for path, it in columns}
         return self._bounds[key]
 
-    def looked_up(self, path: Path) -> LookedUp:
+    def sampled_matches(self, path: Path) -> SampledMatches:
         """Return the sampled rows for which a column's leaves can be true or false."""
-        if path not in self._looked_up:
+        if path not in self._sampled_matches:
             column = self.sample.columns[path]
-            self._looked_up[path] = looked_up(column, asked(column, self.leaves[path]))
-        return self._looked_up[path]
+            self._sampled_matches[path] = sampled_matches(column, matching_values(column, self.leaves[path]))
+        return self._sampled_matches[path]
 
     @property
     def bytes_per_row(self) -> float:
@@ -176,7 +176,9 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     sizes = workspace.sizes(cut, layout)
     pages = {path: it.pages for path, it in bounds.items()}
     answers = workspace.answers(pages)
-    for path, of_groups in _of_groups(workspace, cut, layout, bounds, answers=answers, sizes=sizes).items():
+    for path, of_groups in _outcomes_of_row_groups(
+        workspace, cut, layout, bounds, answers=answers, sizes=sizes
+    ).items():
         answers[path] = intersect(answers[path], of_groups)
     chosen = workspace.may_match(answers, pages, len(cut.pages))
     rows, groups = np.diff(cut.pages, append=cut.total), cut.group_rows
@@ -184,7 +186,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # The query reads rows today that are not in the sample.
+            # The query reads rows today that the sample lacks, so it reads at least a page.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)
@@ -192,7 +194,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     return Simulated(*np.array(pairs, np.float64).T)
 
 
-def _of_groups(
+def _outcomes_of_row_groups(
     workspace: Workspace,
     cut: Cut,
     layout: LayoutSpec,
@@ -206,16 +208,16 @@ def _of_groups(
     The metadata are dictionaries, bloom filters and statistics.
     """
     outcomes_by_path: dict[Path, OutcomeArray] = {}
-    asked_for = {name.casefold(): probability for name, probability in layout.bloom.items()}
+    probabilities = {name.casefold(): probability for name, probability in layout.bloom.items()}
     named = {path: ".".join(path).casefold() for path in workspace.leaves}
-    blooms = {path: asked_for[name] for path, name in named.items() if name in asked_for}
+    blooms = {path: probabilities[name] for path, name in named.items() if name in probabilities}
     first = np.flatnonzero(np.diff(cut.group_of_page, prepend=-1))
     for path, leaves in workspace.leaves.items():
         statistics = bounds[path].groups
         outcomes = np.full((len(leaves), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
         if path in blooms or (path in sizes and sizes[path].is_looked_up):
             possible = np.bitwise_or.reduceat(answers[path], first, axis=1) & Outcomes.TRUE > 0
-            outcomes = denied(cut, workspace.looked_up(path), possible, blooms.get(path))
+            outcomes = outcomes_of_lookups(cut, workspace.sampled_matches(path), possible, blooms.get(path))
         if statistics is not None:
             outcomes = intersect(outcomes, outcomes_of_each(leaves, statistics))
         outcomes_by_path[path] = outcomes[:, cut.group_of_page]

@@ -37,7 +37,8 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
-# A random half of rows, whose values show how uneven frequencies are, if it has enough rows.
+# Flags of a random half of rows: the number of distinct values in it shows how uneven their frequencies are. Fewer than
+# `_ENOUGH` rows are not halved.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
 # A smaller decrease of the bytes per row is chance.

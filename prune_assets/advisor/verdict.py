@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# A curve, or finer pages alone, must leave less than this share of today's bytes (a query else reads at most 1/4 more).
+# A curve, or finer pages alone, must leave less than this share of today's bytes. Without it, queries read at most a
+# quarter more.
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
 # Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
 # simulation explain (first share), or more than errors and another codec explain (second share).
@@ -34,7 +35,7 @@ def verdict(today: float, ranking: Sequence[RankedLayout], *, keep_reason: str, 
     """
     if not ranking:
         return "do nothing: no column that the workload filters on can be read without Spark"
-    best, now, anew = ranking[0], bytes_text(round(today)), _better_anew(ranking)
+    best, now, anew = ranking[0], bytes_text(round(today)), _better_in_new_table(ranking)
     if keep_reason:
         return f"do nothing: {keep_reason}{anew}"
     return f"{best.title}: queries read {bytes_text(best.bytes)} instead of {now}{_dearer(dearer)}{anew}"
@@ -93,7 +94,7 @@ def _not_worth_it(best: RankedLayout, today: float, needed: float) -> str:
     return f"queries read {now} today, and {then} with the best layout, {best.title}: it {saved}"
 
 
-def _better_anew(ranking: Sequence[RankedLayout]) -> str:
+def _better_in_new_table(ranking: Sequence[RankedLayout]) -> str:
     """Return a clause on a layout that reads much less but needs a new table; "" without such a layout."""
     best = min((ranked for ranked in ranking if ranked.refused), key=lambda ranked: ranked.bytes, default=None)
     if best is None or ranking[0].refused or best.bytes >= WORTH_IT * ranking[0].bytes:

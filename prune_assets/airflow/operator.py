@@ -58,7 +58,7 @@ class TableOperator(BaseOperator):
             figures = self.run_on_table(context)
             if figures.get("empty"):
                 self._judge_empty(figures)
-        self._tell_outlets(context, figures)
+        self._add_to_outlets(context, figures)
         return figures
 
     @abstractmethod
@@ -76,7 +76,7 @@ class TableOperator(BaseOperator):
             raise TableTaskError(line)
         self.log.info(line)
 
-    def _tell_outlets(self, context: Context, figures: Mapping[str, Any]) -> None:
+    def _add_to_outlets(self, context: Context, figures: Mapping[str, Any]) -> None:
         partition = getattr(context.get("dag_run"), "partition_key", None)
         for outlet in self.outlets:
             if isinstance(outlet, Asset):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NO_TABLE: tuple[str, int, dict[str, str]] = ("", 0, {})
 
 
-def look_again(
+def poll_table(
     table: str, before: Sequence[Any] | None, version: int | None
 ) -> tuple[list[Any], dict[str, Any] | None]:
     """Poll a table; return its state, and the event if one is due, else None.
@@ -29,12 +29,12 @@ def look_again(
     """
     from parquet_core.errors import WrongUse
     from prune_assets.tables.changed_partitions import partition_changes, partition_state
-    from prune_assets.tables.changes import Seen, look
+    from prune_assets.tables.changes import PolledState, poll
     from prune_assets.tables.opening import recognize
 
-    seen = None if before is None else Seen(*before[:2])
+    seen = None if before is None else PolledState(*before[:2])
     partitions = before[2] if before is not None and len(before) > 2 else None
-    now = look(table, seen)
+    now = poll(table, seen)
     if version is None:
         due = seen is not None and now != seen
     elif now.version is None or (seen is None and not recognize(table)[0].versions_grow):

@@ -9,7 +9,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.exceptions import AirflowSkipException
 
 from prune_assets.airflow import arguments
-from prune_assets.airflow.poll import NO_TABLE, look_again
+from prune_assets.airflow.poll import NO_TABLE, poll_table
 from prune_assets.airflow.task_errors import TableTaskError, failing_in_one_line
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class TableChangeSensor(BaseSensorOperator):
             self._seen = _given(self.since)
         with failing_in_one_line():
             try:
-                self._seen, event = look_again(str(self.table), self._seen, self._version())
+                self._seen, event = poll_table(str(self.table), self._seen, self._version())
             except PruneError as error:
                 if not self.silent_fail and not isinstance(error, StorageFailure):
                     raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from prune_assets.airflow.poll import NO_TABLE, look_again
+from prune_assets.airflow.poll import NO_TABLE, poll_table
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -73,10 +73,10 @@ class TableChangeTrigger(BaseEventTrigger):
         """Poll until there is an event to yield; forever for a watched asset."""
         from parquet_core.errors import PruneError, StorageFailure, TableNotFound
 
-        before = self.since or await self._kept()
+        before = self.since or await self._restored()
         while True:
             try:
-                seen, event = await asyncio.to_thread(look_again, self.table, before, self.version)
+                seen, event = await asyncio.to_thread(poll_table, self.table, before, self.version)
             except PruneError as error:
                 if self.since and not self.patient and not isinstance(error, StorageFailure):
                     yield TriggerEvent({"table": self.table, "error": str(error)})
@@ -90,7 +90,7 @@ class TableChangeTrigger(BaseEventTrigger):
                 if event is not None and self.since:
                     return
                 # The state is stored after the event, so that a lost event is sent again.
-                await self._keep(before, seen)
+                await self._save_state(before, seen)
                 before = seen
             await asyncio.sleep(self.poke_interval)
 
@@ -105,11 +105,11 @@ class TableChangeTrigger(BaseEventTrigger):
         of_assets = [*getattr(store, "_by_name", {}).values(), *getattr(store, "_by_uri", {}).values()]
         return of_assets or [store]
 
-    async def _kept(self) -> Any:
+    async def _restored(self) -> Any:
         kept = [await store.aget(_KEY) for store in self._stores()]
         return next((seen for seen in kept if seen is not None), None)
 
-    async def _keep(self, before: Sequence[Any] | None, seen: list[Any]) -> None:
+    async def _save_state(self, before: Sequence[Any] | None, seen: list[Any]) -> None:
         if before is None or list(before) != seen:
             for store in self._stores():
                 await store.aset(_KEY, seen)

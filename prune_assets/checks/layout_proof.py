@@ -96,7 +96,7 @@ def prove(
     """
     from parquet_core.layout import check_index
     from prune_assets.checks.health.health import check_health
-    from prune_assets.checks.remedies import as_its_catalog_takes
+    from prune_assets.checks.remedies import with_catalog_name
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.opening import open_as_written, open_table
     from prune_assets.tables.same_partitions import are_same_partitions
@@ -114,14 +114,14 @@ def prove(
         index, partition = opened.format.examination().read_partitioned(opened, selected)
     if spec is None:
         findings = check_health(opened, index, partition)
-        return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.groups.files))
+        return Proof([with_catalog_name(finding, opened) for finding in findings], len(index.groups.files))
     with naming_layout_file(layout):
         findings = check_index(index, layout=spec, rows=rows, partition=partition)
     if spec.partition_by and not are_same_partitions(spec.partition_by, opened.partition_names()):
         # A rewrite keeps the partitions of the table.
         findings = [_with_new_table(finding) for finding in findings]
     findings += _partitions(opened, spec)
-    return Proof([as_its_catalog_takes(finding, opened) for finding in findings], len(index.groups.files))
+    return Proof([with_catalog_name(finding, opened) for finding in findings], len(index.groups.files))
 
 
 def _partitions(table: Table, layout: LayoutSpec) -> list[Finding]:

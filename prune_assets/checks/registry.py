@@ -50,13 +50,13 @@ CODE_REMEDIES = {
 class CodeGroup(NamedTuple):
     """A section of the codes reference: codes of findings that the same commands and checks report.
 
-    `said_by`: sentence that names these commands and checks.
+    `sentence`: sentence that names these commands and checks.
     `checks`: checks that define the codes.
     `advice`: codes of advice, which no check defines.
     """
 
     title: str
-    said_by: str
+    sentence: str
     checks: tuple[Check[Any], ...] = ()
     advice: Mapping[str, Code] = MappingProxyType({})
 

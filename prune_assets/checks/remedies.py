@@ -20,7 +20,7 @@ _WORDS = {"dagster": DAGSTER, "airflow": AIRFLOW}
 _REWRITES = OPTIMIZES | {Step.WRITE_TABLE}
 
 
-def as_its_catalog_takes(finding: Finding, table: Table) -> Finding:
+def with_catalog_name(finding: Finding, table: Table) -> Finding:
     """Return a finding whose remedy works with the writers of the table's format.
 
     If only a catalog commits to the table, a remedy that rewrites also says to use the table's name in that catalog,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("table", type=click.Path(readable=False))
 @click.option(
-    "--where", "wheres", multiple=True, metavar="SQL", help="A predicate of a query that runs; may be repeated."
+    "--predicate", "predicates", multiple=True, metavar="SQL", help="A predicate of a query that runs; may be repeated."
 )
 @file_option(
     "--workload",
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 )
 @file_option("--layout", "own_layout", "A layout of your own, a YAML file: simulate it too.", type=READ_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema layout-advice/1.")
-@file_option("--out", "layout_file", "Write the advised layout, a YAML file for --layout of other commands.")
+@file_option("--save-layout", "layout_file", "Write the advised layout, a YAML file for --layout of other commands.")
 @file_option("--html", "html_file", "Also write one self-contained page.")
-@file_option("--keep", "kept_file", "Save the advice as JSON, for --promised of a later run.")
-@file_option("--promised", "promised", "Compare applied advice, a file of --keep, with this workload.")
+@file_option("--save", "saved_file", "Write the JSON into this file, for --promised of a later run.")
+@file_option("--promised", "promised", "Compare applied advice, a file of --save, with this workload.")
 @click.option("--verify", is_flag=True, help="Write the first three layouts temporarily next to the table, and plan.")
 @click.option("--on-sample", is_flag=True, help="With --verify: write a sample of the rows, at most two million.")
 @click.option("--with-spark", is_flag=True, help="With --verify: write by Spark, and count the rows that it scans.")
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 def advise(
     *,
     table: str,
-    wheres: tuple[str, ...],
+    predicates: tuple[str, ...],
     workload_file: Path | None,
     own_layout: Path | None,
     as_json: bool,
     layout_file: Path | None,
     html_file: Path | None,
-    kept_file: Path | None,
+    saved_file: Path | None,
     promised: Path | None,
     verify: bool,
     on_sample: bool,
@@ -72,43 +72,44 @@ def advise(
     needed. --verify writes into a hidden folder beside the table, which it removes again. For example:
 
     \b
-      prune advise lake/orders --where "day = DATE '2024-03-01'" --where "customer = 7" --out layout.yaml
+      prune advise lake/orders --predicate "day = DATE '2024-03-01'" --predicate "customer = 7"
+      prune advise lake/orders --predicate "customer = 7" --save-layout layout.yaml
       prune advise lake/orders --workload workload.json --layout mine.yaml
       prune advise lake/orders --workload workload.json --verify --on-sample
       prune advise lake/orders --workload workload.json --apply --budget 200GiB
     """
     import prune_assets as pr
 
-    if (workload_file is None) == (not wheres):
-        raise WrongUse("give the workload: either --where SQL, once or several times, or --workload FILE")
+    if (workload_file is None) == (not predicates):
+        raise WrongUse("give the workload: either --predicate SQL, once or several times, or --workload FILE")
     if (on_sample or with_spark) and not verify:
         raise WrongUse("--on-sample and --with-spark change --verify: give --verify too")
     if budget is not None and not apply:
         raise WrongUse("--budget limits what --apply rewrites: give --apply too")
-    for path in filter(None, (layout_file, kept_file, html_file)):
+    for path in filter(None, (layout_file, saved_file, html_file)):
         refuse_without_folder(path)
     from prune_assets.advisor.workload.load import load_workload
     from prune_assets.advisor.workload.query_shapes import Workload
 
-    ran = load_workload(wheres if workload_file is None else workload_file, table=table)
+    ran = load_workload(predicates if workload_file is None else workload_file, table=table)
     for reason, count in ran.not_understood.items() if isinstance(ran, Workload) else ():
         click.echo(f"note: left out, {count:,} x {printable(reason)}", err=True)
-    said: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     if promised is not None:
         if not isinstance(ran, Workload):
             raise WrongUse(
                 "--promised: a predicate has no measured reads; give the queries that ran since with --workload"
             )
         outcome = pr.LayoutAdvice.read(promised).outcome(ran)
-        said = outcome.notes
+        printed = outcome.notes
         click.echo(f"{without_notes(outcome)}\n", err=as_json)
     advice = pr.advise(table, workload=ran, semantics=semantics_of(time_zone), in_place=apply, layout=own_layout)
     if verify:
         spark = start_session() if with_spark else None
         with showing_progress(spark) if spark is not None else nullcontext():
             advice = advice.verify(workload=ran, session=spark, on_sample=on_sample)
-    _write_files(advice, layout_file, kept_file, html_file)
-    shown = without_notes(advice, said=said)
+    _write_files(advice, layout_file, saved_file, html_file)
+    shown = without_notes(advice, printed=printed)
     click.echo(advice.to_json() if as_json else str(shown))
     if apply and advice.advised is not None:
         spark = start_session(table)
@@ -117,10 +118,10 @@ def advise(
         click.echo(f"\n{done.optimized}\n{done}", err=as_json)
 
 
-def _write_files(advice: LayoutAdvice, layout: Path | None, kept: Path | None, html: Path | None) -> None:
+def _write_files(advice: LayoutAdvice, layout: Path | None, saved: Path | None, html: Path | None) -> None:
     if layout is not None and advice.advised is not None:
         write_whole(layout, advice.layout_yaml())
-    if kept is not None:
-        write_whole(kept, advice.to_json())
+    if saved is not None:
+        write_whole(saved, advice.to_json())
     if html is not None:
         write_whole(html, advice.to_html())

@@ -85,7 +85,7 @@ def explain(
     from prune_assets.planner.explain.plan import plan
     from prune_assets.planner.spark_reader.spark_profile import version_of_engine
     from prune_assets.report.skip_report import Caveat, Reading
-    from prune_assets.report.wording import engine_that
+    from prune_assets.report.wording import engine_of
 
     semantics = semantics_of(time_zone, None if engine is None else version_of_engine(engine))
     semantics = replace(semantics, case_sensitive=case_sensitive, ansi=semantics.ansi and not no_ansi)
@@ -107,7 +107,7 @@ def explain(
         click.echo(_console_text(report))
     if min_skipped is not None:
         _gate(report, min_skipped)
-    with_plan = engine_that(Reading.WITH_PLAN, report)
+    with_plan = engine_of(Reading.WITH_PLAN, report)
     if with_plan is not None and with_plan.caveat is Caveat.FAILS:
         sys.exit(1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parquet_core.printable import printable
-from prune_assets.cli.row_selection import version_options
+from prune_assets.cli.row_selection import listed_names, version_options
 from prune_assets.report.output import json_text, rendered
 
 if TYPE_CHECKING:
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target", metavar="FILE|TABLE", type=click.Path(readable=False))
-@click.option(
-    "--column",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A column or a struct to show in detail; repeat it for several.",
-)
+@click.option("--columns", metavar="A,B", help="Columns or structs to show in detail.")
 @click.option("--pages", is_flag=True, help="List the pages of these columns; for a FILE only.")
 @click.option(
     "--bloom",
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
 def inspect(
     *,
     target: str,
-    names: tuple[str, ...],
+    columns: str | None,
     pages: bool,
     bloom: str | None,
     version: int | None,
@@ -55,12 +49,13 @@ def inspect(
 
     \b
       prune inspect lake/orders
-      prune inspect lake/orders/part-00000.parquet --column day --pages
-      prune inspect lake/orders --column id --bloom 7
+      prune inspect lake/orders/part-00000.parquet --columns day --pages
+      prune inspect lake/orders --columns id --bloom 7
     """
     from prune_assets.tables.examination import InspectOptions
     from prune_assets.tables.opening import open_as_written
 
+    names = tuple(listed_names("--columns", columns) or ())
     opened = open_as_written(target, version=version, timestamp=timestamp)
     given = {"pages": pages, "bloom": bloom is not None, "orphans": orphans}
     for option, why in opened.format.not_inspected.items():

@@ -15,7 +15,7 @@ from parquet_core.errors import PruneError
 from parquet_core.format.compact import is_compiled
 from parquet_core.printable import redacted
 from parquet_core.storage.local import is_compiled as is_compiled_storage
-from parquet_core.storage.stores import profile_asked, reads_profiles
+from parquet_core.storage.stores import reads_profiles, selected_profile
 from prune_assets import __version__
 from prune_assets.cache_directory import CACHE_VARIABLE, cache_directory
 from prune_assets.errors import JavaFailure
@@ -120,7 +120,7 @@ def examine(*, start_spark: bool = False) -> Diagnosis:
     # pyspark may be imported from outside the installed packages: from PYTHONPATH, or with pyspark-client.
     installed, libraries["pyspark"] = libraries["pyspark"], installed_version()
     cache = CacheDirectory(redacted(str(cache_directory())), _is_writable(cache_directory()))
-    of_spark = [*_of_spark(installed, remote=remote)]
+    of_spark = [*_spark_problems(installed, remote=remote)]
     spark, failed = _started() if start_spark else (None, [])
     return Diagnosis(
         version=__version__,
@@ -133,7 +133,7 @@ def examine(*, start_spark: bool = False) -> Diagnosis:
         compiled=is_compiled(),
         compiled_storage=is_compiled_storage(),
         remote=remote,
-        aws_profile=None if (profile := profile_asked()) is None else AwsProfile(profile, reads_profiles()),
+        aws_profile=None if (profile := selected_profile()) is None else AwsProfile(profile, reads_profiles()),
         cache=cache,
         spark=spark,
         problems=(
@@ -159,7 +159,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _of_spark(installed: str | None, *, remote: bool) -> Iterator[Problem]:
+def _spark_problems(installed: str | None, *, remote: bool) -> Iterator[Problem]:
     """Yield problems of the pyspark that Python imports; `installed`: the version that pip reports."""
     imported = installed_version()
     if imported is None:

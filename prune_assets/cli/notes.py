@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 Noted = TypeVar("Noted", "LayoutAdvice", "AdviceOutcome")
 
 
-def without_notes(found: Noted, *, said: Sequence[str] = ()) -> Noted:
-    """Print the notes of a result except those in `said`, and return the result without notes."""
+def without_notes(found: Noted, *, printed: Sequence[str] = ()) -> Noted:
+    """Print the notes of a result except those in `printed`, and return the result without notes."""
     for note in found.notes:
-        if note not in said:
+        if note not in printed:
             click.echo(f"note: {note}", err=True)
     return replace(found, notes=())

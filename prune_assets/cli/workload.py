@@ -11,7 +11,7 @@ import click
 
 from prune_assets.cli.notes import without_notes
 from prune_assets.cli.quantities import WRITTEN_FILE, file_option
-from prune_assets.report.output import rendered, write_whole
+from prune_assets.report.output import refuse_without_folder, rendered, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ _SECONDS = 0.3
     "--user", "users", multiple=True, metavar="NAME", help="Only applications that this user started; may be repeated."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of schema workload/1, with all shapes and constants.")
-@click.option("--out", type=WRITTEN_FILE, help="Write the JSON into this file.")
+@file_option("--save", "saved_file", "Write the JSON into this file, for --workload of prune advise.")
 @click.option("--redact", is_flag=True, help="Replace constants by their ranks.")
 @click.option(
     "--price-per-tib", type=click.FloatRange(min=0), help="The price of reading a TiB, to show the cost per day."
@@ -46,7 +46,7 @@ _SECONDS = 0.3
     type=WRITTEN_FILE,
     help="Save the position in the event logs in this file; the next run with it shows only queries that ran since.",
 )
-@file_option("--promised", "promised", "Compare applied advice, a file of `prune advise --keep`, with these queries.")
+@file_option("--promised", "promised", "Compare applied advice, a file of `prune advise --save`, with these queries.")
 def workload(
     *,
     event_logs: tuple[str, ...],
@@ -56,7 +56,7 @@ def workload(
     apps: tuple[str, ...],
     users: tuple[str, ...],
     as_json: bool,
-    out: Path | None,
+    saved_file: Path | None,
     redact: bool,
     price_per_tib: float | None,
     cursor: Path | None,
@@ -69,12 +69,12 @@ def workload(
 
     \b
       prune workload /var/log/spark-events
-      prune workload s3://logs/spark-events --since 2024-01-01 --table lake/orders --out workload.json
+      prune workload s3://logs/spark-events --since 2024-01-01 --table lake/orders --save workload.json
       prune workload dbfs-logs/0101-120000-abc --app "nightly*" --user etl
       prune workload queries.sql --table lake/orders --json
     """
-    if out is not None and not out.absolute().parent.is_dir():
-        raise click.UsageError(f"--out {out}: the directory {out.absolute().parent} does not exist")
+    if saved_file is not None:
+        refuse_without_folder(saved_file)
     from prune_assets.advisor.workload.console import print_workload
     from prune_assets.advisor.workload.json_form import to_json
     from prune_assets.advisor.workload.query_shapes import Workload
@@ -91,8 +91,8 @@ def workload(
     found = redacted(found) if redact else found
     for problem in found.problems:
         click.echo(f"note: {problem}", err=True)
-    if out is not None:
-        write_whole(out, to_json(found, price_per_tib=price_per_tib) + "\n")
+    if saved_file is not None:
+        write_whole(saved_file, to_json(found, price_per_tib=price_per_tib) + "\n")
     if as_json:
         click.echo(to_json(found, price_per_tib=price_per_tib))
     else:

@@ -27,7 +27,7 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _PAGES, _EVENTS = 12, 20
 
 
-class _Then(NamedTuple):
+class _EarlierPage(NamedTuple):
     """An earlier page of the fleet asset.
 
     `at`: time of the page (seconds since 1970).
@@ -159,19 +159,19 @@ def _needless(optimize: "OptimizeResult", reads: "WorkloadReads | None") -> int:
     return sum(max(0, one.before - one.predicted) for one in optimize.predicates if one.predicted is not None)
 
 
-def _earlier(context: dg.AssetExecutionContext) -> list[_Then]:
+def _earlier(context: dg.AssetExecutionContext) -> list[_EarlierPage]:
     """Return the last pages, oldest first."""
     found = []
     for record in context.instance.fetch_materializations(context.asset_key, limit=_PAGES).records[::-1]:
         page = record.asset_materialization and record.asset_materialization.metadata.get("prune/fleet")
         rows = [it.data for it in page.records] if isinstance(page, dg.TableMetadataValue) else []
         shares = {str(row["table"]): float(row["share read"] or 0) for row in rows if row.get("queries")}
-        found.append(_Then(record.timestamp, shares))
+        found.append(_EarlierPage(record.timestamp, shares))
     return found
 
 
 def _history(
-    instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_Then]"
+    instance: dg.DagsterInstance, key: dg.AssetKey, row: dict[str, Any], before: "Sequence[_EarlierPage]"
 ) -> dict[str, str]:
     """Return the trend of the share of bytes that queries read, and the effect of the last optimize.
 

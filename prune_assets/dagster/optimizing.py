@@ -93,7 +93,7 @@ def optimize_job(self: "LayoutTable", *, name: str | None = None, rows: bool = F
         applied = None if followed is None else followed.applied
         done = _optimize(self, spark, rows=rows) if applied is None else applied.optimized
         context.log.info(done.text(DAGSTER))
-        of_advice = {} if followed is None else _of_advice(followed)
+        of_advice = {} if followed is None else _advice_metadata(followed)
         context.log_event(dg.AssetObservation(self.key, metadata=_metadata(done) | of_advice))
 
     @dg.job(name=title, description=f"Rewrites the files of {self.key.to_user_string()} that break its layout.")
@@ -158,7 +158,7 @@ def drift_sensor(
     return layout_drift
 
 
-def _of_advice(followed: "Followed") -> dict[str, Any]:
+def _advice_metadata(followed: "Followed") -> dict[str, Any]:
     """Return the result of layout advice as metadata.
 
     Sizes are bytes that one run of the workload reads.

@@ -69,7 +69,7 @@ def partition_sensor(
     Raises WrongUse if the table has no partitions, or checks of the asset do not run by them.
     """
     asset_key, table, partition_expr = self.key, self.table, self.partition_expr
-    keys, partitions = _of_asset(self, [self.checks(by_partition=True)] if checks is None else checks)
+    keys, partitions = _checks_and_partitions(self, [self.checks(by_partition=True)] if checks is None else checks)
     assert partition_expr is not None  # `check_partitions` requires it
     if max_runs < 1:
         raise WrongUse(f"max_runs={max_runs}: how many runs a tick may request, at least 1")
@@ -122,7 +122,7 @@ def partition_sensor(
     return changed_partitions
 
 
-def _of_asset(
+def _checks_and_partitions(
     table: LayoutTable, checks: Sequence[dg.AssetChecksDefinition]
 ) -> tuple[list[dg.AssetCheckKey], dg.PartitionsDefinition[Any]]:
     """Return the keys of a table's checks, and its partitions."""

@@ -71,7 +71,9 @@ def partition_predicate(
             return _window(columns, kinds, partitions, context.asset_partitions_time_window, is_exact=is_exact)
         return _in(columns, kinds, keys)
     partitions = multi_partitions(partitions)
-    return " OR ".join(f"({_of_dimensions(partitions, columns, kinds, key, is_exact=is_exact)})" for key in keys)
+    return " OR ".join(
+        f"({_predicate_of_dimensions(partitions, columns, kinds, key, is_exact=is_exact)})" for key in keys
+    )
 
 
 def multi_partitions(partitions: dg.PartitionsDefinition[Any]) -> dg.MultiPartitionsDefinition:
@@ -81,7 +83,7 @@ def multi_partitions(partitions: dg.PartitionsDefinition[Any]) -> dg.MultiPartit
     raise LayoutError("partition_expr: it names columns by dimension, but the asset has one dimension; name one column")
 
 
-def _of_dimensions(
+def _predicate_of_dimensions(
     partitions: dg.MultiPartitionsDefinition,
     columns: Mapping[str, str],
     kinds: Mapping[str, str],

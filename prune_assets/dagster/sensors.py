@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 
 from parquet_core.errors import PruneError, WrongUse
-from prune_assets.tables.changes import look, seen_tables
+from prune_assets.tables.changes import poll, polled_states
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,14 +98,14 @@ def build_new_files_sensor(
         description="Requests the layout checks of a table when its files change.",
     )
     def new_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        seen = seen_tables(context.cursor)
+        seen = polled_states(context.cursor)
         requests: list[dg.RunRequest] = []
         events: list[dg.AssetCheckEvaluation | dg.AssetObservation] = []
         reasons = []
         for asset, table in places.items():
             label = asset.to_user_string()
             try:
-                now = look(table, seen.get(label))
+                now = poll(table, seen.get(label))
             except PruneError as error:
                 reasons.append(str(error))
                 continue

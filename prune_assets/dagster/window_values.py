@@ -62,7 +62,7 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
     return WindowValues(low, high, pa.timestamp("us"), cut[0] if cut else None)
 
 
-def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
+def _date_instants(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
     """Return a date, and the instants of the last moment of that day.
 
     The last moment is in each window that begins on that day, even after midnight.
@@ -70,7 +70,7 @@ def _of_date(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
 
-def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
+def _instant_instants(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
     """Return an instant, if the string has a time zone.
 
     Without a zone the instant is unknown and the list is empty.
@@ -78,7 +78,7 @@ def _of_instant(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetim
     return value, [value] if value.tzinfo is not None else []
 
 
-def _of_local_time(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
+def _local_time_instants(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:
     """Return a local time, and the instants that it may denote.
 
     The two instants differ if the clocks show the time twice.
@@ -106,9 +106,9 @@ class TimeType:
 
 # Keyed by Spark's type names.
 TIME_TYPES = {
-    "date": TimeType(_dates, _of_date),
-    "timestamp": TimeType(_instants, _of_instant),
-    "timestamp_ntz": TimeType(_local_times, _of_local_time),
+    "date": TimeType(_dates, _date_instants),
+    "timestamp": TimeType(_instants, _instant_instants),
+    "timestamp_ntz": TimeType(_local_times, _local_time_instants),
 }
 
 

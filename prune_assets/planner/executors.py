@@ -120,14 +120,14 @@ def ask_executors(
         with own_jobs(session, f"prune: metadata of {table.name}"):
             results = _run(session, tasks)
     except Exception as error:  # noqa: BLE001 - whatever Spark or pickle cannot do, the driver can
-        return _nothing_known(answers, _cause(error))
+        return _without_executors(answers, _cause(error))
     surviving, rows = np.ones(len(answers.kept), np.bool_), np.full(len(answers.kept), -1, np.int64)
     for batch, of_task in zip(batches, results, strict=True):
         surviving[batch], rows[batch] = of_task.kept, of_task.rows
     return FoundElsewhere(surviving, rows, _describe_results(len(chosen), results))
 
 
-def _nothing_known(answers: FileAnswers, why: str) -> FoundElsewhere:
+def _without_executors(answers: FileAnswers, why: str) -> FoundElsewhere:
     files = len(answers.kept)
     words = f"Spark's executors could not read the footers, so the driver read them: {why}"
     return FoundElsewhere(np.ones(files, np.bool_), np.full(files, -1, np.int64), words)

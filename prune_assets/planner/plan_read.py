@@ -12,7 +12,7 @@ from parquet_core.pruning.predicate import replaced
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.planner.columns import check_names, columns_to_read
 from prune_assets.planner.join_keys import key_conditions, with_keys
-from prune_assets.planner.planned_read import Depth, PlannedRead, named_by
+from prune_assets.planner.planned_read import Depth, PlannedRead, locator_of
 from prune_assets.planner.value_tests import value_tests
 from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
 from prune_assets.spark.stores import reach_as
@@ -135,7 +135,7 @@ def plan_opened(
         requests=index.groups.traffic.requests,
         fetched=dict(index.groups.traffic.bytes),
         depth=depth,
-        named="unfinished" if opened.format.is_unfinished(opened) else named_by(opened.given),
+        locator="unfinished" if opened.format.is_unfinished(opened) else locator_of(opened.given),
         tests=tests,
         joins=keys,
     )

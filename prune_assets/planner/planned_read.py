@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Depth: TypeAlias = Literal["row_groups", "pages"]
 # "directory": a local directory. "path": a file, a pattern, or a remote location. "list": several paths. "unfinished":
 # a table with the journal of an unfinished write, which Spark does not know.
-NamedBy: TypeAlias = Literal["directory", "path", "list", "unfinished"]
+TableLocator: TypeAlias = Literal["directory", "path", "list", "unfinished"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,7 +59,7 @@ class PlannedRead:
     requests: int
     fetched: dict[str, int]
     depth: Depth = "pages"
-    named: NamedBy = "directory"
+    locator: TableLocator = "directory"
     tests: Mapping[Unsupported, OnValues | OnPartitions] = field(default_factory=dict)
     joins: tuple[JoinKeys, ...] = ()
 
@@ -92,7 +92,7 @@ class PlannedRead:
         return tuple(self.index.groups.files[i] for i in self.surviving_numbers.tolist())
 
 
-def named_by(table: str | os.PathLike[str] | Sequence[str]) -> NamedBy:
+def locator_of(table: str | os.PathLike[str] | Sequence[str]) -> TableLocator:
     """Return how a table was named: by a list of paths, by a directory, or by another path."""
     if not isinstance(table, str | os.PathLike):
         return "list"

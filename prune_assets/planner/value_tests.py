@@ -24,7 +24,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import Cause, OnPartitions, OnValues, Unsupported, cause_of, columns_of_leaf, leaves
 from prune_assets.sql.binding.scope import named_columns
-from prune_assets.sql.evaluate_on_values import divisor_of, evaluate_on_values, lower_on_rows, shows_clock
+from prune_assets.sql.evaluate_on_values import depends_on_clock_fields, divisor_of, evaluate_on_values, lower_on_rows
 from prune_assets.sql.functions.times import offsets
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.syntax.lexer import TokenKind
@@ -218,14 +218,14 @@ def _value_test(
         return None
     classes = classes_of(written.tree, named[0], semantics) if len(named) == 1 else None
     ask = _ask(part, named, session, semantics)
-    longest = longest_matched(written) if _is_asked(session) else None
+    longest = longest_matched(written) if _can_run_tests(session) else None
     test = RememberedTest(named, ask, most or _most(session), classes, longest)
     paths = tuple(column.path for column in named)
     return OnValues(paths[0], part, test) if len(paths) == 1 else OnPartitions(paths, part, test)
 
 
 def _most(session: SparkSession | None) -> int:
-    return MAX_ASKED if _is_asked(session) else MAX_SETTLED
+    return MAX_ASKED if _can_run_tests(session) else MAX_SETTLED
 
 
 def tests_hold(
@@ -261,7 +261,7 @@ def _has_plain_values(column: LeafColumn, semantics: SparkSemantics) -> bool:
     )
 
 
-def _is_asked(session: SparkSession | None) -> bool:
+def _can_run_tests(session: SparkSession | None) -> bool:
     """Return True if the session can run queries for tests. Spark Connect cannot, as it shows no plans."""
     return hasattr(session, "_jsparkSession")
 
@@ -269,7 +269,7 @@ def _is_asked(session: SparkSession | None) -> bool:
 def _ask(
     part: Unsupported, columns: Sequence[LeafColumn], session: SparkSession | None, semantics: SparkSemantics
 ) -> Ask:
-    if session is None or not _is_asked(session):
+    if session is None or not _can_run_tests(session):
         assert isinstance(part.source, ParsedPredicate)
         return partial(evaluate_on_values, part.source, columns, semantics)
     from prune_assets.spark.queries.ask_values import ask_values
@@ -355,7 +355,7 @@ def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) 
         return None if divisor is None or divisor >= 1 << 63 else partial(_remainders, divisor)
     if isinstance(arrow_type, pa.TimestampType) and arrow_type.tz is not None and arrow_type.unit in {"ms", "us"}:
         zone = Clocks.of(semantics).zone
-        return partial(_minutes, zone) if zone is not None and shows_clock(tree) else None
+        return partial(_minutes, zone) if zone is not None and depends_on_clock_fields(tree) else None
     return None
 
 

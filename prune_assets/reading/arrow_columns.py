@@ -90,7 +90,7 @@ class ArrowColumns:
     def as_declared(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Convert a nested column of a file to the table's type.
 
-        Missing fields become null; other columns are kept.
+        Missing fields become null. A column without fields is returned unchanged.
         """
         if name not in self.in_files:
             return values
@@ -113,7 +113,7 @@ def columns_of_files(plan: PlannedRead, columns: ArrowColumns) -> dict[int, File
     for file_index, constants in zip(file_indexes, every, strict=True):
         for name, why in constants.unknown.items():
             raise not_read(name, why)
-        key = int(index.groups.kind[file_index]), frozenset(constants.values)
+        key = int(index.groups.provenance_ids[file_index]), frozenset(constants.values)
         if key not in by_schema:
             by_schema[key] = _leaves_in_files(columns, index, file_index, given=key[1])
         stored, missing = by_schema[key]
@@ -129,7 +129,7 @@ def _leaves_in_files(
     `file`: number of the first of these files.
     `given`: columns for which the table has a constant in these files.
     """
-    provenance, path = index.groups.kinds[int(index.groups.kind[file])], index.groups.files[file].path
+    provenance, path = index.groups.provenances[int(index.groups.provenance_ids[file])], index.groups.files[file].path
     stored: dict[str, tuple[LeafColumn, ...]] = {}
     missing: dict[str, pa.Scalar] = {}
     for name, leaves in columns.leaves.items():
@@ -156,7 +156,7 @@ def arrow_columns(plan: PlannedRead, names: Sequence[str]) -> ArrowColumns:
     partitions = {column.path[0]: column for column in plan.table.partitions}
     of_table, of_files = (
         _group_by_name(plan.index.groups.columns),
-        _group_by_name(leaf for provenance in plan.index.groups.kinds for leaf in provenance.columns),
+        _group_by_name(leaf for provenance in plan.index.groups.provenances for leaf in provenance.columns),
     )
     leaves: dict[str, tuple[LeafColumn, ...]] = {}
     types: dict[str, pa.DataType] = {}
@@ -214,7 +214,7 @@ def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) 
         raise not_read(name, str(error)) from None
     if declared is not None:
         return as_spark(name, declared.declared), as_spark(name, declared.stored)
-    for provenance in plan.index.groups.kinds:
+    for provenance in plan.index.groups.provenances:
         file_leaves = [provenance.by_path.get(leaf.path) for leaf in of_table]
         if all(leaf is not None for leaf in file_leaves):
             stored = _nested_type(name, [leaf for leaf in file_leaves if leaf is not None], provenance)
@@ -337,7 +337,7 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
     `any_type`: accept any stored type.
     """
     provenance, name, path = (
-        index.groups.kinds[int(index.groups.kind[file])],
+        index.groups.provenances[int(index.groups.provenance_ids[file])],
         column.path[0],
         index.groups.files[file].path,
     )
@@ -360,6 +360,6 @@ def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: b
 
 def _untyped_file(column: LeafColumn, index: MetadataIndex) -> int:
     """Return the first file that declares a column as always null."""
-    stored = [provenance.by_path.get(column.path) for provenance in index.groups.kinds]
+    stored = [provenance.by_path.get(column.path) for provenance in index.groups.provenances]
     untyped = np.array([leaf is not None and leaf.always_null for leaf in stored], np.bool_)
-    return int(np.argmax(untyped[index.groups.kind]))
+    return int(np.argmax(untyped[index.groups.provenance_ids]))

@@ -64,7 +64,7 @@ class ScannedRows(NamedTuple):
 class ArrowScan:
     """Tables of a planned read, one per row group.
 
-    They are in the order of `positions`; row groups without selected rows are left out.
+    The tables are in the order of `positions`; row groups without selected rows are left out.
     `sizes`: compressed bytes of the columns to read, per row group.
     `files`: columns of the files to read, by number.
     `rows_read`: planned rows of the row groups read so far.
@@ -157,7 +157,7 @@ class ArrowScan:
             yield window
 
     def selected(self, positions: Sequence[int], names: Sequence[str] = ()) -> list[ScannedRows]:
-        """Return the rows that the predicate selects, with the columns that it needed.
+        """Return the rows that the predicate selects, with the columns that its conditions use.
 
         `names`: columns to read afterwards; read at once if the planned rows are few bytes.
         """
@@ -167,7 +167,7 @@ class ArrowScan:
         for stage in self.stages:
             needed = [name for name in stage.columns if name not in self.columns.constant_names]
             filtered = self.with_columns([scanned for scanned in rows if not scanned.is_filtered], needed)
-            self._ask_at_once(filtered, stage)
+            self._test_together(filtered, stage)
             done = iter([self._filtered(scanned, stage) for scanned in filtered])
             rows = [scanned if scanned.is_filtered else next(done) for scanned in rows]
         self.stages = adapted(self.stages)
@@ -181,7 +181,7 @@ class ArrowScan:
         )
         return float(share @ self.sizes[positions]) <= hole_of(self.index.groups.files[0].path)
 
-    def _ask_at_once(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
+    def _test_together(self, rows: Sequence[ScannedRows], stage: Stage) -> None:
         """Test the conditions of a stage on the values of all row groups together.
 
         Too many distinct values are then noticed before any row is filtered.
@@ -292,8 +292,8 @@ def scan_of(
     """Prepare a planned read.
 
     Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
-    `session`: evaluates conditions that are not evaluated here, once per distinct value. `stats`: adds the read to
-    them.
+    `session`: evaluates conditions that are not evaluated here, once per distinct value.
+    `stats`: statistics to which the read is added.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)
     predicate = guarded(replaced(plan.lowered.predicate, tests)) if tests else plan.lowered.predicate

@@ -11,7 +11,7 @@ from parquet_core.errors import UnsupportedFeature
 from parquet_core.format.schema import Physical
 from parquet_core.spark_rules.spark_schema import SPARK_SCHEMA_KEY
 from prune_assets.spark.columns import column_of, quoted
-from prune_assets.spark.spark_session import held_conf
+from prune_assets.spark.spark_session import temporary_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     """
     by_name: dict[str, bool] = {}
     types: dict[str, set[str]] = {}
-    for columns in (index.groups.columns, *(provenance.columns for provenance in index.groups.kinds)):
+    for columns in (index.groups.columns, *(provenance.columns for provenance in index.groups.provenances)):
         for column in columns:
             types.setdefault(column.path[0].casefold(), set()).add(str(column.type))
             if _counts_nanoseconds(column):
@@ -49,7 +49,7 @@ def nanosecond_columns(name: str, index: MetadataIndex) -> dict[str, bool]:
     for column_name in by_name:
         if len(types[column_name.casefold()]) > 1:
             raise _refusal(name, column_name, "in some files and another type in others")
-        if any(SPARK_SCHEMA_KEY in provenance.key_values for provenance in index.groups.kinds):
+        if any(SPARK_SCHEMA_KEY in provenance.key_values for provenance in index.groups.provenances):
             raise _refusal(name, column_name, "in files with a schema of Spark, which lacks this type")
     return by_name
 
@@ -68,7 +68,7 @@ def nanoseconds_as_numbers(session: SparkSession) -> Iterator[None]:
     """Make Spark read nanosecond timestamps as BIGINT inside the block."""
     with ExitStack() as settings:
         for name, value in _SETTINGS.items():
-            settings.enter_context(held_conf(session, name, value))
+            settings.enter_context(temporary_option(session, name, value))
         yield
 
 

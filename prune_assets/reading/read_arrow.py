@@ -131,9 +131,9 @@ def read_batches(
     >>> [batch.num_rows for batch in pr.read_batches(table, where="id BETWEEN 150 AND 320")]
     [50, 100, 21]
 
-    DuckDB, polars and other consumers of Arrow streams can read it. About 64 MiB of row groups are in memory at a time.
-    Arguments, order and types are as in `read_arrow`. Errors that planning does not find are raised while the batches
-    are read.
+    DuckDB, polars and other consumers of Arrow streams can read the result. About 64 MiB of row groups are in memory at
+    a time. Arguments, order and types are as in `read_arrow`. Errors that planning does not find are raised while the
+    batches are read.
     """
     read = None if columns is None else _checked(columns)
     planned = plan_rows(

@@ -89,7 +89,7 @@ def _is_partly_unknown(conjunct: Predicate) -> bool:
 def adapted(stages: Sequence[Stage]) -> list[Stage]:
     """Join each stage that kept most of its rows with the next one.
 
-    Reading the columns of both together saves requests, and few rows would have been left out.
+    Reading the columns of both stages together saves requests, and the first stage alone excludes few rows.
     """
     joined: list[Stage] = []
     for stage in stages:
@@ -109,7 +109,7 @@ def typed_columns(predicate: Predicate) -> set[Path]:
 def compared_values(path: Path, values: Mapping[str, pa.ChunkedArray], column: LeafColumn | None) -> pa.Array:
     """Return the values of a column in the type that predicates compare.
 
-    Without `column`, they keep their own type.
+    Without `column`, the values keep their own type.
     """
     array = values[path[0]]
     for name in path[1:]:

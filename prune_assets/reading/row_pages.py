@@ -169,7 +169,7 @@ class RowPages:
         return [
             _RowPart(
                 self.index.groups.files[file_index],
-                int(self.index.groups.kind[file_index]),
+                int(self.index.groups.provenance_ids[file_index]),
                 ordered := tuple(sorted(chunks, key=lambda chunk: chunk.leaf)),
                 covers[key],
                 rows.ranges,
@@ -181,7 +181,7 @@ class RowPages:
 
     def _decode(self, job: tuple[_RowPart, list[list[bytes]]]) -> pa.Table:
         part, data = job
-        provenance = self.index.groups.kinds[part.provenance_id]
+        provenance = self.index.groups.provenances[part.provenance_id]
         leaf_indexes = tuple(chunk.leaf for chunk in part.chunks)
         if (part.provenance_id, leaf_indexes) not in self._schemas:
             self._schemas[part.provenance_id, leaf_indexes] = schema_of(provenance, leaf_indexes)

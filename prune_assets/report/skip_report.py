@@ -36,7 +36,7 @@ class Level:
 
     `status`: `absent` if no file has this evidence; `not_applicable` if the evidence cannot answer this predicate, or
     earlier levels skipped all data; `consulted` if the evidence was read.
-    `why`: the status in a sentence.
+    `why`: the reason for the status, in a sentence.
     `skipped_rows`: None if rows of `total` are not counted.
     """
 

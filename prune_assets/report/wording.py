@@ -78,7 +78,7 @@ def reads_clearly_more(kept_bytes: int, best_bytes: int, whole_bytes: int) -> bo
 
 
 def limit_text(report: SkipReport) -> str:
-    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if Spark does not."""
+    """Explain why Spark with this plan skips clearly less than possible, and the remedy; "" if the loss is small."""
     engine = limited_engine(report)
     if engine is None:
         return ""
@@ -192,10 +192,10 @@ def time_zone_text(report: SkipReport) -> str:
 
 def compared_engines(report: SkipReport) -> tuple[Engine | None, Engine | None]:
     """Return Spark's read without the plan, and its read with the plan; None if unknown."""
-    return engine_that(Reading.ALONE, report), engine_that(Reading.WITH_PLAN, report)
+    return engine_of(Reading.ALONE, report), engine_of(Reading.WITH_PLAN, report)
 
 
-def engine_that(reading: Reading, report: SkipReport) -> Engine | None:
+def engine_of(reading: Reading, report: SkipReport) -> Engine | None:
     """Return the entry of `report.engines` that reads in this way; None if missing."""
     return next((engine for engine in report.engines if engine.reading is reading), None)
 

@@ -34,7 +34,7 @@ class Cut:
 
     `order`: numbers of the sampled rows.
     `keys`: columns of the order, the slowest first.
-    `is_curve`: the order follows a space-filling curve.
+    `is_curve`: True if the order follows a space-filling curve.
     `file`: file of each row group.
     `group`: first row of each row group, counted over the table.
     `total`: rows of the table.

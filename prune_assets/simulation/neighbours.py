@@ -106,20 +106,20 @@ class Neighbours:
         low, high = self._low, self._high
         wide_low, wide_high = self._over_neighbours(low, np.minimum), self._over_neighbours(high, np.maximum)
         mean, scale, alike, of_alike = self._compare(low, high)
-        far_low = low - scale * self._further(mean, scale, np.minimum)
-        far_high = high + scale * self._further(mean, scale, np.maximum)
+        far_low = low - scale * self._reach_beyond_sample(mean, scale, np.minimum)
+        far_high = high + scale * self._reach_beyond_sample(mean, scale, np.maximum)
         enough = ~np.isnan(of_alike[0])
         return (
             np.where(alike, wide_low, np.where(enough, of_alike[0], far_low)),
             np.where(alike, wide_high, np.where(enough, of_alike[1], far_high)),
         )
 
-    def _further(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
+    def _reach_beyond_sample(self, mean: Floats, scale: Floats, reduce: Any) -> Floats:
         """Estimate how far the extremes of a page are beyond those of its sampled rows.
 
         The unit is the page's standard deviation (`scale`).
         """
-        quarters = np.array([self._of_part(reduce, part) for part in range(_PARTS)])
+        quarters = np.array([self._extremes_of_part(reduce, part) for part in range(_PARTS)])
         quarters = (quarters - mean) / np.maximum(scale, _TINY)
         reach = []
         for extremes in (quarters, reduce(quarters[:2], quarters[2:]), reduce.reduce(quarters, keepdims=True)):
@@ -129,7 +129,7 @@ class Neighbours:
         pages = np.maximum(self._total((self.count > 3).astype(np.float64)), 1)
         return reach_of_doublings(reach[1] - reach[0], reach[2] - reach[1], float(np.log2(self.narrow))) / pages
 
-    def _of_part(self, reduce: Any, part: int) -> Floats:
+    def _extremes_of_part(self, reduce: Any, part: int) -> Floats:
         """Return the extremes of pages over every fourth row; infinite for pages without such a row."""
         no_value, nothing = (len(self._shares) - 2, np.inf) if reduce is np.minimum else (-1, -np.inf)
         rows, first = self._codes[part::_PARTS], -((part - self.first) // _PARTS)

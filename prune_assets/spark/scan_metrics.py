@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parquet_core.errors import WrongUse
-from prune_assets.spark.spark_session import held_conf
+from prune_assets.spark.spark_session import temporary_option
 from prune_assets.spark.spark_versions import execution_info
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def counts_bytes(spark: SparkSession) -> bool:
 @contextmanager
 def counting_bytes(spark: SparkSession) -> Iterator[None]:
     """Disable vectored reads of a session in the block, so that Spark counts all bytes."""
-    with held_conf(spark, VECTORED, "false"):
+    with temporary_option(spark, VECTORED, "false"):
         yield
 
 

@@ -60,10 +60,9 @@ def is_true(session: SparkSession, key: str, *default: str) -> bool:
 
 
 def agreed_span(session: SparkSession, name: str) -> Span | None:
-    """Return the instants between which Spark and this machine agree on a zone.
+    """Return the first and the last instant between which Spark and this machine agree on a zone.
 
-    They are the first and the last one, in microseconds since 1970. None for an unknown or fixed zone. Computed once
-    per session and zone.
+    Instants are in microseconds since 1970. None for an unknown or fixed zone. Computed once per session and zone.
     """
     zone = zone_named(name)
     if zone is None or zone.is_fixed:

@@ -227,28 +227,28 @@ def own_jobs(session: SparkSession, what: str) -> Iterator[None]:
 
 
 # Per session and setting: the earlier value, and the number of holders.
-_held: dict[tuple[int, str], tuple[str | None, int]] = {}
-_holding = Lock()
+_options_in_use: dict[tuple[int, str], tuple[str | None, int]] = {}
+_options_lock = Lock()
 
 
 @contextmanager
-def held_conf(session: SparkSession, key: str, value: str) -> Iterator[None]:
+def temporary_option(session: SparkSession, key: str, value: str) -> Iterator[None]:
     """Set a session option while any thread holds it.
 
     Afterwards restore it, or unset it if it was not set.
     """
     name = id(session), key
-    with _holding:
-        before, holders = _held.get(name) or (option_that_was_set(session, key), 0)
+    with _options_lock:
+        before, holders = _options_in_use.get(name) or (option_that_was_set(session, key), 0)
         session.conf.set(key, value)
-        _held[name] = before, holders + 1
+        _options_in_use[name] = before, holders + 1
     try:
         yield
     finally:
-        with _holding:
-            before, holders = _held.pop(name)
+        with _options_lock:
+            before, holders = _options_in_use.pop(name)
             if holders > 1:
-                _held[name] = before, holders - 1
+                _options_in_use[name] = before, holders - 1
             elif before is None:
                 session.conf.unset(key)
             else:

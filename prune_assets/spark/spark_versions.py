@@ -124,7 +124,7 @@ def _loggers() -> list[Logger]:
 def message_of(error: PySparkException) -> str:
     """Return the message of an error that Spark raised.
 
-    Before 4.0 it is only the text of the error.
+    Errors of pyspark before 4.0 have no message apart from their text.
     """
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 

@@ -26,8 +26,8 @@ from parquet_core.storage.stores import (
     STORES,
     bucket_of,
     first_set,
-    profile_asked,
     profile_keys,
+    selected_profile,
 )
 from prune_assets.spark.drivers import missing_driver
 from prune_assets.spark.spark_versions import java_error
@@ -137,7 +137,8 @@ def absolute(path: str) -> str:
 def reach_as(session: SparkSession, table: Table, allow: Sequence[str] = ()) -> None:
     """Let reads outside of Spark use a session's store settings.
 
-    They apply to the buckets of `table` and of `allow`, where the environment has none, until another session is given.
+    The settings apply to the buckets of `table` and of `allow`, until another session is given. Settings in the
+    environment take precedence.
     """
     from parquet_core.storage.objects import reach_as_session
 
@@ -211,7 +212,7 @@ def _own_identity(root: str) -> dict[str, str]:
         return {name: value for name in _KEYS if (value := os.environ.get(f"AWS_{_KEYS[name].upper()}"))}
     if os.environ.get(_SKIP, "").lower() in {"1", "true"}:
         return {_PROVIDER: _ANONYMOUS}
-    return {} if profile_asked() is None else dict(zip(_KEYS, profile_keys(root).values(), strict=False))
+    return {} if selected_profile() is None else dict(zip(_KEYS, profile_keys(root).values(), strict=False))
 
 
 def _options_of_obstore(has: Callable[[str], str | None], bucket: str) -> dict[str, str]:

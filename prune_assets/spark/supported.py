@@ -69,8 +69,8 @@ def check_installed() -> str:
 def check_start(*, remote: bool) -> None:
     """Refuse to start a session with an unsuitable pyspark.
 
-    It is unsuitable if `check_installed` refuses it, or if it does not fit SPARK_HOME. `remote`: True for a Spark
-    Connect session, which needs neither Java nor a Spark on this machine.
+    A pyspark is unsuitable if `check_installed` refuses it, or if its version does not fit SPARK_HOME.
+    `remote`: True for a Spark Connect session, which needs neither Java nor a Spark on this machine.
     """
     version = check_installed()
     if remote:

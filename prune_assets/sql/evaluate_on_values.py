@@ -137,7 +137,7 @@ def divisor_of(tree: SyntaxNode) -> int | None:
     return divisors.pop() if len(divisors) == 1 else None
 
 
-def shows_clock(tree: SyntaxNode) -> bool:
+def depends_on_clock_fields(tree: SyntaxNode) -> bool:
     """Return whether a one-column condition depends only on the local hour and minute."""
     names = {part.name if isinstance(part, Call) and len(part.arguments) == 1 else "" for part in _parents(tree)}
     return bool(names) and names <= CLOCK_FIELDS
@@ -175,7 +175,7 @@ def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
 def _evaluates_all(condition: SyntaxNode) -> bool:
     """Return whether Spark evaluates every part of a comparison, so that its outcome is known if no part raises.
 
-    It does not if the comparison contains a condition or a choice such as CASE.
+    False if the comparison contains a condition or a choice such as CASE, of which Spark may skip parts.
     """
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)

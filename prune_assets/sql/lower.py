@@ -108,7 +108,7 @@ def _lower_unless_clock(
     key, because settings that differ only in their zone span are equal.
     """
     parsed = _parsed(sql, columns)
-    return parsed if clock.asks_clock(parsed) else _lower(parsed, columns, semantics=semantics)
+    return parsed if clock.uses_clock(parsed) else _lower(parsed, columns, semantics=semantics)
 
 
 def _lower(
@@ -127,7 +127,7 @@ def _lower(
         return refused(sql, "the session reads string literals in the legacy way", _NO_LEGACY)
     refuse_non_scalar(parsed, is_builtin)
     _refuse_parameters(parsed)
-    if clock.asks_clock(parsed) and not semantics.legacy_literals:
+    if clock.uses_clock(parsed) and not semantics.legacy_literals:
         now = clock.now() if now is None else now
         scope = Scope(columns, case_sensitive=semantics.case_sensitive)
         parsed = clock.frozen(parsed, Clock.of(semantics, now), scope=scope, is_builtin=is_builtin)

@@ -120,7 +120,7 @@ def _negated(child: Predicate, sql: str) -> str:
 
 
 def _is_single(child: In | Interval | Pattern) -> bool:
-    """Return whether a leaf is rendered as a call, or with an operator that differs from the usual one of its class."""
+    """Return whether the SQL of a leaf has no place for an inner NOT: an equality, or a function call."""
     match child:
         case Interval(_, low, high):
             return bool(low == high)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PolledState:
     """Last known state of a table.
 
     `changes`: number of changes that were noticed.
@@ -30,18 +30,18 @@ class Seen:
         return self.fingerprint, self.changes
 
 
-def look(table: Path | str, before: Seen | None) -> Seen:
+def poll(table: Path | str, before: PolledState | None) -> PolledState:
     """Poll a table; returns `before` if nothing changed.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
     >>> table = tempfile.mkdtemp()
     >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-0.parquet")
-    >>> first = look(table, None)
-    >>> look(table, first) == first
+    >>> first = poll(table, None)
+    >>> poll(table, first) == first
     True
     >>> pq.write_table(pa.table({"id": range(9)}), f"{table}/part-1.parquet")
-    >>> look(table, first).changes
+    >>> poll(table, first).changes
     2
 
     `changes` distinguishes a state that returns to an earlier one. Costs a listing; raises TableNotFound.
@@ -49,7 +49,7 @@ def look(table: Path | str, before: Seen | None) -> Seen:
     now = _fingerprint(table)
     fingerprint, version = fingerprint_text(now), now if isinstance(now, int) else None
     if before is None or before.fingerprint != fingerprint:
-        return Seen(fingerprint, 1 if before is None else before.changes + 1, version)
+        return PolledState(fingerprint, 1 if before is None else before.changes + 1, version)
     return before if before.version == version else replace(before, version=version)
 
 
@@ -75,14 +75,16 @@ def _fingerprint(table: Path | str) -> int | str:
     return table_format.fingerprint(str(path))
 
 
-def seen_tables(cursor: str | None) -> dict[str, Seen]:
+def polled_states(cursor: str | None) -> dict[str, PolledState]:
     """Return the last known state of each table from a sensor's cursor.
 
     The cursor is a JSON object, by table name, of pairs of fingerprint and number of changes.
 
-    >>> seen_tables('{"lake/a": ["version 3", 2]}')
-    {'lake/a': Seen(fingerprint='version 3', changes=2, version=None)}
+    >>> polled_states('{"lake/a": ["version 3", 2]}')
+    {'lake/a': PolledState(fingerprint='version 3', changes=2, version=None)}
     """
     by_label = json.loads(cursor) if cursor else {}
     # Cursors of version 0.1 have only the fingerprint.
-    return {label: Seen(seen, 0) if isinstance(seen, str) else Seen(*seen) for label, seen in by_label.items()}
+    return {
+        label: PolledState(seen, 0) if isinstance(seen, str) else PolledState(*seen) for label, seen in by_label.items()
+    }

@@ -50,8 +50,9 @@ class DeclaredType(NamedTuple):
 def declared_type(described: Any, *, physical_names: bool = False) -> DeclaredType:
     """Convert a column's type from Spark's JSON to Arrow.
 
-    `physical_names`: files use the field names of Delta's column mapping. Raises UnsupportedFeature for a type that
-    Arrow lacks.
+    `physical_names`: True if files use the field names of Delta's column mapping.
+
+    Raises UnsupportedFeature for a type that Arrow lacks.
 
     >>> field = {"name": "a", "type": "long", "nullable": True, "metadata": {}}
     >>> declared_type({"name": "s", "type": {"type": "struct", "fields": [field]}}).declared

@@ -93,7 +93,7 @@ def _sorted(drawn: Drawn, here: Numbers, rows: Numbers, count: int) -> Bounds:
 def predicted_bytes(plan: PlannedRead, measured: Measured, groups: Sequence[Group], pieces: Pieces) -> int | None:
     """Return the bytes that a predicate keeps after the rewrite.
 
-    None if it has no condition on the leading key.
+    None if the predicate has no condition on the leading key.
     """
     if not _is_on_key(plan, measured):
         return None
@@ -171,13 +171,13 @@ def _may_hold(plan: PlannedRead, measured: Measured, pieces: Pieces) -> NDArray[
     predicate = plan.evaluation.predicate
     files = plan.table.answers(predicate)
     answers = [
-        _of_leaf(leaf, measured, pieces, of_file[pieces.file], frozenset(files.by_values))
+        _outcomes_of_leaf(leaf, measured, pieces, of_file[pieces.file], frozenset(files.by_values))
         for leaf, of_file in zip(leaves(predicate), files.by_leaf, strict=True)
     ]
     return may_match(fold(predicate, answers))
 
 
-def _of_leaf(
+def _outcomes_of_leaf(
     leaf: Leaf, measured: Measured, pieces: Pieces, of_file: OutcomeArray, partitions: frozenset[tuple[str, ...]]
 ) -> OutcomeArray:
     if isinstance(leaf, Constant):

@@ -138,7 +138,7 @@ def _mapping(path: Path) -> dict[Any, Any]:
         _refuse_repeated_keys(yaml.compose(yaml_text, Loader=_Loader))
         values = yaml.load(yaml_text, Loader=_Loader)  # noqa: S506 - of the safe kind
     except OSError as error:
-        raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_file_meant(path)}") from error
+        raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_similar_file_hint(path)}") from error
     except (
         yaml.YAMLError,
         RecursionError,
@@ -240,7 +240,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _file_meant(path: Path) -> str:
+def _similar_file_hint(path: Path) -> str:
     """Return a hint that names a similar YAML file nearby."""
     beside: list[str] = []
     with suppress(OSError):  # the directory is missing or cannot be listed

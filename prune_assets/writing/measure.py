@@ -228,6 +228,8 @@ def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags
     """
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""
-    by_java = np.array([application_of(footer_kind.created_by) == PARQUET_JAVA for footer_kind in index.groups.kinds])
-    lacks = (offsets.reason != "") | (silent & ~by_java[index.groups.kind[index.groups.file[groups]]])
+    by_java = np.array(
+        [application_of(footer_kind.created_by) == PARQUET_JAVA for footer_kind in index.groups.provenances]
+    )
+    lacks = (offsets.reason != "") | (silent & ~by_java[index.groups.provenance_ids[index.groups.file[groups]]])
     return _by_file(index, groups[lacks])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from parquet_core.errors import WrongUse
 from parquet_core.printable import redacted
 from prune_assets.spark.spark_session import given_or_active, own_jobs
-from prune_assets.tables.catalogs.session_catalog import tell_catalog
+from prune_assets.tables.catalogs.session_catalog import refresh_catalog
 from prune_assets.tables.rewriting import GROUP, Rewrite
 from prune_assets.tables.target import find_target
 from prune_assets.writing.assess import OptimizeRequest, TableAssessment, assess, forecast, plan_of
@@ -104,7 +104,7 @@ def optimize(
     with own_jobs(spark, f"optimize {redacted(location)}"):
         done = _carried_out(spark, request, first, forecasted)
     if target.entry is not None and target.format.spark_lists_files:
-        tell_catalog(target.entry, spark)
+        refresh_catalog(target.entry, spark)
     return done
 
 

@@ -160,8 +160,8 @@ ARGUMENTS = {
 }
 COMMANDS = [
     ("inspect", "{}"),
-    ("inspect", "TABLE", "--column", "{}"),
-    ("inspect", "FILE", "--column", "a", "--bloom", "{}"),
+    ("inspect", "TABLE", "--columns", "{}"),
+    ("inspect", "FILE", "--columns", "a", "--bloom", "{}"),
     ("inspect", "TABLE", "--timestamp", "{}"),
     ("explain", "{}", "--where", "a = 1"),
     ("explain", "TABLE", "--where", "{}"),

@@ -56,7 +56,7 @@ WITH_SPARK = {
     "write": "pr.write(None, TABLE, layout=SORTED)",
 }
 COMMANDS = {
-    "advise": ["TABLE", "--where", "id < 10"],
+    "advise": ["TABLE", "--predicate", "id < 10"],
     "audit": ["TABLE"],
     "check": ["TABLE", "--layout", "LAYOUT"],
     "checkpoint": ["DELTA"],
@@ -93,7 +93,7 @@ EXTRA_OF = {
     "pr.count('glue:lake.orders')": "glue",
     "pr.count('iceberg:lake.db.orders')": "iceberg",
     "pr.count(ICEBERG)": "iceberg",
-    "from prune_assets.tables.changes import look; look(ICEBERG, None)": "iceberg",
+    "from prune_assets.tables.changes import poll; poll(ICEBERG, None)": "iceberg",
     "from prune_assets.tables.opening import recognize; recognize(ICEBERG)[0].history(ICEBERG, 3)": "iceberg",
 }
 WITHOUT_AN_EXTRA = {

@@ -108,7 +108,7 @@ def _without(leaf: Leaf) -> np.uint8:
 def _depends_on_calendar(values: pa.Array) -> bool:
     """True if any date or timestamp precedes the range where calendars agree.
 
-    A session may store such a value as another one (calendar rebasing).
+    Spark may write such a value as another day or instant (calendar rebasing), which has another hash.
     """
     if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return False

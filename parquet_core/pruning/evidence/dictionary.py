@@ -40,8 +40,9 @@ def outcomes_of_each_from_dictionaries(
 ) -> NDArray[np.uint8]:
     """Return outcome sets by leaf and container from complete dictionaries.
 
-    `dictionaries`: None for a missing one. `may_be_null`: flags of containers that may hold null, by default all; they
-    matter only to conditions that are tested on values (`OnValues`), which need not be NULL for null.
+    `dictionaries`: None for a missing one.
+    `may_be_null`: flags of containers that may hold null, by default all. Only conditions tested on values (`OnValues`)
+    use the flags, because their outcome for null need not be NULL.
     """
     answers = np.full((len(leaves), len(dictionaries)), Outcomes.UNKNOWN, np.uint8)
     present = [(i, values) for i, values in enumerate(dictionaries) if values is not None and len(values)]
@@ -60,13 +61,13 @@ def outcomes_of_each_from_dictionaries(
         for i, (_, leaf) in enumerate(part):
             nulls = may_be_null[containers] if may_be_null is not None and isinstance(leaf, OnValues) else ...
             if nulls is ... or nulls.any():
-                of_values[i, nulls] |= _of_null(leaf, entries.type)
+                of_values[i, nulls] |= _outcome_of_null(leaf, entries.type)
         of_values[:, old] = Outcomes.UNKNOWN
         answers[np.ix_(np.array([i for i, _ in part]), containers)] = of_values
     return answers
 
 
-def _of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
+def _outcome_of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
     """Return the outcome of a leaf for null values."""
     if isinstance(leaf, OnValues):
         return outcome_of_null(leaf, arrow_type)
@@ -76,7 +77,7 @@ def _of_null(leaf: ColumnLeaf, arrow_type: pa.DataType) -> np.uint8:
 def _depends_on_calendar(values: pa.Array) -> np.ndarray:
     """Flag dates and timestamps that precede the range where calendars agree.
 
-    A session may read such an entry as another day or instant than is stored (calendar rebasing).
+    Spark may read such an entry as another day or instant than the stored one (calendar rebasing).
     """
     if not (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         return np.zeros(len(values), np.bool_)

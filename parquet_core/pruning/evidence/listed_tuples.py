@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy, scalar_of, valid_flags
 from parquet_core.pruning.evidence.listed_values import listed_values
-from parquet_core.pruning.evidence.min_max import outcomes_of, presence_of
+from parquet_core.pruning.evidence.min_max import outcomes_of
 from parquet_core.ragged import spans
 from parquet_core.ranks import ranks
+from parquet_core.trust.bounds import presence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -60,7 +60,7 @@ def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArr
     """
     answers = np.empty((len(leaves), len(bounds)), np.uint8)
     presence = presence_of(bounds)
-    alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _says_itself(leaf)]
+    alike = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Compare) and not _is_decided_by_type(leaf)]
     at_once = alike if len(alike) >= FEW else []
     for i in sorted(set(range(len(leaves))).difference(at_once)):
         answers[i] = outcomes_from_bounds(leaves[i], bounds, presence=presence)
@@ -69,7 +69,7 @@ def outcomes_of_each(leaves: Sequence[ColumnLeaf], bounds: Bounds) -> OutcomeArr
     return answers
 
 
-def _says_itself(leaf: Compare) -> bool:
+def _is_decided_by_type(leaf: Compare) -> bool:
     return is_nan(leaf.value) or holds_by_type(leaf.op, leaf.value) is not None
 
 

@@ -1,7 +1,8 @@
 """Bounds as evidence; row-group statistics and page indexes are evaluated alike.
 
 Floating-point bounds enclose the numbers. NaN is larger than every number and may be present unless its count is known
-to be 0. If the bounds are equal, they are the only value, even if truncated, so any condition can be tested on it.
+to be 0. Equal bounds are the only value of the container, so any condition can be tested on this value. That is also
+true of truncated bounds, because the lower one is at most the smallest value, and the upper one at least the largest.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def outcomes_of(*, true: Flags, false: Flags, null: Flags) -> OutcomeArray:
 
 
 def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) -> tuple[Flags, Flags]:
-    """Flag where non-NaN values cannot be TRUE, and cannot be FALSE."""
+    """Flag containers in which no non-NaN value makes the leaf TRUE, and containers in which none makes it FALSE."""
     if pa.types.is_boolean(lower.type):
         lower, upper = lower.cast(pa.uint8()), upper.cast(pa.uint8())
     match _as_for_numbers(leaf):
@@ -183,10 +184,10 @@ def _surely(op: Op, bound: pa.Array, value: pa.Scalar) -> Flags:
 
 
 def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, Flags]:
-    """Flag where IN cannot be TRUE, and where it cannot be FALSE.
+    """Flag containers in which IN cannot be TRUE, and containers in which it cannot be FALSE.
 
-    TRUE requires a listed value between the bounds, and FALSE an unlisted one. The range from the smallest to the
-    largest listed value is not enough to decide either.
+    TRUE requires a listed value between the bounds, and FALSE an unlisted one. The smallest and the largest listed
+    value are not enough to decide either, because values between them may be unlisted.
     """
     low, high, count = values.places(lower), values.places(upper), len(values.ascending)
     first, last = low // 2, (high + 1) // 2 - 1
@@ -199,9 +200,9 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
 
 
 def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:
-    """Evaluate the test on containers whose bounds are equal.
+    """Evaluate the test on the value of each container whose bounds are equal.
 
-    Adds the outcomes for null and NaN if the container may hold them. Other containers with values are UNKNOWN.
+    Adds the outcomes for null and NaN if the container may hold them. Containers with different bounds are UNKNOWN.
     """
     is_single, other = _only_values(bounds)
     tested = presence.value & is_single

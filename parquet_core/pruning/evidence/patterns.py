@@ -79,10 +79,10 @@ def pattern_ruled_out(leaf: Pattern, lower: pa.Array, upper: pa.Array) -> tuple[
     always = np.zeros(len(lower), np.bool_)
     (single,) = np.nonzero(flags_from(pc.equal(lower, upper)))
     if len(single):
-        matched, failed = _of_values(leaf, lower.take(single))
+        matched, failed = _matches(leaf, lower.take(single))
         always[single] = matched
         never[single] |= failed
-    _hold_by_what_all_begin_with(leaf, lower, upper, always)
+    _match_common_prefix(leaf, lower, upper, always)
     return never, always
 
 
@@ -111,7 +111,7 @@ def _inside(prefix: bytes, lower: pa.Array, upper: pa.Array) -> Flags:
     return inside if above is None else inside & flags_from(pc.less(upper, scalar_of(above, upper.type)))
 
 
-def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array, always: Flags) -> None:
+def _match_common_prefix(leaf: Pattern, lower: pa.Array, upper: pa.Array, always: Flags) -> None:
     """Set `always` where the common prefix of the bounds already matches.
 
     Applies to patterns that may be followed by any text: then every value between the bounds matches.
@@ -121,10 +121,10 @@ def _hold_by_what_all_begin_with(leaf: Pattern, lower: pa.Array, upper: pa.Array
     bounded = flags_from(pc.and_(pc.is_valid(lower), pc.is_valid(upper)))
     (undecided,) = np.nonzero(bounded & ~always & _holds(leaf, lower) & _holds(leaf, upper))
     if len(undecided):
-        always[undecided], _ = _of_values(leaf, common_prefix(lower.take(undecided), upper.take(undecided)))
+        always[undecided], _ = _matches(leaf, common_prefix(lower.take(undecided), upper.take(undecided)))
 
 
-def _of_values(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
+def _matches(leaf: Pattern, values: pa.Array) -> tuple[Flags, Flags]:
     """Flag values that match and values that do not.
 
     A LIKE pattern sets neither flag for values that are not valid UTF-8.

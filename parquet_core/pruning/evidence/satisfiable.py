@@ -101,10 +101,10 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """True if a comparison with the largest value of its type may replace one with a larger value.
+    """True if a comparison with the largest value of the type may have replaced one with a larger literal.
 
-    Such a comparison is wrong for stored values beyond the type. Spark reads them: decimals with more digits than
-    declared, up to 38, and UINT_8 and UINT_16 beyond their range.
+    The replaced comparison is wrong for stored values beyond the type, which Spark reads: decimals with more digits
+    than declared, up to 38, and UINT_8 and UINT_16 beyond their range.
     """
     match leaf:
         case Compare(_, Op.GT | Op.LE, value) | Interval(_, _, value):
@@ -118,7 +118,7 @@ def reaches_beyond_type(leaf: Leaf) -> bool:
 
 
 def _values_to_try(every_leaf: Sequence[Leaf]) -> pa.Array | None:
-    """Return samples that reach every outcome of the leaves; None if there may be others.
+    """Return values that together produce every possible outcome of the leaves; None if other outcomes are possible.
 
     None for literals of several types, for too many literals, for types without a known successor, and if a leaf
     `reaches_beyond_type`.

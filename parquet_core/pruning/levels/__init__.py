@@ -8,7 +8,7 @@ both a bloom filter and a dictionary, the filter is evaluated first: it is much 
 needs no decompression. Page indexes come last, because they leave parts of row groups, which no other level can use.
 
 Each level evaluates only what earlier levels left undecided. Its outcomes are intersected with the earlier ones per
-leaf. Therefore an OR is skipped if statistics exclude one operand and a bloom filter excludes the other.
+leaf. Therefore a container is skipped if statistics exclude one operand of an OR and a bloom filter excludes the other.
 """
 
 from parquet_core.pruning.levels.bloom_level import BLOOM_FILTERS

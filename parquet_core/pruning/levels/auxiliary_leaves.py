@@ -41,7 +41,8 @@ class AuxiliaryLeaves:
     `leaves`: number of leaves of the predicate.
     `extra`: the appended leaves.
     `lists`, `nulls`, `nans`: pairs of a leaf's index and the slice of its auxiliary leaves, counted over all leaves.
-    They are the values of its list, null tests of its columns, or the comparison of its column with NaN.
+    The auxiliary leaves are one equality per value of the leaf's list (`lists`), null tests of the leaf's columns
+    (`nulls`), or the comparison of the leaf's column with NaN (`nans`).
     """
 
     leaves: int
@@ -68,8 +69,10 @@ class AuxiliaryLeaves:
     def wanted(self, of_leaves: Sequence[Outcomes]) -> list[Outcomes | None]:
         """Return the relevant outcomes of the predicate's leaves and of the auxiliary leaves.
 
-        `of_leaves`: relevant outcomes of the predicate's leaves. None for a leaf that is only evaluated for others:
-        values of lists, null tests, and an `isnan`, whose comparison with NaN is relevant instead.
+        `of_leaves`: relevant outcomes of the predicate's leaves.
+
+        The result is None for leaves without outcomes of their own to rule out: values of lists, null tests, and an
+        `isnan`, whose comparison with NaN is relevant instead.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
         for leaf, rows in self.nans:

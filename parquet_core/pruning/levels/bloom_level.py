@@ -28,7 +28,7 @@ _NAME = KnownLevel.BLOOM_FILTER.key
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Probe the filters of row groups that absent values would skip."""
+    """Probe the filters of row groups that are skipped if the probed values are absent."""
     outcomes = before.by_leaf
     equality = [i for i, leaf in enumerate(query.parts) if probes(leaf) is not None]
     best = _best_case(query, outcomes, equality)
@@ -93,7 +93,7 @@ def explain(_: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: LeafCo
         return ""
     if int(query.index.footers.chunks(column).bloom_filter[position, 0]) <= 0:
         return "no bloom filter"
-    (blocks,) = query.index.bloom_filters.at_hand(column, np.array([position]))
+    (blocks,) = query.index.bloom_filters.cached(column, np.array([position]))
     if isinstance(blocks, str):
         return f"bloom filter: {blocks}"
     return "the bloom filter was not read" if blocks is None else "the bloom filter may contain it"

@@ -18,7 +18,7 @@ from parquet_core.pruning.known_levels import KnownLevel
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes, intersect, may_match
 from parquet_core.pruning.predicate import Compare, In, OnValues, Op, Pattern
-from parquet_core.pruning.trees import asked_outcomes
+from parquet_core.pruning.trees import outcomes_to_refute
 from parquet_core.trust.bounds import presence_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     """Evaluate the dictionaries of row groups that could be skipped by them."""
     waiting = _candidates(query)
     refined = before.by_leaf.copy()
-    worth, let_it_be_true = _worth(query), query.auxiliary.wanted(asked_outcomes(query.predicate))
+    worth, let_it_be_true = _worth(query), query.auxiliary.wanted(outcomes_to_refute(query.predicate))
     dictionaries_read, refused, reasons = 0, False, dict[str, None]()
     for done, candidate in enumerate(waiting):
         leaf_indices = list(candidate.leaves)
@@ -144,8 +144,8 @@ def _helpful(
 ) -> Flags:
     """Flag row groups that dictionaries of `waiting` columns could skip.
 
-    At best, they rule out the outcomes in `wanted`, with which the predicate may be TRUE. They never rule out NULL, nor
-    the only remaining outcome of a leaf.
+    In the best case, dictionaries rule out the outcomes in `wanted`, without which the predicate is not TRUE. A
+    dictionary never rules out NULL, nor the only remaining outcome of a leaf.
     """
     best = outcomes.copy()
     of_leaf = {i: counts for candidate in waiting for i in candidate.leaves if (counts := wanted[i]) is not None}
@@ -182,7 +182,7 @@ def explain(state: LevelState, query: PruningQuery, leaf: ColumnLeaf, column: Le
     """
     if state.status == "not_applicable" or not can_decide(leaf):
         return ""
-    (values,) = query.index.dictionaries.at_hand(column, np.array([position]))
+    (values,) = query.index.dictionaries.cached(column, np.array([position]))
     if isinstance(values, str):
         return f"dictionary: {values}"
     return "the dictionary was not read" if values is None else "at least one dictionary value matches"

@@ -49,10 +49,8 @@ def evaluate_manifests(query: PruningQuery, before: LevelState) -> LevelState | 
         outcomes[i] = of_files[query.index.groups.file]
     why = f"{by_list.unread:,} of {counted(by_list.lists, 'manifest')} are not read"
     if query.files.by_values.isdisjoint(columns_of(query.predicate)):
-        return LevelState(
-            _MANIFESTS, query.fold_anywhere(outcomes), outcomes, "not_applicable", _why_not(query), "file"
-        )
-    return LevelState(_MANIFESTS, query.fold_anywhere(outcomes), outcomes, "consulted", why, "file")
+        return LevelState(_MANIFESTS, query.fold_leaves(outcomes), outcomes, "not_applicable", _why_not(query), "file")
+    return LevelState(_MANIFESTS, query.fold_leaves(outcomes), outcomes, "consulted", why, "file")
 
 
 MANIFESTS = PruningLevel(_MANIFESTS, evaluate_manifests, is_free=True)
@@ -61,7 +59,8 @@ MANIFESTS = PruningLevel(_MANIFESTS, evaluate_manifests, is_free=True)
 def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
     """Evaluate the partition values of every file.
 
-    Constants are evaluated too if the predicate names a partition column.
+    Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
+    statistics evaluates them.
     """
     files, index = query.files, query.index
     outcomes = before.by_leaf.copy()
@@ -72,7 +71,7 @@ def evaluate_partitions(query: PruningQuery, before: LevelState) -> LevelState:
         )
         if is_on_partition or isinstance(leaf, OnPartitions) or (names_partition and isinstance(leaf, Constant)):
             outcomes[i] = files.of_partitions[i][index.groups.file]
-    folded = query.fold_anywhere(outcomes)
+    folded = query.fold_leaves(outcomes)
     folded[index.groups.row_count <= 0] = Outcomes.NONE
     unit: Unit = "row group" if index.groups.opened is None else "file"
     if names_partition:
@@ -105,7 +104,7 @@ def evaluate_log_statistics(query: PruningQuery, before: LevelState) -> LevelSta
     for i, of_files in enumerate(query.files.by_leaf):
         outcomes[i] = intersect(outcomes[i], of_files[query.index.groups.file])
     status, why = _status(query, query.files.files_with_statistics)
-    return LevelState(_LOG_STATISTICS, query.fold_listed(outcomes), outcomes, status, why, "file")
+    return LevelState(_LOG_STATISTICS, query.fold_files(outcomes), outcomes, status, why, "file")
 
 
 def _status(query: PruningQuery, counts: Mapping[Path, int]) -> tuple[Status, str]:

@@ -149,7 +149,7 @@ def _on_segments(
             bounds = query.files.with_partitions(several, of_columns, files[segments.row_group[block]])
             of_several = outcomes_from_several_bounds(several, bounds, outcomes.shape[1])
             outcomes[i] = intersect(outcomes[i], of_several)
-        folded[block] = query.fold_anywhere(outcomes)
+        folded[block] = query.fold_leaves(outcomes)
     return folded
 
 

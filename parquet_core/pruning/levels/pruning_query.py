@@ -20,7 +20,7 @@ from parquet_core.pruning.predicate import (
     post_order,
 )
 from parquet_core.pruning.trees import fold_nodes
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,22 +73,22 @@ class PruningQuery:
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
         """Return the columns whose page indexes may decide more in row groups at `positions`.
 
-        `outcomes`: of all `parts` in these row groups. Includes columns of undecided null tests, which have both nulls
-        and values in some row group. A column that is only tested on values is left out unless its dictionaries were
-        read: with too many values for a dictionary, no page has a single value.
+        `outcomes`: of all `parts` in these row groups.
+
+        Includes columns of undecided null tests, which have both nulls and values in some row group. A column that is
+        only tested on values is left out unless one of its dictionaries was read: a column with too many values for a
+        dictionary hardly has a page with a single value.
         """
-        columns = [
-            column for column in self.columns_with_metadata() if self._may_have_bounds_that_tell(column, positions)
-        ]
+        columns = [column for column in self.columns_with_metadata() if self._may_decide_by_bounds(column, positions)]
         undecided = Outcomes.TRUE | Outcomes.FALSE
         mixed = [path for leaf, path in self.auxiliary.null_columns() if np.any(outcomes[leaf] == undecided)]
         return list(dict.fromkeys([*columns, *(self.columns[path] for path in mixed)]))
 
-    def _may_have_bounds_that_tell(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
+    def _may_decide_by_bounds(self, column: LeafColumn, positions: NDArray[np.int64]) -> bool:
         naming = [leaf for leaf in self.parts[: self.auxiliary.leaves] if column.path in columns_of_leaf(leaf)]
         if not all(isinstance(leaf, OnValues) for leaf in naming):
             return True
-        return any(not isinstance(it, str | None) for it in self.index.dictionaries.at_hand(column, positions))
+        return any(not isinstance(it, str | None) for it in self.index.dictionaries.cached(column, positions))
 
     def column_leaves(self, indices: Sequence[int]) -> list[ColumnLeaf]:
         """Return the leaves on one column among `parts[i]` for i in `indices`."""
@@ -118,20 +118,20 @@ class PruningQuery:
 
         The outcome is NONE for a row group without rows.
         """
-        folded = self.fold_listed(outcomes)
+        folded = self.fold_files(outcomes)
         if self.files.elsewhere is not None:
             folded[~self.files.elsewhere.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
-    def fold_listed(self, outcomes: OutcomeArray) -> OutcomeArray:
+    def fold_files(self, outcomes: OutcomeArray) -> OutcomeArray:
         """Combine leaf outcomes as `fold` does, without results of other processes."""
-        folded = self.fold_anywhere(outcomes)
+        folded = self.fold_leaves(outcomes)
         folded[self.index.groups.row_count <= 0] = Outcomes.NONE
         # The list of files may exclude a file that the combined outcomes of its leaves would keep.
         folded[~self.files.kept[self.index.groups.file]] &= ~np.uint8(Outcomes.TRUE)
         return folded
 
-    def fold_anywhere(self, outcomes: OutcomeArray) -> OutcomeArray:
+    def fold_leaves(self, outcomes: OutcomeArray) -> OutcomeArray:
         """Combine leaf outcomes in containers of any kind."""
         return fold_nodes(self.nodes, self.auxiliary.joined(outcomes))
 
@@ -143,7 +143,7 @@ def query_of(
 
     `files`: outcomes per file before it is opened, by default from directory names.
     """
-    columns = {column.path: column for column in index.groups.columns if tells_nulls(column)}
+    columns = {column.path: column for column in index.groups.columns if has_reliable_nulls(column)}
     parts = tuple(leaves(predicate))
     auxiliary = auxiliary_leaves(parts, columns)
     return PruningQuery(

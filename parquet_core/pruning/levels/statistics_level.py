@@ -55,13 +55,13 @@ def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
     if not columns:
         why = "no part of the predicate can be answered from what files say about their columns"
         return LevelState(_NAME, folded, outcomes, "not_applicable", why)
-    silent = [column.name for column in columns if not _says_anything(query.index, column)]
+    silent = [column.name for column in columns if not _has_statistics_of(query.index, column)]
     why = f"no row group has statistics that may be trusted for {', '.join(silent)}" if silent else ""
     status: Status = "absent" if len(silent) == len(columns) else "consulted"
     return LevelState(_NAME, folded, outcomes, status, why)
 
 
-def _says_anything(index: MetadataIndex, column: LeafColumn) -> bool:
+def _has_statistics_of(index: MetadataIndex, column: LeafColumn) -> bool:
     bounds = index.footers.bounds(column)
     return any(len(array) > array.null_count for array in (bounds.lower, bounds.upper, bounds.null_count))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-# People write fewer shapes by hand. Programs that generate each predicate would give each query a shape of its own.
+# Limit of the shapes in memory. People write fewer shapes by hand; programs may generate a new shape for each query.
 MOST_SHAPES = 20_000
 MOST_NAMES = 20
 # Maximum total characters of the predicates of a shape.

@@ -40,11 +40,11 @@ def load_workload(
     path = Path(source)
     files = sorted(path.glob("*.json")) if path.is_dir() else [path] if path.suffix == ".json" else []
     if not files:
-        return _of_sql(path, table) if path.suffix == ".sql" else observed(source)
+        return _load_sql(path, table) if path.suffix == ".sql" else observed(source)
     return merged(from_json(text_of(str(file)), source=str(file)) for file in files[-(latest or 0) :])
 
 
-def _of_sql(path: Path, table: str | None) -> Workload:
+def _load_sql(path: Path, table: str | None) -> Workload:
     gathered = Gathered()
     for scan in scans_of_sql(text_of(str(path)), table, gathered.not_understood, source=str(path)):
         gathered.add(scan)

@@ -69,18 +69,18 @@ def observed(
     if noted is not None:
         noted.save()
     gathered.not_understood += reader.not_understood
-    problems = [*reader.problems, *_of_others(table, others if not gathered.shapes else set())]
-    problems += _of_other_applications(reader.left_out if not gathered.shapes and not reader.own_queries else [])
+    problems = [*reader.problems, *_note_other_tables(table, others if not gathered.shapes else set())]
+    problems += _note_other_applications(reader.left_out if not gathered.shapes and not reader.own_queries else [])
     observed = gathered.workload(since=_text(gathered.first), until=_text(gathered.last), problems=tuple(problems))
     return replace(observed, own_queries=reader.own_queries, other_applications=len(reader.left_out))
 
 
-def _of_others(table: str | None, others: set[str]) -> Iterator[str]:
+def _note_other_tables(table: str | None, others: set[str]) -> Iterator[str]:
     if others:
         yield f"no query read {redacted(str(table))}; queries read {listed(sorted(map(redacted, others)))}"
 
 
-def _of_other_applications(names: list[str]) -> Iterator[str]:
+def _note_other_applications(names: list[str]) -> Iterator[str]:
     if names:
         yield f"no application has this name or user; the logs have {listed(sorted(set(names)))}"
 

@@ -127,9 +127,9 @@ def _report(
     chunk: Chunk, own: CheckedClaims, pages: CheckedClaims | None, denied: dict[str, pa.Scalar], findings: Findings
 ) -> None:
     as_text = is_text(chunk.column)
-    reported = _of_bounds(chunk, "row_group", "the row group", own, findings, as_text=as_text)
+    reported = _report_bounds(chunk, "row_group", "the row group", own, findings, as_text=as_text)
     if pages is not None:
-        reported += _of_bounds(chunk, "page", "the page", pages, findings, as_text=as_text)
+        reported += _report_bounds(chunk, "page", "the page", pages, findings, as_text=as_text)
     for what, there in (("bloom_filter", chunk.blocks), ("dictionary", chunk.dictionary)):
         findings.claims[what] += there is not None
         if what in denied:
@@ -140,7 +140,7 @@ def _report(
         findings.add(finding, chunk.key)
 
 
-def _of_bounds(
+def _report_bounds(
     chunk: Chunk, prefix: str, claimed_by: str, checked: CheckedClaims, findings: Findings, *, as_text: bool
 ) -> list[Finding]:
     count_claims(findings, prefix, checked)

@@ -38,7 +38,9 @@ def read_column(
 ) -> Iterator[ColumnPart]:
     """Read a column outside of lists.
 
-    `path`: its name in the file, `leaf`: its stored form.
+    `path`: path of the column in the file.
+    `leaf`: the column as the file stores it.
+
     If the type is unknown, the compared values only show where values are null. Raises UnsupportedFeature for values
     without a comparable form in Arrow, and the errors of reading.
     """

@@ -122,11 +122,11 @@ class FileAudit:
 
         None if the file does not have it as an unrepeated leaf.
         """
-        kind_index = int(self.index.groups.kind[self.file])
-        leaf = leaf_as_read(column, self.index.groups.kinds[kind_index])
+        kind_index = int(self.index.groups.provenance_ids[self.file])
+        leaf = leaf_as_read(column, self.index.groups.provenances[kind_index])
         if leaf is None or leaf.max_repetition_level:
             return None
-        stored = {it.index: it.path for it in self.index.groups.names.kinds[kind_index].columns}
+        stored = {it.index: it.path for it in self.index.groups.names.provenances[kind_index].columns}
         return leaf, stored[leaf.index]
 
 
@@ -228,16 +228,16 @@ def _evidence(audit: FileAudit, audited: AuditedColumn, positions: NDArray[np.in
     """
     column = audited.column
     looked_up = positions[~_has_nulls_alone(audited, positions)]
-    blocks = _each(lambda chosen: _blocks(audit, column, chosen), looked_up)
-    dictionaries = _each(lambda chosen: _dictionaries(audit, column, chosen), looked_up)
-    offsets = _each(lambda chosen: _offsets(audit, column, chosen), positions)
+    blocks = _read_each(lambda chosen: _blocks(audit, column, chosen), looked_up)
+    dictionaries = _read_each(lambda chosen: _dictionaries(audit, column, chosen), looked_up)
+    offsets = _read_each(lambda chosen: _offsets(audit, column, chosen), positions)
     has_values = set(looked_up.tolist())
     for position in positions.tolist():
         parts = (next(blocks), next(dictionaries)) if position in has_values else (None, "")
         yield _Evidence(*parts, next(offsets))
 
 
-def _each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
+def _read_each(read: Callable[[NDArray[np.int64]], Sequence[Part]], positions: NDArray[np.int64]) -> Iterator[Part]:
     try:
         parts = read(positions)
     except MalformedFile:
@@ -376,7 +376,7 @@ def _unusable(column: LeafColumn) -> str:
 
 
 def _reason(audit: FileAudit, audited: AuditedColumn) -> str:
-    return audited.ignored.reasons[int(audit.index.groups.kind[audit.file])]
+    return audited.ignored.reasons[int(audit.index.groups.provenance_ids[audit.file])]
 
 
 def _report_silent_pages(audit: FileAudit, audited: AuditedColumn, position: int, pages: CheckedClaims | None) -> None:
@@ -415,7 +415,7 @@ def _audit_partition(audit: FileAudit, column: LeafColumn) -> None:
     from prune_assets.checks.audit.column_values import read_column
 
     bounds = audit.claims.partition(column.path, audit.file)
-    footer_kind = audit.index.groups.names.kinds[int(audit.index.groups.kind[audit.file])]
+    footer_kind = audit.index.groups.names.provenances[int(audit.index.groups.provenance_ids[audit.file])]
     leaf = footer_kind.by_path.get(column.path)
     if bounds is None or leaf is None or leaf.max_repetition_level:
         return

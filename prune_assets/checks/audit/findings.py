@@ -82,7 +82,7 @@ def outside(source: ClaimSource, side: str, wrong: Outside, *, as_text: bool) ->
     beyond = f"{name} {'<' if side == 'min' else '>'} {bound}"
     message = (
         f"{source.claimed_by} claims {side} {bound}, row {wrong.row:,} holds {value}: "
-        f"`{name} = {value}` and `{beyond}` lose it{_others(wrong.containers)}"
+        f"`{name} = {value}` and `{beyond}` lose it{_more_text(wrong.containers)}"
     )
     return Finding(f"{source.prefix}_bounds", Severity.ERROR, source.location, message, source.remedy)
 
@@ -95,13 +95,13 @@ def miscount(source: ClaimSource, wrong: Miscount) -> Finding:
     lost = f"`{source.column} {test}` loses rows" if wrong.loses_rows else "counts answered from it are wrong"
     message = (
         f"{source.claimed_by} counts {wrong.claimed:,} {wrong.what}, there are {wrong.actual:,}: "
-        f"{lost}{_others(wrong.containers)}"
+        f"{lost}{_more_text(wrong.containers)}"
     )
     severity = Severity.ERROR if wrong.loses_rows else Severity.WARN
     return Finding(f"{source.prefix}_{wrong.what.lower()}_count", severity, source.location, message, source.remedy)
 
 
-def _others(containers: int) -> str:
+def _more_text(containers: int) -> str:
     return f"; and in {containers - 1:,} more of its pages" if containers > 1 else ""
 
 

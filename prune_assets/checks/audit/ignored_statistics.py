@@ -26,7 +26,7 @@ class IgnoredStatistics(NamedTuple):
     """Written statistics that plans do not trust, per row group.
 
     `there`: flags of row groups that have such statistics.
-    `reasons`: per kind of file, why they are not trusted.
+    `reasons`: per provenance of files, why the statistics are not trusted.
     """
 
     bounds: Bounds
@@ -55,7 +55,7 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
 def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -> Bounds:
     parts, group = [], 0
     for footers in index.footers.source.read(np.arange(len(index.groups.files))):
-        kind_indexes = index.groups.kind[index.groups.file[group : group + len(footers)]]
+        kind_indexes = index.groups.provenance_ids[index.groups.file[group : group + len(footers)]]
         # Statistics of another stored type than the table's are not decoded.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)

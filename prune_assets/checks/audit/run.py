@@ -14,7 +14,7 @@ from parquet_core.layout.bound_layout import find_column
 from parquet_core.layout.places import file_name
 from parquet_core.printable import redacted
 from parquet_core.quantities import refuse_no_share
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from parquet_core.storage import Traffic
 from parquet_core.values import open_values
 from prune_assets.checks.audit.file import AuditedColumn, FileAudit, audit_file, report_errors
@@ -132,7 +132,7 @@ def _chosen(index: MetadataIndex, sample: float, files: int | None) -> NDArray[n
 def _spread(count: int, chosen: int) -> NDArray[np.int64]:
     """Return `chosen` evenly spread numbers from 0 to `count` - 1.
 
-    All of them if there are fewer.
+    All numbers if there are fewer than `chosen`.
 
     >>> _spread(10, 3).tolist(), _spread(2, 5).tolist()
     ([0, 3, 6], [0, 1])
@@ -144,7 +144,7 @@ def _spread(count: int, chosen: int) -> NDArray[np.int64]:
 def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[str, str]) -> list[LeafColumn]:
     """Return the columns whose metadata plans rely on.
 
-    Add the reasons for the others to `skipped`.
+    The reasons to leave out other columns are added to `skipped`.
     """
     in_directories = {column.name for column in index.groups.partitions}
     wanted = (
@@ -153,7 +153,7 @@ def _audited(index: MetadataIndex, names: Sequence[str] | None, skipped: dict[st
         else [find_column(name, index, "columns") for name in names if name not in in_directories]
     )
     skipped.update({column.name: column.unsupported for column in wanted if column.unsupported})
-    return [column for column in wanted if tells_nulls(column) and not column.max_repetition_level]
+    return [column for column in wanted if has_reliable_nulls(column) and not column.max_repetition_level]
 
 
 def _with_statistics(index: MetadataIndex, column: LeafColumn) -> AuditedColumn:

@@ -163,7 +163,7 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
     """Report row groups without a page index.
 
-    A warning if one of them would have several pages by default.
+    The finding is a warning if one of these row groups has more rows than a page by default.
     """
     chunks = index.footers.chunks(column)
     without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
@@ -180,7 +180,7 @@ def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) ->
 def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -> Iterator[Finding]:
     """Report how much of the table an equality on one column reads.
 
-    That is a clustering column of the table or, without one, the column whose bounds overlap least.
+    The column is a clustering column of the table or, without one, the column whose bounds overlap least.
     """
     index, partition, name = files.index, files.partition, files.name
     groups = int(np.count_nonzero(index.groups.row_count > 0))
@@ -188,7 +188,7 @@ def _clustering(files: ExaminedFiles, facts: Mapping[LeafColumn, ColumnFacts]) -
     declared = [
         column for column in index.groups.columns if column.name in files.clustered_by and not column.unsupported
     ]
-    # Partitions already skip.
+    # In a partitioned table, queries usually skip by the partition columns.
     if groups < FEWEST or not (depths or declared) or (not declared and partition.any()):
         return
     stands_out = declared or len(depths) == 1 or len(set(depths.values())) > 1
@@ -355,8 +355,8 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
 
     Such files share no column with the majority, directly or through other files.
     """
-    names = [{column.path[0].casefold() for column in footer_kind.columns} for footer_kind in index.groups.kinds]
-    counts = np.bincount(index.groups.kind, minlength=len(names))
+    names = [{column.path[0].casefold() for column in footer_kind.columns} for footer_kind in index.groups.provenances]
+    counts = np.bincount(index.groups.provenance_ids, minlength=len(names))
     left = {kind_index for kind_index in np.flatnonzero(counts).tolist() if names[kind_index]}
     if len(left) < 2:
         return np.zeros(0, np.int64)
@@ -364,4 +364,4 @@ def foreign_files(index: MetadataIndex) -> NDArray[np.int64]:
     while akin := {kind_index for kind_index in left if names[kind_index] & majority}:
         left -= akin
         majority.update(*(names[kind_index] for kind_index in akin))
-    return np.flatnonzero(np.isin(index.groups.kind, sorted(left)))
+    return np.flatnonzero(np.isin(index.groups.provenance_ids, sorted(left)))

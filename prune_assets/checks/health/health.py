@@ -9,7 +9,7 @@ from parquet_core.layout.entry import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
-from prune_assets.checks.remedies import as_its_catalog_takes
+from prune_assets.checks.remedies import with_catalog_name
 from prune_assets.tables.examination import MAX_COMMITS, LogLimits
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
 
@@ -38,10 +38,10 @@ def check_health(table: Table, index: MetadataIndex, partition: NDArray[np.int64
     """
     by_log, examination = table.version_number is not None, table.format.examination()
     clustered_by = examination.clustered_by(table)
-    of_files = _of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)
+    of_files = _findings_of_files(redacted(table.name), index, partition, clustered_by=clustered_by, by_log=by_log)
     # Drop the log's small-file finding: the files report the same sizes.
     of_log = [finding for finding in examination.log_findings(table, LogLimits()) if finding.code != "log.small_files"]
-    return [*of_files, *of_log, *_of_deletes(table)[1]]
+    return [*of_files, *of_log, *_findings_of_deletes(table)[1]]
 
 
 def check_files(
@@ -70,11 +70,13 @@ def check_files(
     name, opened = redacted(str(table)), open_as_written(table, allow=allow)
     index, partition = opened.format.examination().read_partitioned(opened)
     by_log = opened.version_number is not None
-    findings = _of_files(name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log)
-    return [as_its_catalog_takes(finding, opened) for finding in findings]
+    findings = _findings_of_files(
+        name, index, partition, columns=columns, max_small_files=max_small_files, by_log=by_log
+    )
+    return [with_catalog_name(finding, opened) for finding in findings]
 
 
-def _of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
+def _findings_of_files(name: str, index: MetadataIndex, partition: NDArray[np.int64], **options: Any) -> list[Finding]:
     files = ExaminedFiles(name=name, index=index, partition=partition, **options)
     return by_fault(finding for check in OF_FILES for finding in check.run(files))
 
@@ -98,11 +100,11 @@ def check_deletes(
     refer to files. Raises the errors of opening a table.
     """
     opened = open_as_written(table, allow=allow)
-    debt, findings = _of_deletes(opened)
-    return debt, [as_its_catalog_takes(finding, opened) for finding in findings]
+    debt, findings = _findings_of_deletes(opened)
+    return debt, [with_catalog_name(finding, opened) for finding in findings]
 
 
-def _of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]]:
+def _findings_of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]]:
     debt = table.format.examination().delete_debt(table)
     return debt, [finding for check in OF_DELETES for finding in check.run(redacted(table.name), debt)]
 

@@ -63,7 +63,10 @@ def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn])
 
 def _unread_files(index: MetadataIndex) -> Iterator[Finding]:
     files = np.flatnonzero(
-        np.isin(index.groups.kind, np.flatnonzero([_has_newer_type(it.elements) for it in index.groups.kinds]))
+        np.isin(
+            index.groups.provenance_ids,
+            np.flatnonzero([_has_newer_type(it.elements) for it in index.groups.provenances]),
+        )
     )
     newer_type = "a column has a future logical type: Spark up to 4.3 does not open the file"
     no_path = (
@@ -84,8 +87,8 @@ def _without_paths(index: MetadataIndex) -> Files:
 
     Files written by parquet-java are not sampled.
     """
-    others = [application_of(footer_kind.created_by) != PARQUET_JAVA for footer_kind in index.groups.kinds]
-    files = np.flatnonzero(np.array(others, np.bool_)[index.groups.kind])
+    others = [application_of(footer_kind.created_by) != PARQUET_JAVA for footer_kind in index.groups.provenances]
+    files = np.flatnonzero(np.array(others, np.bool_)[index.groups.provenance_ids])
     sample = files[np.unique(np.linspace(0, len(files) - 1, min(FILES, len(files))).astype(np.int64))]
     lacking: list[Files] = [np.zeros(0, np.int64)]
     first = 0
@@ -115,9 +118,9 @@ def _first_encoding(bits: int) -> str:
 
 
 def _float_order(index: MetadataIndex, column: LeafColumn, location: str) -> Iterator[Finding]:
-    trusts = [trust(column, footer_kind) for footer_kind in index.groups.kinds]
+    trusts = [trust(column, footer_kind) for footer_kind in index.groups.provenances]
     by_ieee = np.array([each.column_order == IEEE_754_TOTAL_ORDER and each.bounds for each in trusts], np.bool_)
-    groups = np.flatnonzero(by_ieee[index.groups.kind[index.groups.file]] & (index.groups.row_count > 0))
+    groups = np.flatnonzero(by_ieee[index.groups.provenance_ids[index.groups.file]] & (index.groups.row_count > 0))
     if len(groups):
         message = (
             f"bounds compare by the IEEE 754 total order in {share_of_files(index, groups)}: Spark up to 4.3 and "

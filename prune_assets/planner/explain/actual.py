@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from parquet_core.errors import WrongUse
 from prune_assets.report.skip_report import Caveat, Engine, Extent, Reading
-from prune_assets.report.wording import engine_that
+from prune_assets.report.wording import engine_of
 from prune_assets.spark.scan_metrics import VECTORED, bytes_read, counts_bytes, scan_metrics
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ArrowReads(Protocol):
         """Fetched bytes of pages."""
 
     def are_of(self, plan: PlannedRead) -> bool:
-        """Return True if there is a read, and `plan` predicts all reads."""
+        """Return True if at least one read is recorded, and `plan` predicts every recorded read."""
 
 
 def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | ArrowReads) -> SkipReport:
@@ -46,12 +46,12 @@ def report_after(report: SkipReport, plan: PlannedRead, result: DataFrame | Arro
 
     `Plan.report_after` documents the figures and errors.
     """
-    actual = _of_arrow(plan, result) if isinstance(result, ArrowReads) else _of_spark(report, result)
+    actual = _engine_of_arrow(plan, result) if isinstance(result, ArrowReads) else _engine_of_spark(report, result)
     others = (engine for engine in report.engines if engine.reading is not Reading.AS_IT_RAN)
     return replace(report, engines=(*others, actual))
 
 
-def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
+def _engine_of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
     if not reads.are_of(plan):
         raise WrongUse(
             "report_after: the statistics are not of reads of this table, version and predicate alone; pass stats= to "
@@ -61,10 +61,10 @@ def _of_arrow(plan: PlannedRead, reads: ArrowReads) -> Engine:
     return Engine(READ_BY_ARROW, extent, reading=Reading.AS_IT_RAN)
 
 
-def _of_spark(report: SkipReport, df: DataFrame) -> Engine:
+def _engine_of_spark(report: SkipReport, df: DataFrame) -> Engine:
     scans = [scan for scan in scan_metrics(df) if scan.files is not None]
     rows, files = (sum(values) for values in ([scan.rows for scan in scans], [scan.files or 0 for scan in scans]))
-    foretold = engine_that(Reading.WITH_PLAN, report)
+    foretold = engine_of(Reading.WITH_PLAN, report)
     assert foretold is not None, "every plan predicts it"
     differences = [
         _difference("rows", rows, foretold.kept.rows, at_most=foretold.estimated),

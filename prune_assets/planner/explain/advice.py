@@ -112,10 +112,7 @@ def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
 
 
 def _remaining_without(plan: PlannedRead, paths: list[Path]) -> dict[Path, NDArray[np.int64]]:
-    """Return, per column, the row groups that remain without its own conditions.
-
-    These are the operands of the predicate's AND that name no other column.
-    """
+    """Return, per column, the row groups that remain without the conjuncts on this column alone."""
     outcomes, first = plan.evaluation.row_groups.by_leaf, 0
     denials = np.zeros(len(plan.index), np.int64)
     own = {path: np.zeros(len(plan.index), np.int64) for path in paths}
@@ -158,20 +155,20 @@ def _why(  # noqa: PLR0911 - one for each reason
         return f"the predicate covers {shares}: there is little to skip"
     if spreads:
         shares = ", ".join(f"{range_share(spread.of_row_group)} of the range of {name}" for name, spread in spreads)
-        return f"values are spread over the table: a row group spans on average {shares}{_further(columns)}"
+        return f"values are spread over the table: a row group spans on average {shares}{_next_step(columns)}"
     if len(compared) < len(columns):
         return "; ".join(column.null_text for column in columns if column.null_text)
     read = int(np.count_nonzero(plan.kept.rows > 0))
     widest = max(attributed, key=lambda leaf: leaf.open_bytes)
     may_match = widest.open_row_groups
     share = f"all {read:,}" if may_match == read else f"{may_match:,} of the {read:,}"
-    return f"{widest.sql} may match in {share} row groups that are read{_further(columns)}"
+    return f"{widest.sql} may match in {share} row groups that are read{_next_step(columns)}"
 
 
-def _further(columns: list[ColumnAdvice]) -> str:
-    """Name the advisor as the next step, if no layout is advised.
+def _next_step(columns: list[ColumnAdvice]) -> str:
+    """Name the advisor as the next step if no column has a remedy; "" otherwise.
 
-    No sort is advised for a column with few values: it seldom suits all queries.
+    For example, a column with few values has no remedy, because a sort by it seldom suits all queries.
     """
     looks_up = any(column.selects_little() for column in columns) and not any(column.remedies() for column in columns)
     return "; `prune advise` compares layouts for such queries" if looks_up else ""

@@ -15,7 +15,7 @@ import numpy as np
 from parquet_core.pruning import prune, row_groups_left_for_free
 from parquet_core.pruning.access_plan import Verdict
 from parquet_core.pruning.predicate import OnPartitions, OnValues, Unsupported, leaves, replaced
-from parquet_core.pruning.trees import asked_outcomes, open_outcomes
+from parquet_core.pruning.trees import open_outcomes, outcomes_to_refute
 from parquet_core.ragged import distinct
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import Conjunct, Denial, Leaf
@@ -80,7 +80,7 @@ def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
     Each leaf costs only a few array operations.
     """
     predicate, states = plan.evaluation.predicate, plan.evaluation.of_row_groups
-    wanted, opened = asked_outcomes(predicate), _open(plan)
+    wanted, opened = outcomes_to_refute(predicate), _open_row_groups(plan)
     return tuple(
         Leaf(
             sql=render(leaf),
@@ -104,21 +104,21 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
     return leaf.reason if isinstance(leaf, Unsupported) else ""
 
 
-def _open(plan: PlannedRead) -> NDArray[np.int64]:
+def _open_row_groups(plan: PlannedRead) -> NDArray[np.int64]:
     """Return, for each leaf, the row groups read that it could not exclude.
 
-    Columns of the result: number of these row groups, their bytes, and how many of them match entirely.
+    Columns of the result: number of these row groups, their bytes, and the number of them in which every row matches.
     """
     outcomes = plan.evaluation.row_groups.by_leaf
     read = np.flatnonzero(plan.kept.rows > 0)
     total = np.zeros((min(len(outcomes), MAX_LEAVES), 3), np.int64)
     step = max(1, _MAX_OUTCOMES // len(outcomes))
     for start in range(0, len(read), step):
-        total += _open_of(plan, outcomes, read[start : start + step])
+        total += _open_among(plan, outcomes, read[start : start + step])
     return total
 
 
-def _open_of(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+def _open_among(plan: PlannedRead, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> NDArray[np.int64]:
     here = list(outcomes[:, positions])
     opened = open_outcomes(plan.evaluation.predicate, here)[:MAX_LEAVES]
     size = plan.kept.bytes[positions]

@@ -91,7 +91,7 @@ class ColumnAdvice:
 
     @cached_property
     def null_text(self) -> str:
-        """Why null counts skip no more; "" if values are compared."""
+        """Reason why a null test skips no more; "" for conditions that compare values."""
         is_null = all(isinstance(part, IsNull) for part in self.parts)
         if not is_null and not all(isinstance(part, Not) and isinstance(part.child, IsNull) for part in self.parts):
             return ""
@@ -102,7 +102,7 @@ class ColumnAdvice:
 
     @cached_property
     def nan_text(self) -> str:
-        """Reason if most row groups are read because they may hold NaN; "" otherwise."""
+        """Reason that names NaN, if most row groups are read only because they may hold NaN; "" otherwise."""
         (part, *others), sample = self.parts, self.read[:_SAMPLE]
         if others or not isinstance(part, Compare) or not self._is_float or not len(sample):
             return ""
@@ -161,7 +161,7 @@ class ColumnAdvice:
 
     def _values_of_dictionaries(self) -> pa.Array | None:
         """Return the column's values in the row groups read; None unless the plan has read all their dictionaries."""
-        held = self.plan.index.dictionaries.at_hand(self.column, self.read)
+        held = self.plan.index.dictionaries.cached(self.column, self.read)
         small = [values for values in held if isinstance(values, pa.Array) and len(values) <= _FEW_VALUES]
         if len(small) < len(held) or len({values.type for values in small}) != 1:
             return None
@@ -246,7 +246,7 @@ class ColumnAdvice:
         Such a dictionary contains a value that matches, since it did not exclude its row group.
         """
         filters = self.plan.index.footers.chunks(self.column).bloom_filter[positions, 0] > 0
-        cached = self.plan.index.dictionaries.at_hand(self.column, positions)
+        cached = self.plan.index.dictionaries.cached(self.column, positions)
         dictionaries = np.array(
             [not isinstance(dictionary, str) and dictionary is not None for dictionary in cached], np.bool_
         )

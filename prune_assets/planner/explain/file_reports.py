@@ -1,4 +1,4 @@
-"""Reports of files and row groups, and the map of a table, for tables with too many row groups for single reports."""
+"""Reports of files and row groups; for tables with too many row groups, a map of runs of row groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_CELLS = 1_500
 _VERDICTS: tuple[VerdictName, ...] = ("skip", "scan", "selection")  # by number of Verdict
 
 
-def tells_every_row_group(plan: PlannedRead) -> bool:
+def describes_every_row_group(plan: PlannedRead) -> bool:
     """Return True if the report describes each row group."""
     return len(plan.index) <= MAX_DETAILED
 

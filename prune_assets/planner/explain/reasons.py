@@ -31,7 +31,7 @@ from parquet_core.pruning.predicate import (
 )
 from parquet_core.pruning.trees import fold, open_outcomes
 from parquet_core.quantities import counted
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.report.quantities import value_text
 from prune_assets.sql.render import render
 
@@ -74,7 +74,7 @@ class Reasons:
         self._table = table
         self._evaluation = evaluation
         self._in_paths = evaluation.query.files.by_values
-        self._by_path = {column.path: column for column in index.groups.columns if tells_nulls(column)}
+        self._by_path = {column.path: column for column in index.groups.columns if has_reliable_nulls(column)}
         self._conjuncts = conjuncts_of(evaluation.predicate)
         self._leaves = tuple(leaves(evaluation.predicate))
         # All row groups share these few texts.
@@ -141,7 +141,7 @@ class Reasons:
 
     def _explain_values(self, leaf: OnValues, column: LeafColumn, position: int) -> str:
         """Explain why a test of the column's values did not exclude the row group, or why the values are unknown."""
-        (dictionary,) = self._index.dictionaries.at_hand(column, np.array([position]))
+        (dictionary,) = self._index.dictionaries.cached(column, np.array([position]))
         if dictionary is None or isinstance(dictionary, str):
             why = "was not read" if dictionary is None else f"is not usable: {dictionary}"
             return f"does not prune: {leaf.part.reason}, and the values are unknown: the dictionary {why}"

@@ -25,7 +25,7 @@ from parquet_core.pruning.predicate import (
 from prune_assets import __version__
 from prune_assets.planner.explain.advice import advise
 from prune_assets.planner.explain.attribution import conjuncts_alone, leaf_attribution
-from prune_assets.planner.explain.file_reports import FileReports, costliest_files, table_map, tells_every_row_group
+from prune_assets.planner.explain.file_reports import FileReports, costliest_files, describes_every_row_group, table_map
 from prune_assets.planner.explain.remedies import Remedies
 from prune_assets.planner.extents import extent_of, kept_by
 from prune_assets.report.skip_report import (
@@ -68,7 +68,7 @@ def report(read: SparkRead) -> SkipReport:
     """
     plan, remedies = read.plan, Remedies(read.plan)
     total = extent_of(plan.index, plan.sizes, np.ones(len(plan.index), np.bool_))
-    complete = tells_every_row_group(plan)
+    complete = describes_every_row_group(plan)
     attributed = leaf_attribution(plan)
     made = SkipReport(
         table=redacted(plan.table.name),
@@ -159,7 +159,7 @@ def _why_untested(plan: PlannedRead, leaf: OnValues | OnPartitions, outcomes: Ou
     open_ = np.flatnonzero(read & (outcomes == Outcomes.UNKNOWN))
     column = next((column for column in plan.index.groups.columns if (column.path,) == columns_of_leaf(leaf)), None)
     if column is not None and not leaf.test.limits:
-        held = plan.index.dictionaries.at_hand(column, open_)
+        held = plan.index.dictionaries.cached(column, open_)
         open_ = open_[[values is None or isinstance(values, str) for values in held]]
     if len(open_) == 0:
         return ""
@@ -188,14 +188,14 @@ def _levels(plan: PlannedRead, total: Extent) -> tuple[Level, ...]:
                 skipped_rows=None if before.rows is None or after.rows is None else before.rows - after.rows,
                 skipped_bytes=before.bytes - after.bytes,
                 status=state.status,
-                why=state.why or _why_nothing(state, before, after),
+                why=state.why or _reason_for_no_skip(state, before, after),
             )
         )
         before = after
     return tuple(levels)
 
 
-def _why_nothing(state: LevelState, before: Extent, after: Extent) -> str:
+def _reason_for_no_skip(state: LevelState, before: Extent, after: Extent) -> str:
     if state.status != "consulted" or before.bytes > after.bytes or before.rows != after.rows:
         return ""
     return f"every remaining {state.unit} may hold a match" if before.files else "earlier levels skipped everything"

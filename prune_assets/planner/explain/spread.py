@@ -30,8 +30,8 @@ class ValueSpread(NamedTuple):
     """Shares of a column's range, from 0 to 1.
 
     `of_row_group`: average span of a row group.
-    `requested`: part that a predicate requests.
-    `has_end`: the predicate also requests the smallest or the largest value. If many rows have that value, the
+    `requested`: share that a predicate requests.
+    `has_end`: True if the predicate also requests the smallest or the largest value. If many rows have that value, the
     predicate may select most rows although its share of the range is small.
     """
 

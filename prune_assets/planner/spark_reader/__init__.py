@@ -49,7 +49,7 @@ class SparkRead:
     @cached_property
     def scan(self) -> SparkScan:
         """Files that Spark opens, and how they are passed to it."""
-        return spark_scan(self.plan.index, self.plan.evaluation.access, named=self.plan.named)
+        return spark_scan(self.plan.index, self.plan.evaluation.access, locator=self.plan.locator)
 
     @cached_property
     def derived_filters(self) -> tuple[Predicate, ...]:
@@ -114,7 +114,7 @@ def _mark_failure(plan: PlannedRead, scan: PredictedScan, unread: list[UnreadCol
     for each in unread:
         there = np.intersect1d(each.files, opened)
         if len(there):
-            return _failing(scan, f"{each.said(file_name(index, int(there[0])))} ({each.remedy})")
+            return _failing(scan, f"{each.message(file_name(index, int(there[0])))} ({each.remedy})")
     return scan
 
 

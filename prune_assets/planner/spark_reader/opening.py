@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.pruning.access_plan import AccessPlan
-    from prune_assets.planner.planned_read import NamedBy
+    from prune_assets.planner.planned_read import TableLocator
 
 # spark.sql.sources.parallelPartitionDiscovery.threshold: Spark lists more paths than this in a job.
 MAX_PATHS = 32
@@ -41,23 +41,23 @@ class SparkScan:
     files: NDArray[np.bool_]
 
 
-def spark_scan(index: MetadataIndex, access: AccessPlan, *, named: NamedBy) -> SparkScan:
+def spark_scan(index: MetadataIndex, access: AccessPlan, *, locator: TableLocator) -> SparkScan:
     """Choose the cheapest way to open the surviving files.
 
-    `named`: how the caller named the table.
+    `locator`: how the caller named the table.
     """
     survivors = np.zeros(len(index.groups.files), np.bool_)
     survivors[index.groups.file[access.verdict != Verdict.SKIP]] = True
     count = int(np.count_nonzero(survivors))
     if count == 0:
         return SparkScan(Opening.NOTHING, survivors)
-    if named == "unfinished":
+    if locator == "unfinished":
         return SparkScan(Opening.PATHS, survivors)
-    if count == len(survivors) or (index.groups.partitions and named != "directory"):
+    if count == len(survivors) or (index.groups.partitions and locator != "directory"):
         # Each directory of a list has its own partition columns: only Spark resolves them.
         return SparkScan(Opening.TABLE, np.ones(len(survivors), np.bool_))
     few = MAX_REMOTE_PATHS if is_remote(index.groups.files[0].path) else MAX_PATHS
-    if named == "list" or count <= few:
+    if locator == "list" or count <= few:
         return SparkScan(Opening.PATHS, survivors)
     by_name = _flag_survivor_names(index, survivors)
     left_out = len(survivors) - int(np.count_nonzero(by_name))

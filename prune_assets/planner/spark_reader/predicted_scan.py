@@ -31,7 +31,7 @@ from prune_assets.planner.spark_reader.parquet_java import (
     folded,
     kept_by_pages,
 )
-from prune_assets.planner.spark_reader.pushed import of_files, pushed_to
+from prune_assets.planner.spark_reader.pushed import file_filters, pushed_to
 from prune_assets.planner.spark_reader.spark_filters import Filter, Rel, Truth, conjuncts, leaves_of
 from prune_assets.report.skip_report import Caveat
 from prune_assets.report.wording import PUSHED_IN_PART
@@ -94,7 +94,7 @@ def predicted_scan(plan: PlannedRead, tree: SparkFilter, *, files: Flags, off: C
     whole, cut = reader.unopened(remaining), whole_groups(np.zeros(0, np.int64), index.groups.row_count)
     remaining &= ~whole
     is_pushed = False
-    for pushed, here in _filters_by_columns(of_files(tree, names), index):
+    for pushed, here in _filters_by_columns(file_filters(tree, names), index):
         left = remaining & here
         if pushed is None:
             whole |= left
@@ -142,12 +142,12 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Return True if an OR has both partition columns and other columns. Spark simplifies it for each partition."""
+    """Return True if an OR has both partition columns and other columns, which Spark simplifies for each partition."""
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
 def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
-    """Return flags of the files that delta-spark excludes by statistics of the log, much like row groups."""
+    """Return flags of the files that delta-spark excludes by statistics of the log, as if they were row groups."""
     nothing = np.zeros(len(plan.index.groups.files), np.bool_)
     partitions = {column.path[0] for column in plan.index.groups.partitions}
     bounds_by_path = {path: plan.table.file_bounds(path) for path in _columns(filters)}
@@ -157,7 +157,7 @@ def _dropped_by_log(plan: PlannedRead, filters: SparkFilter) -> Flags:
         return dropped_by_statistics(leaf, evidence[leaf.column]) if leaf.column in evidence else nothing
 
     excluded = nothing
-    for part in of_files(filters, partitions):
+    for part in file_filters(filters, partitions):
         excluded = excluded | (not part.holds if isinstance(part, Truth) else folded(part, dropped, dropping=True))
     return excluded
 
@@ -173,12 +173,12 @@ def _filters_by_columns(
     paths = list(dict.fromkeys(path for each in filters for path in _columns(each)))
     leaf_sets = [
         tuple(_find_pushed_column(by_path[path], provenance) if path in by_path else None for path in paths)
-        for provenance in index.groups.kinds
+        for provenance in index.groups.provenances
     ]
     signatures = [tuple(leaf is not None for leaf in leaves) for leaves in leaf_sets]
     signature_ids = {signature: i for i, signature in enumerate(dict.fromkeys(signatures))}
     of_kind = np.array([signature_ids[signature] for signature in signatures], np.int64)
-    of_group = of_kind[index.groups.kind[index.groups.file]] if len(index) else np.zeros(0, np.int64)
+    of_group = of_kind[index.groups.provenance_ids[index.groups.file]] if len(index) else np.zeros(0, np.int64)
     for signature_id in signature_ids.values():
         leaves = leaf_sets[int(np.argmax(of_kind == signature_id))]
         yield pushed_to(filters, dict(zip(paths, leaves, strict=True))), of_group == signature_id
@@ -262,8 +262,8 @@ class _Reader:
 
     def _row_group_evidence(self, column: LeafColumn) -> Evidence:
         index = self._index
-        provenance_ids = index.groups.kind[index.groups.file]
-        required = np.array([trust(column, each).required for each in index.groups.kinds], np.bool_)
+        provenance_ids = index.groups.provenance_ids[index.groups.file]
+        required = np.array([trust(column, each).required for each in index.groups.provenances], np.bool_)
         claimed = index.footers.claimed_bounds(column)
         believed = ~has_unknown_order(column, index) | flags_from(pc.equal(claimed.lower, claimed.upper))
         evidence = evidence_of(claimed, believed=believed)
@@ -297,7 +297,7 @@ class _Reader:
                 return nothing, nothing
             there = chunks.bloom_filter[positions, 0] > 0
         values = index.dictionaries if level == _DICTIONARIES else index.bloom_filters
-        cached = values.at_hand(column, positions)
+        cached = values.cached(column, positions)
         unread = np.array([each is None for each in cached], np.bool_) & there
         usable = [None if isinstance(each, str) else each for each in cached]
         if level == _DICTIONARIES:
@@ -330,8 +330,10 @@ def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
 
     It ignores the column indexes of these row groups, and their bounds unless both bounds are equal.
     """
-    unknown = [trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.kinds]
-    by_group: Flags = np.array(unknown, np.bool_)[index.groups.kind[index.groups.file]]
+    unknown = [
+        trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.provenances
+    ]
+    by_group: Flags = np.array(unknown, np.bool_)[index.groups.provenance_ids[index.groups.file]]
     return by_group
 
 

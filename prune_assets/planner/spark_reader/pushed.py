@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.format.schema import Physical, SortOrder
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.planner.spark_reader.spark_filters import (
     AllOf,
     AnyOf,
@@ -43,10 +43,10 @@ _ORDERED = _EQUALITIES | {Rel.LT, Rel.LE, Rel.GT, Rel.GE}
 _PATTERNS = frozenset({Rel.PREFIX, Rel.NOT_PREFIX, Rel.SUFFIX, Rel.NOT_SUFFIX, Rel.CONTAINS, Rel.NOT_CONTAINS})
 
 
-def of_files(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
+def file_filters(tree: SparkFilter, directories: Collection[str]) -> tuple[SparkFilter, ...]:
     """Return the filters that Spark pushes to every file's reader."""
     parts = [*_not_nulls(tree), *conjuncts(tree)]
-    of_columns = [_only(part, lambda leaf: leaf.column[0] not in directories) for part in parts]
+    of_columns = [_implied_filter(part, lambda leaf: leaf.column[0] not in directories) for part in parts]
     return tuple(part for part in of_columns if part is not None and _is_translated(part))
 
 
@@ -72,16 +72,16 @@ def _not_nulls(tree: SparkFilter) -> list[SparkFilter]:
     return [Filter(path, Rel.NOT_NULL) for path in paths]
 
 
-def _only(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
+def _implied_filter(tree: SparkFilter, wanted: Callable[[Filter], bool]) -> SparkFilter | None:
     """Return an implied filter that has only wanted leaves; None if it has none."""
     match tree:
         case Filter():
             return tree if wanted(tree) else None
         case AllOf(children):
-            implied = [part for child in children if (part := _only(child, wanted)) is not None]
+            implied = [part for child in children if (part := _implied_filter(child, wanted)) is not None]
             return all_of(implied) if implied else None
         case AnyOf(children):
-            parts = [_only(child, wanted) for child in children]
+            parts = [_implied_filter(child, wanted) for child in children]
             whole = [part for part in parts if part is not None]
             return any_of(whole) if len(whole) == len(parts) else None
         case _:
@@ -146,7 +146,7 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
     if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
         return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
     if column.unsupported:
-        return _NULLS if tells_nulls(column) else frozenset()
+        return _NULLS if has_reliable_nulls(column) else frozenset()
     return _relations_of_type(arrow_type, column.order)
 
 

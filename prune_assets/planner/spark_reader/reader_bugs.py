@@ -26,7 +26,7 @@ from parquet_core.format.schema import Physical
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import IsNaN, Op, leaves
-from parquet_core.pruning.trees import asked_outcomes
+from parquet_core.pruning.trees import outcomes_to_refute
 from parquet_core.ragged import distinct
 from parquet_core.spark_rules.type_promotion import is_read_as
 from parquet_core.trust.contradictions import reason_of
@@ -93,7 +93,7 @@ def _filters_that_may_be_pushed(plan: PlannedRead, filters: SparkFilter) -> list
     predicate = plan.lowered.predicate
     own = [
         filters_of(leaf, negated=outcome is Outcomes.FALSE)
-        for leaf, wanted in zip(leaves(predicate), asked_outcomes(predicate), strict=True)
+        for leaf, wanted in zip(leaves(predicate), outcomes_to_refute(predicate), strict=True)
         for outcome in (Outcomes.TRUE, Outcomes.FALSE)
         if outcome in wanted
     ]
@@ -168,11 +168,11 @@ def _check_types(
 ) -> Iterator[ReaderWarning]:
     if not leaf.values:
         return
-    provenance_ids = distinct(plan.index.groups.kind[plan.index.groups.file[remaining]]).tolist()
+    provenance_ids = distinct(plan.index.groups.provenance_ids[plan.index.groups.file[remaining]]).tolist()
     for stored in (
         file_column
         for provenance_id in provenance_ids
-        for file_column in plan.index.groups.kinds[provenance_id].columns
+        for file_column in plan.index.groups.provenances[provenance_id].columns
         if file_column.path == column.path
     ):
         if why := _is_cut_off(stored, column) or _overflows(leaf, stored):
@@ -275,9 +275,9 @@ def _pages_denied(leaf: Filter, column: LeafColumn, plan: PlannedRead, positions
 
 def _is_by_parquet_java(plan: PlannedRead, remaining: NDArray[np.int64]) -> Flags:
     writers = np.array(
-        [_is_old_parquet_java(provenance.created_by) for provenance in plan.index.groups.kinds], np.bool_
+        [_is_old_parquet_java(provenance.created_by) for provenance in plan.index.groups.provenances], np.bool_
     )
-    by_group: Flags = writers[plan.index.groups.kind[plan.index.groups.file[remaining]]]
+    by_group: Flags = writers[plan.index.groups.provenance_ids[plan.index.groups.file[remaining]]]
     return by_group
 
 
@@ -308,9 +308,9 @@ def _check_names(plan: PlannedRead, remaining: NDArray[np.int64]) -> Iterator[Re
 
 def _check_milliseconds(plan: PlannedRead) -> Iterator[ReaderWarning]:
     stored = dict.fromkeys(
-        chain(plan.index.groups.columns, *(provenance.columns for provenance in plan.index.groups.kinds))
+        chain(plan.index.groups.columns, *(provenance.columns for provenance in plan.index.groups.provenances))
     )
-    fine = compares_finely(plan.lowered.parsed, tuple(stored))
+    fine = columns_compared_finely(plan.lowered.parsed, tuple(stored))
     for name in fine:
         for option in (STATISTICS, DICTIONARY, PAGES):
             yield ReaderWarning(READER, f"{name}: Spark floors a literal to the milliseconds of the column", option)
@@ -320,7 +320,9 @@ def _certain(answer: pa.Array) -> Flags:
     return flags_from(answer)
 
 
-def compares_finely(conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]) -> tuple[str, ...]:
+def columns_compared_finely(
+    conjuncts: Sequence[ParsedPredicate | None], columns: Sequence[LeafColumn]
+) -> tuple[str, ...]:
     """Return the millisecond columns that the query compares by `<` or `<>` with a value finer than a millisecond.
 
     Spark's reader floors such a value to milliseconds and therefore skips rows that match. Any value except a plain

@@ -276,7 +276,7 @@ class SurvivorBounds:
     def is_known(self, path: Path) -> bool:
         """Return True if a filter on the column has the same meaning in all files.
 
-        It has not if a file stores the column as another type, to which Spark truncates the literal.
+        False if a file stores the column as another type, to which Spark truncates the literal.
         """
         column = self._columns.get(path)
         if column is None or column.unsupported:

@@ -48,7 +48,7 @@ def column_lines(columns: Sequence[ColumnFacts]) -> list[RenderableType]:
     parts = section(
         f"Columns ({len(columns):,})",
         cells(_TITLES, map(_column_line, shown), numeric=_NUMBERS, spare=_SPARE),
-        *more(len(columns) - len(shown), "columns", "--column NAME shows one, --json all"),
+        *more(len(columns) - len(shown), "columns", "--columns NAME shows one, --json all"),
     )
     return [*parts, *_notes(columns)]
 

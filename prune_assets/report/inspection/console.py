@@ -61,7 +61,7 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
 
 def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
     """Explain how to see the columns that have a line but no block."""
-    how = "--column NAME shows one, --json all"
+    how = "--columns NAME shows one, --json all"
     return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 
 

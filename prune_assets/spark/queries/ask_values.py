@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
-_SAID = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
+_OUTCOME_OF_ROW = {"[true]": Outcomes.TRUE, "[false]": Outcomes.FALSE, "[null]": Outcomes.NULL}
 # Types whose literals have one spelling that means the same in every session.
 _EXACT_LITERALS = frozenset({"date", "string", "tinyint", "smallint", "int", "bigint"})
 _OUTCOME = "outcome"
@@ -45,7 +45,7 @@ def ask_values(
 ) -> list[Outcomes]:
     """Return the outcome of a condition for each row of values.
 
-    UNKNOWN if it raises an error. Raises Refusal.
+    The outcome is UNKNOWN if the condition raises an error on the row. Raises Refusal.
     `values`: one Arrow array per column, nulls included.
     """
     if has_relative_date(sql):
@@ -66,10 +66,7 @@ def ask_values(
 
 
 def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: pa.Table) -> list[Outcomes] | None:
-    """Return the outcome of a condition for each row.
-
-    None if it raises for one of them.
-    """
+    """Return the outcome of a condition for each row; None if the condition raises for one of the rows."""
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
@@ -84,7 +81,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
         return None
     if optimized.nodeName() != "LocalRelation":
         raise Refusal("Spark does not evaluate it while planning")
-    return [_SAID[row] for row in optimized.data().mkString("|").split("|")]
+    return [_OUTCOME_OF_ROW[row] for row in optimized.data().mkString("|").split("|")]
 
 
 def literal_of(session: SparkSession, sql: str) -> str | None:

@@ -28,7 +28,7 @@ _REASON = "this part of the Column has no equivalent SQL text"
 _REMEDY = "give the predicate as text"
 _INFIX = {"==": "=", "or": "OR", "and": "AND", "like": "LIKE", "rlike": "RLIKE", "ilike": "ILIKE"}
 _INFIX |= {sign: sign for sign in (">", "<", ">=", "<=", "<=>", "+", "-", "*", "/", "%")}
-_ASKS_CLOCK = ("a part of this Column has no SQL text, so Spark reads the clock later", _REMEDY)
+_USES_CLOCK = ("a part of this Column has no SQL text, so Spark reads the clock later", _REMEDY)
 
 
 def lower_column(
@@ -57,9 +57,9 @@ def lower_column(
         if _holds(means):
             parts.append(part)
         else:
-            parts.append(refused(sql, _REASON, _REMEDY) if _is_asked(part) else _mark_as_partial(part))
+            parts.append(refused(sql, _REASON, _REMEDY) if _has_supported_leaf(part) else _mark_as_partial(part))
     if any(part.frozen is not None for part in parts) and not all(_holds(means) for _, means in conjuncts):
-        parts = [part if part.frozen is None else refused(part.sql, *_ASKS_CLOCK) for part in parts]
+        parts = [part if part.frozen is None else refused(part.sql, *_USES_CLOCK) for part in parts]
     return lowered_conjunction(parts)
 
 
@@ -203,7 +203,7 @@ def _lowered(sql: str, columns: Sequence[LeafColumn], semantics: SparkSemantics,
         return refused(sql, _REASON, _REMEDY)
 
 
-def _is_asked(part: LoweredPredicate) -> bool:
+def _has_supported_leaf(part: LoweredPredicate) -> bool:
     return any(not isinstance(leaf, Unsupported) for leaf in leaves(part.predicate))
 
 

@@ -65,7 +65,9 @@ def known_schema(index: MetadataIndex) -> StructType | None:
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType
 
     schema_json = (
-        index.groups.kinds[index.groups.kind[0]].key_values.get(SPARK_SCHEMA_KEY) if len(index.groups.files) else None
+        index.groups.provenances[index.groups.provenance_ids[0]].key_values.get(SPARK_SCHEMA_KEY)
+        if len(index.groups.files)
+        else None
     )
     if schema_json is None or index.groups.summary is not None or any(word in schema_json for word in _OF_ITS_OWN):
         return None

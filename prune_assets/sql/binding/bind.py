@@ -303,7 +303,7 @@ _CHOICES: dict[Role, Callable[..., Term]] = {
 
 
 def _drop_null_branches(term: Term) -> Term:
-    """Drop the NULL branches of a term that cannot be NULL where it is used."""
+    """Drop the NULL branches of an operand of coalesce() that is the result only if it is not NULL."""
     left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
     return Term(left) if left else term
 

@@ -40,7 +40,7 @@ def now() -> int:
     return time.time_ns() // 1_000
 
 
-def asks_clock(parsed: ParsedPredicate) -> bool:
+def uses_clock(parsed: ParsedPredicate) -> bool:
     """Return whether a predicate may depend on the current time."""
     return any(_name(token) in _CALLS for token in parsed.tokens)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from parquet_core.errors import UnknownColumn
 from parquet_core.format.leaf_type import counts_nanoseconds
 from parquet_core.printable import listed
-from parquet_core.spark_rules.spark_schema import tells_nulls
+from parquet_core.spark_rules.spark_schema import has_reliable_nulls
 from prune_assets.errors import PredicateTypeError
 from prune_assets.sql.functions.clock_calls import CLOCK_NEEDED
 from prune_assets.sql.functions.registry import find
@@ -166,7 +166,7 @@ def _bind_file_field(parts: Parts) -> Bound:
 def _usable(column: LeafColumn) -> Bound:
     if column.unsupported:
         remedy = _ROUNDED_BY_WRITE if counts_nanoseconds(column.type, column.physical) else ""
-        nullable = column if tells_nulls(column) else None
+        nullable = column if has_reliable_nulls(column) else None
         return Bound(None, f"{column.unsupported}{remedy}", leaf=column, nullable=nullable)
     if column.type is None:
         return Bound(None, "the type of this column is unknown", leaf=column)

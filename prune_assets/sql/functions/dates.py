@@ -35,18 +35,18 @@ _OF_TEXT = "strings do not sort like the times that they denote"
 
 def last_day() -> Function:
     """Return the function from a date to the last day of its month."""
-    return of_days("last_day", DATE, lambda day: day_of(date_of(day).year, date_of(day).month, 31))
+    return date_function("last_day", DATE, lambda day: day_of(date_of(day).year, date_of(day).month, 31))
 
 
 def truncated(unit: str) -> Function | None:
     """Return trunc(x, unit); None for a unit whose result is NULL."""
     first = first_day(unit)
-    return None if first is None else of_days("trunc", DATE, first)
+    return None if first is None else date_function("trunc", DATE, first)
 
 
 def days_later(days: int) -> Function:
     """Return the function that adds days to a date."""
-    return of_days("date_add", DATE, lambda day: day + days)
+    return date_function("date_add", DATE, lambda day: day + days)
 
 
 def add_months(months: int) -> Function:
@@ -54,25 +54,25 @@ def add_months(months: int) -> Function:
 
     Several last days of a month may become one day, but the order of days never changes.
     """
-    return of_days("add_months", DATE, lambda day: months_later(day, months))
+    return date_function("add_months", DATE, lambda day: months_later(day, months))
 
 
 def days_since(start: int) -> Function:
     """Return datediff(x, start)."""
-    return of_days("datediff", INT, lambda day: day - start)
+    return date_function("datediff", INT, lambda day: day - start)
 
 
 def days_until(end: int) -> Function:
     """Return datediff(end, x)."""
-    return of_days("datediff", INT, lambda day: end - day, rises=False)
+    return date_function("datediff", INT, lambda day: end - day, rises=False)
 
 
 def unix_date() -> Function:
     """Return the function from a date to the days since 1970-01-01."""
-    return of_days("unix_date", INT, lambda day: day)
+    return date_function("unix_date", INT, lambda day: day)
 
 
-def of_days(name: str, result: SparkType, value: Callable[[int], int], *, rises: bool = True) -> Function:
+def date_function(name: str, result: SparkType, value: Callable[[int], int], *, rises: bool = True) -> Function:
     """Return a function that is defined for all dates."""
     return Function(name, result, value, (Piece(DATE.least, DATE.greatest, rises=rises),))
 
@@ -153,7 +153,7 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 def _off_by(function: Function, doubt: int) -> Function:
     """Return a difference of days whose constant may be off by `doubt` days.
 
-    An error of the argument has the same effect on a difference, and `Function.doubt` records one.
+    The error is recorded in `Function.doubt`, as an error of the argument: it changes a difference by as many days.
     """
     return replace(function, doubt=doubt)
 
@@ -169,13 +169,13 @@ def _date_part(arguments: Sequence[Value], timestamp: SparkType) -> Value:
 def _field(field: DateField, name: str, arguments: Sequence[Value], timestamp: SparkType) -> Value:
     """Return a field of a date or timestamp. Raises Refusal for a periodic field without known values."""
     if field is YEAR and field.of_day is not None:
-        return _apply_to_date(of_days(name, INT, field.of_day), arguments, timestamp)
+        return _apply_to_date(date_function(name, INT, field.of_day), arguments, timestamp)
     (value,) = arguments
     why = (f"{name}() repeats over time, so it is not a range of the column", _remedy(field.remedy, value))
     if field.image is not None and isinstance(value, Chain) and value.type.kind in CALENDAR:
         return apply(_recurring(field, name, value.type, why), value)
     if isinstance(value, Fixed) and field.of_day is not None:
-        return apply(of_days(name, INT, field.of_day), _cast_to_date(value))
+        return apply(date_function(name, INT, field.of_day), _cast_to_date(value))
     if isinstance(value, Fixed) and field.of_clock is not None and value.type.kind in CALENDAR:
         if value.type == DATE and timestamp.is_unzoned:
             raise zone_needed()

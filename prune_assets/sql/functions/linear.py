@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 
-def of_float(name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True) -> Function:
+def float_function(
+    name: str, argument: SparkType, compute: Callable[[float], float], *, rises: bool = True
+) -> Function:
     """Return a monotone function of floats, defined from -Infinity to Infinity, which maps NaN to NaN.
 
     `compute` works in double precision. The result for a single-precision argument is rounded a second time, which does
@@ -52,7 +54,7 @@ def add(argument: SparkType, result: SparkType, constant: int, scale: int) -> Fu
     """
     if argument.kind is ValueKind.DOUBLE:
         float_constant = float_of_ordinal(constant, argument.bits)
-        return of_float("+", argument, lambda value: value + float_constant)
+        return float_function("+", argument, lambda value: value + float_constant)
     factor, step = _aligned(argument, result, constant, scale)
     return Function("+", result, lambda ordinal: ordinal * factor + step, (Piece(argument.least, argument.greatest),))
 
@@ -66,7 +68,7 @@ def subtract_from(argument: SparkType, result: SparkType, constant: int, scale: 
     """Return the function constant - x."""
     if argument.kind is ValueKind.DOUBLE:
         float_constant = float_of_ordinal(constant, argument.bits)
-        return of_float("-", argument, lambda value: float_constant - value, rises=False)
+        return float_function("-", argument, lambda value: float_constant - value, rises=False)
     factor, start = _aligned(argument, result, constant, scale)
     return Function(
         "-",
@@ -85,7 +87,9 @@ def multiply(argument: SparkType, result: SparkType, constant: int, scale: int) 
     rises = constant >= 0
     if argument.kind is ValueKind.DOUBLE:
         float_constant = float_of_ordinal(constant, argument.bits)
-        return of_float("*", argument, lambda value: value * float_constant, rises=rises) if float_constant else None
+        return (
+            float_function("*", argument, lambda value: value * float_constant, rises=rises) if float_constant else None
+        )
     piece = Piece(argument.least, argument.greatest, rises=rises)
     return Function("*", result, lambda ordinal: ordinal * constant, (piece,))
 
@@ -100,7 +104,7 @@ def divide(argument: SparkType, result: SparkType, constant: int, scale: int) ->
         return Function("/", result, int, (), raises=span(argument.least, argument.greatest))
     if argument.kind is ValueKind.DOUBLE:
         float_constant = float_of_ordinal(constant, argument.bits)
-        return of_float("/", argument, lambda value: value / float_constant, rises=constant > 0)
+        return float_function("/", argument, lambda value: value / float_constant, rises=constant > 0)
     piece = Piece(argument.least, argument.greatest, rises=constant > 0)
     return Function("/", result, lambda ordinal: _quotient(ordinal, argument.scale, constant, scale, result), (piece,))
 

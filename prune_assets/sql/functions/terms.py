@@ -212,7 +212,7 @@ def fixed_time(kind: ValueKind, moment: Moment | None, type_: SparkType) -> Fixe
         if type_.is_unzoned:
             ordinal, doubt = moment.in_unknown_zone()
             return Fixed(ON_UNKNOWN_CLOCKS if moment.zone is None else TIMESTAMP, ordinal, doubt=doubt)
-        return Fixed(type_, moment.on_the_wall() if type_.zone is None else moment.instant(type_.zone))
+        return Fixed(type_, moment.local_time() if type_.zone is None else moment.instant(type_.zone))
     except UncertainTime:
         raise Refusal(*UNCERTAIN_TIME, cause=Cause.CLOCKS_CHANGE) from None
 

@@ -210,7 +210,7 @@ def _cut(argument: SparkType, zone: Zone, cuts: Iterable[int], *, beyond: bool =
     """Split the times for which a zone's rules are trusted.
 
     Returns pairs (first, last), in microseconds since 1970. A range begins at each time in `cuts`.
-    `beyond`: False to leave out times after 2100, up to which changes of clocks are known.
+    `beyond`: False to leave out times after 2100, because changes of clocks are known only until then.
     """
     # Near the ends of the known range, a result might be outside of it.
     first, last = zone.first + _NEAR, (zone.last if beyond else min(zone.last, zone.scanned_until)) - _NEAR

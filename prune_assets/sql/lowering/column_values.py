@@ -92,7 +92,7 @@ def is_text(column: LeafColumn, values: Sequence[Any]) -> Predicate:
 def is_one_of(values: ColumnValues, chosen: ValueRanges) -> Predicate:
     """Return whether the column is in a set of ordinals, NULL for null."""
     if not chosen:
-        return _nothing(values)
+        return _never_true(values)
     if values.written is Op.EQ:
         return _positive(values, chosen)
     rest = complement(chosen, values.least, values.greatest)
@@ -152,7 +152,7 @@ def _everything(values: ColumnValues) -> Predicate:
     return Compare(values.path, Op.GE, _scalar(values, values.least)) if domain is None else always(values.path, domain)
 
 
-def _nothing(values: ColumnValues) -> Predicate:
+def _never_true(values: ColumnValues) -> Predicate:
     if values.type.kind in _CALENDAR:
         return And((IsNull(values.path), NULL))
     domain = domain_of(values.arrow)
@@ -161,7 +161,7 @@ def _nothing(values: ColumnValues) -> Predicate:
     return never(values.path, domain)
 
 
-def beyond(values: ColumnValues) -> Predicate:
+def only_out_of_domain(values: ColumnValues) -> Predicate:
     """Return a predicate that is FALSE for every value of the type, and unknown for stored values beyond it."""
     domain = domain_of(values.arrow)
     assert domain is not None
@@ -315,7 +315,7 @@ def _not_certain(values: ClassifiedValues) -> str:
     return f"{UNCERTAIN}{where}"
 
 
-def wanted_by(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
+def ordinals_satisfying(op: Op, ordinal: int, least: int, greatest: int) -> ValueRanges:
     """Return the ordinals that satisfy a comparison with `ordinal`; `<>` is not supported."""
     match op:
         case Op.LT:

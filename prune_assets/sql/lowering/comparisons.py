@@ -38,14 +38,14 @@ from prune_assets.sql.lowering.column_comparisons import compare_columns, same_c
 from prune_assets.sql.lowering.column_values import (
     ClassifiedValues,
     as_predicate,
-    beyond,
     classify_values,
     does_not_raise,
     intersect,
     is_null_predicate,
     is_text,
+    only_out_of_domain,
+    ordinals_satisfying,
     values_of,
-    wanted_by,
 )
 from prune_assets.sql.lowering.row_tests import RowTest
 from prune_assets.sql.refusal import Refusal, zone_needed
@@ -76,7 +76,7 @@ class Comparisons:
     """Lowers conditions on terms.
 
     `sql`: source of the whole condition.
-    `raising`: list to which predicates are added that are TRUE for every row on which nothing raises. Without
+    `raising`: list to which lowering adds predicates. All of them are TRUE for a row on which nothing raises. Without
     ansi.enabled nothing raises, but the result that Spark returns instead (a wrapped number or NULL) is unknown.
     `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     """
@@ -204,7 +204,7 @@ class Comparisons:
         assert isinstance(limit, Fixed)
         if limit.ordinal is None:
             raise Refusal(f"{common} is not supported here")
-        wanted = wanted_by(op, limit.ordinal, common.least, common.greatest)
+        wanted = ordinals_satisfying(op, limit.ordinal, common.least, common.greatest)
         doubt = _doubt(chain, [constant], [limit])
         return self._classified(value, wanted, written=written, doubt=doubt)
 
@@ -269,7 +269,7 @@ class Comparisons:
         classified = self._classified(value, points if written else joined(points.pairs), written=written, doubt=doubt)
         held = sum(last - first + 1 for first, last in classified.true.pairs)
         if 0 < held < len(points.pairs) and classified.column.arrow in {pa.uint8(), pa.uint16()}:
-            return Or((self._predicate(classified), beyond(classified.column)))
+            return Or((self._predicate(classified), only_out_of_domain(classified.column)))
         return self._predicate(classified)
 
     def _is_null(self, value: Value) -> Predicate:
@@ -445,7 +445,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
         if not zone.is_steady(wanted):
             # Spark casts the constant instead of the column, which gives another result where a local time is skipped.
             raise Refusal(*_CLOCKS_CHANGE, cause=Cause.CLOCKS_CHANGE)
-        return wanted_by(op, zone.local(wanted), column.least, column.greatest)
+        return ordinals_satisfying(op, zone.local(wanted), column.least, column.greatest)
     if column != DATE:
         return None
     # Spark casts a day to its midnight, which never moves backwards from one day to the next.
@@ -455,7 +455,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
     passed = next(day for day, start in starts.items() if start > wanted)
     if op is Op.EQ:
         return span(reached, passed - 1)
-    return wanted_by(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
+    return ordinals_satisfying(op, passed - 1 if op in {Op.LE, Op.GT} else reached, column.least, column.greatest)
 
 
 def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:

@@ -143,7 +143,7 @@ class Conditions:
         return done.pop()
 
     def _operands_of(self, node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-        if isinstance(node, nodes.TruthTest) and self._asks_truth(node.operand):
+        if isinstance(node, nodes.TruthTest) and self._is_truth_test(node.operand):
             return [node.operand]
         operands = operands_of(node)
         if isinstance(node, nodes.Conjunction):
@@ -158,7 +158,7 @@ class Conditions:
         if isinstance(node, nodes.Negation):
             return negated(node, operands[0], self._parsed)
         if isinstance(node, nodes.TruthTest):
-            return self._ask_truth(node, operands[0])
+            return self._lower_truth_test(node, operands[0])
         is_or = isinstance(node, nodes.Disjunction)
         parts = propagate_constants(lambda: self._operands_of(node), operands, self.lower_with_constants, of_or=is_or)
         return (any_of if is_or else all_of)([*chain.from_iterable(parts)])
@@ -256,7 +256,7 @@ class Conditions:
         """Return the literal to which Spark folds an operand; None if it is not a constant."""
         return LeafCondition(self._context, "").constant(node)
 
-    def _asks_truth(self, operand: nodes.SyntaxNode) -> bool:
+    def _is_truth_test(self, operand: nodes.SyntaxNode) -> bool:
         """Return whether the operand of IS TRUE, FALSE or UNKNOWN is a condition; otherwise the test is a cast."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
@@ -264,7 +264,7 @@ class Conditions:
             return operand.value.kind in {ValueKind.NULL, ValueKind.BOOLEAN}
         return not isinstance(operand, (nodes.Row, *ARITHMETIC))
 
-    def _ask_truth(self, node: nodes.TruthTest, inner: Predicate) -> Predicate:
+    def _lower_truth_test(self, node: nodes.TruthTest, inner: Predicate) -> Predicate:
         """Return `inner IS TRUE`, `IS FALSE` or `IS UNKNOWN`, as `node` states."""
         if isinstance(inner, Unsupported) and not inner.null_with:
             rewrite = f"({inner.rewrite}) IS {nodes.TRUTH_NAMES[node.truth]}" if inner.rewrite else ""

@@ -63,7 +63,7 @@ def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
 def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
     """Compare a value with the range of all values with a prefix.
 
-    `op`: `<` to select values below the end of the range, including those in it; `>=` to select values above the range.
+    `op`: `<` to select values in the range and below it; `>=` to select values above the range.
     """
     above = successor(prefix if isinstance(prefix, bytes) else prefix.encode())
     if above is None:

@@ -132,7 +132,7 @@ def _whole(column: Path, read: _Regex) -> Predicate | None:
 
 
 def _leaves(leaf_class: type[_Affix], column: Path, literals: Sequence[str]) -> list[Predicate]:
-    """Return one leaf per text; only the leaf of the empty text if there is one, because every value contains it."""
+    """Return one leaf per text; if a text is empty, only its leaf, because every value contains the empty text."""
     if "" in literals:
         return [StartsWith(column, scalar_of("", pa.string()))]
     return [leaf_class(column, scalar_of(literal, pa.string())) for literal in dict.fromkeys(literals)]

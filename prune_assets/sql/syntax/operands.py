@@ -1,7 +1,7 @@
 """Read operands without nested expressions: literals, columns and opaque parts.
 
-They follow rule primaryExpression of Spark's SqlBaseParser.g4. Of an opaque part only the end is found, by its
-brackets.
+The operands follow rule primaryExpression of Spark's SqlBaseParser.g4. An opaque part is not parsed: only its end is
+found, by its brackets.
 """
 
 from __future__ import annotations

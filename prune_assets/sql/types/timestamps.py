@@ -69,7 +69,7 @@ class Moment:
             raise UncertainTime
         return moved
 
-    def on_the_wall(self) -> int:
+    def local_time(self) -> int:
         """Return the local time of a TIMESTAMP_NTZ. Raises UncertainTime."""
         return replace(self, zone=None).instant(UNKNOWN_ZONE)
 

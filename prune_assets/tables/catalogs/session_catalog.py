@@ -157,7 +157,7 @@ def _keys(listed: str) -> list[str]:
     return [part.partition("=")[0].strip() for part in listed.strip("[]").split(",") if "=" in part]
 
 
-def tell_catalog(entry: CatalogEntry, session: SparkSession) -> None:
+def refresh_catalog(entry: CatalogEntry, session: SparkSession) -> None:
     """Register new partitions of a plain table, and refresh the session's file list."""
     if entry.registers_partitions:
         session.sql(f"MSCK REPAIR TABLE {entry.name}")

@@ -38,7 +38,7 @@ def constraints_to_check(snapshot: Snapshot) -> list[Constraint]:
     ]
 
 
-def held_to(
+def enforcing_constraints(
     frame: DataFrame, constraints: Sequence[Constraint], partition_by: Sequence[str], location: str
 ) -> DataFrame:
     """Return a frame whose rows raise an error if they violate a constraint.

@@ -119,8 +119,8 @@ def _put_into_partitions(
 def _tag_clustered(adds: Sequence[FullAdd], snapshot: Snapshot) -> list[FullAdd]:
     """Tag files as clustered, so that OPTIMIZE of delta-spark does not rewrite them.
 
-    It does not if all files of a table are in one ZCube. The tag therefore identifies the table and its clustering
-    columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
+    OPTIMIZE rewrites no file if all files of a table are in one ZCube. The tag therefore names one ZCube per table and
+    clustering columns. Source: `ZCubeInfo` and `ClusteringStrategy` of delta-spark.
     """
     import msgspec
 

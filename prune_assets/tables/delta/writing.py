@@ -36,7 +36,7 @@ from prune_assets.spark.startup_log import cause
 from prune_assets.spark.stores import check_reach
 from prune_assets.sql.binding.scope import named_columns
 from prune_assets.sql.syntax.parsed import ParsedPredicate
-from prune_assets.tables.delta.constraints import constraints_to_check, held_to, naming_broken
+from prune_assets.tables.delta.constraints import constraints_to_check, enforcing_constraints, naming_broken
 from prune_assets.tables.delta.opening import has_log, table_of
 from prune_assets.tables.delta.reading import logical_schema, spark_schema, stored_field
 from prune_assets.tables.delta.rewriting import check_rewrite, rewrite_version
@@ -109,7 +109,7 @@ def write_delta(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     replaced = None if where is None else _lower_condition(df, target, where)
     bound = bind_layout(target.frame.schema, target.layout, case_sensitive=True)
     refuse_without_partitions(location, bound.partition_by, request)
-    checked = held_to(target.frame, target.constraints, bound.partition_by, location)
+    checked = enforcing_constraints(target.frame, target.constraints, bound.partition_by, location)
     partition_by = [target.stored_name(name) for name in bound.partition_by]
     with own_directory(location) as directory, naming_broken(target.constraints, location):
         arranged, of_layout = arrange(checked, target.layout, bound)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from prune_assets.tables.iceberg.manifests.manifest import ABSENT
-from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.metadata_files import wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.single_values import as_array, number_of
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def absent_values(
     Columns of unknown value are left out, and so are columns whose value is null in every file that lacks them, because
     the reader fills in the nulls.
     """
-    footer_kind = index.groups.kinds[int(index.groups.kind[file])]
+    footer_kind = index.groups.provenances[int(index.groups.provenance_ids[file])]
     values = {}
     for column in columns:
         leaf = column.leaf
         if len(leaf.path) > 1 or not leaf.may_be_filled or not footer_kind.columns or leaf.path in footer_kind.by_path:
             continue
-        with understood(snapshot.metadata_path):
+        with wrapping_pyiceberg_errors(snapshot.metadata_path):
             value = _value(snapshot, column, file, has_ids=not footer_kind.is_unnamed)
         if value is not None:
             values[leaf.path[0]] = value

@@ -18,7 +18,7 @@ from parquet_core.errors import UnsupportedFeature
 from prune_assets.tables.delete_debt import DeleteDebt
 from prune_assets.tables.iceberg.manifests.delete_files import EQUALITY, only_file
 from prune_assets.tables.iceberg.manifests.manifest import ABSENT
-from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
+from prune_assets.tables.iceberg.metadata_files import MetadataFiles, wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.snapshot import partition_key
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class PositionDeletes(NamedTuple):
         """Return the numbers of the deleted rows, ascending."""
         io, positions = MetadataFiles(self.root, self.allow), [np.zeros(0, np.int64)]
         for location in dict.fromkeys(self.deletes):
-            with understood(location):
+            with wrapping_pyiceberg_errors(location):
                 rows = pq.read_table(BytesIO(io.new_input(location).data), columns=["file_path", "pos"])
                 of_file = rows.filter(pc.equal(rows["file_path"], self.data))
                 positions.append(of_file["pos"].to_numpy().astype(np.int64))

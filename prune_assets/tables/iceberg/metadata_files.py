@@ -84,7 +84,7 @@ def place_of(location: str) -> str:
 
 
 @contextmanager
-def understood(path: str) -> Iterator[None]:
+def wrapping_pyiceberg_errors(path: str) -> Iterator[None]:
     """Convert any error of pyiceberg in the block to MalformedFile with a one-line message."""
     try:
         yield

@@ -43,7 +43,7 @@ _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHE
 
 
 @contextmanager
-def looking_ahead(location: Location) -> Iterator[None]:
+def listing_in_background(location: Location) -> Iterator[None]:
     """List a table's metadata directory in a store in the background, while other formats check the location."""
     path = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(path) or is_metadata_file(path):
@@ -247,7 +247,7 @@ def _directory_value(value: Any, transform: str, type_name: str) -> str | None:
 ICEBERG = Format(
     name="iceberg",
     is_at=is_iceberg,
-    look_ahead=looking_ahead,
+    look_ahead=listing_in_background,
     directory_of=_directory_of,
     open=_open,
     describe=_describe,

@@ -105,12 +105,12 @@ def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequenc
     return Bounds.of(
         lower=as_array(column, [end.low for end in ends]),
         upper=as_array(column, [end.high for end in ends]),
-        null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), tells_nulls(transform))),
+        null_count=from_numpy(null.astype(np.int64), valid=np.full(len(null), preserves_nulls(transform))),
         row_count=np.ones(len(null), np.int64),
     )
 
 
-def tells_nulls(transform: str) -> bool:
+def preserves_nulls(transform: str) -> bool:
     """Return True if a transform is null exactly where the column is null."""
     return transform in _UNITS or transform.startswith(("bucket[", "truncate["))
 

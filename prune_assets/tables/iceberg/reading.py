@@ -63,10 +63,10 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
         if file_number in table.deletes:
             path = wanted.index.groups.files[file_number].path
             raise UnsupportedFeature(f"{path}: some of its rows are deleted in other files; {_REMEDY}")
-    for footer_kind in np.unique(wanted.index.groups.kind[wanted.files]).tolist():
+    for footer_kind in np.unique(wanted.index.groups.provenance_ids[wanted.files]).tolist():
         why = _difference(wanted.index, footer_kind)
         if why:
-            file_number = next(i for i in file_numbers if wanted.index.groups.kind[i] == footer_kind)
+            file_number = next(i for i in file_numbers if wanted.index.groups.provenance_ids[i] == footer_kind)
             raise UnsupportedFeature(f"{wanted.index.groups.files[file_number].path}: {why}; {_REMEDY}")
     paths = [wanted.index.groups.files[file_number].path for file_number in file_numbers]
     reader = reader_of(spark, paths[0]).options(**wanted.options).schema(schema).option("recursiveFileLookup", "true")
@@ -76,7 +76,7 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 def _difference(index: MetadataIndex, footer_kind: int) -> str:
     """Return why Spark would read other columns than Iceberg from files of one kind; "" if the columns are the same."""
-    called, stored = index.groups.kinds[footer_kind], index.groups.names.kinds[footer_kind]
+    called, stored = index.groups.provenances[footer_kind], index.groups.names.provenances[footer_kind]
     if called.is_unnamed:
         return "does not number its columns"
     own = {leaf.path: stored.columns[leaf.index].path for leaf in called.columns}

@@ -13,7 +13,7 @@ from parquet_core.pruning.trees import constant_answers, fold
 from parquet_core.trust.bounds import first_known
 from prune_assets.tables.iceberg.file_bounds import with_statistics
 from prune_assets.tables.iceberg.manifests.manifest_skipping import outcomes_of_manifests
-from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.metadata_files import wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.partition_values import bounds_of_files, outcomes_of_partitions
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
     snapshot, columns, parts = table.snapshot, table.by_path, list(leaves(predicate))
     named = [columns.get(leaf.column) if isinstance(leaf, ColumnLeaf) else None for leaf in parts]
     in_several = {path: columns[path] for path in columns_in_several(parts) if path in columns}
-    with understood(snapshot.metadata_path):
+    with wrapping_pyiceberg_errors(snapshot.metadata_path):
         of_manifests = [_manifest_outcomes(leaf, column, snapshot) for leaf, column in zip(parts, named, strict=True)]
     ids = {column.field_id for column in (*named, *in_several.values()) if column is not None}
     read = snapshot.open(may_match(fold(predicate, of_manifests)), ids)
     files = snapshot.files
     by_list = [files.by_file(outcomes) for outcomes in of_manifests]
-    with understood(snapshot.metadata_path):
+    with wrapping_pyiceberg_errors(snapshot.metadata_path):
         of_values = {
             path: bounds
             for path, column in in_several.items()
@@ -58,7 +58,7 @@ def skip_files(table: IcebergTable, predicate: Predicate) -> FileAnswers:
             partition = outcomes_from_several_bounds(leaf, of_values, len(files))
             both = intersect(partition, outcomes_from_several_bounds(leaf, in_files, len(files)))
         elif column is not None and isinstance(leaf, ColumnLeaf):
-            with understood(snapshot.metadata_path):
+            with wrapping_pyiceberg_errors(snapshot.metadata_path):
                 both = partition = intersect(outcomes, outcomes_of_partitions(leaf, column, snapshot))
             if (bounds := statistics[column.leaf.path]) is not None:
                 both = intersect(partition, outcomes_from_bounds(leaf, bounds))

@@ -23,9 +23,9 @@ from prune_assets.tables.iceberg.manifests.manifest_list import (
     listing,
     manifests_without_list,
     read_manifest_list,
-    with_believable_counts,
+    with_plausible_counts,
 )
-from prune_assets.tables.iceberg.metadata_files import MetadataFiles, understood
+from prune_assets.tables.iceberg.metadata_files import MetadataFiles, wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.metadata_json import parse_metadata
 
 if TYPE_CHECKING:
@@ -89,14 +89,14 @@ class IcebergSnapshot:
         """Leaves of the table's schema."""
         # Files migrated from Hive lack the columns of identity partitions.
         filled = {field.source for field in self.partition_fields if field.transform == "identity"}
-        with understood(self.metadata_path):
+        with wrapping_pyiceberg_errors(self.metadata_path):
             return columns_of(self.schema, filled)
 
     @cached_property
     def numbered(self) -> Numbered:
         """Columns by field id."""
         names = self.metadata.properties.get("schema.name-mapping.default", "")
-        with understood(self.metadata_path):
+        with wrapping_pyiceberg_errors(self.metadata_path):
             return numbered(self.schema, self.columns, self.metadata.schemas, names)
 
     @cached_property
@@ -162,7 +162,7 @@ def _open_snapshot(
 ) -> IcebergSnapshot:
     metadata, manifests = _metadata(metadata_path, io)
     snapshot = _choose_snapshot(metadata_path, metadata, version, timestamp)
-    with understood(metadata_path):
+    with wrapping_pyiceberg_errors(metadata_path):
         schema = metadata.schema()
         if snapshot is not None and snapshot.snapshot_id != metadata.current_snapshot_id:
             schema = schema if snapshot.schema_id is None else metadata.schema_by_id(snapshot.schema_id) or schema
@@ -175,7 +175,7 @@ def _open_snapshot(
             metadata=metadata,
             snapshot=snapshot,
             schema=schema,
-            files=ListedFiles(with_believable_counts(listed[: len(data)]), ids, io),
+            files=ListedFiles(with_plausible_counts(listed[: len(data)]), ids, io),
             summaries=[manifest.partitions for manifest in data],
             deletes=_deletes(listed[len(data) :], ids, io),
             io=io,
@@ -197,7 +197,7 @@ def _manifests(
 
 
 def _metadata(metadata_path: str, io: MetadataFiles) -> ParsedMetadata:
-    with understood(metadata_path):
+    with wrapping_pyiceberg_errors(metadata_path):
         data = _decompress(io.new_input(metadata_path).data)
         if len(data) > MAX_BYTES:
             raise MalformedFile(f"{metadata_path}: has more than {MAX_BYTES:,} bytes; the file is damaged")
@@ -260,6 +260,6 @@ def _deletes(listed: Sequence[Listed], ids: Mapping[int, Sequence[int]], io: Met
     io.fetch([manifest.location for manifest in listed])
     deletes: list[DeleteFile] = []
     for manifest in listed:
-        with understood(manifest.location):
+        with wrapping_pyiceberg_errors(manifest.location):
             deletes += delete_files(manifest, io.new_input(manifest.location).data, ids[manifest.spec])
     return deletes

@@ -86,7 +86,7 @@ def _check_columns(rewrite: Rewrite) -> None:
     index = rewrite.index
     ours = _types(index.groups.columns)
     for file in rewrite.numbers:
-        footer_kind = index.groups.kinds[index.groups.kind[file]]
+        footer_kind = index.groups.provenances[index.groups.provenance_ids[file]]
         theirs = _types(footer_kind.columns)
         if theirs != ours:
             name = min({path for path, _ in theirs.items() ^ ours.items()})

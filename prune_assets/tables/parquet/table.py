@@ -150,7 +150,7 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     """Return the columns that a predicate may refer to.
 
     A column in directory names takes precedence over a column in files with the same name. If the two names differ in
-    case, the session determines which column is meant; then the column in files stands for both, and does not prune.
+    case, the session determines which column is meant; then the column in files represents both, and does not prune.
     """
     in_directories = {column.path[0] for column in index.groups.partitions}
     in_files = {column.path[0] for column in index.groups.columns}

@@ -18,7 +18,7 @@ from parquet_core.storage import files_below, is_remote, local_path, summaries_b
 from parquet_core.storage.partition_discovery import unescape
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.semantics_of_session import semantics_of
-from prune_assets.tables.catalogs.session_catalog import columns_of, tell_catalog
+from prune_assets.tables.catalogs.session_catalog import columns_of, refresh_catalog
 from prune_assets.tables.parquet.rewriting import check_rewrite, directories, rewrite_files
 from prune_assets.tables.writes.arrange import arrange, merged_options, write_parquet
 from prune_assets.tables.writes.commit import commit
@@ -70,7 +70,7 @@ def write_plain(df: DataFrame, table: str, request: WriteRequest) -> WriteResult
     )
     session.catalog.refreshByPath(str(directory))
     if entry is not None:
-        tell_catalog(entry, session)
+        refresh_catalog(entry, session)
     return result
 
 

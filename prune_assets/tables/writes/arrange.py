@@ -10,7 +10,7 @@ from parquet_core.errors import LayoutError
 from parquet_core.layout.sort_key import SortKey
 from parquet_core.spark_rules.partition_inference import NULL_DIRECTORY
 from prune_assets.spark.columns import column_of
-from prune_assets.spark.spark_session import held_conf
+from prune_assets.spark.spark_session import temporary_option
 from prune_assets.spark.spark_versions import (
     check_row_group_rows,
     in_tasks_by_number,
@@ -133,7 +133,7 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
     # Observed after the shuffle: before it, the rows of the range sampling would be counted too.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
-    with held_conf(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
+    with temporary_option(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
         counted.write.options(**options_for(session, path), **options).mode("error").partitionBy(*partition_by).parquet(
             spark_uri(path)
         )

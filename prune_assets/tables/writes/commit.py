@@ -4,7 +4,8 @@ Steps of a commit, while the writer holds the directory's lock:
 
 1. The staged files are synced to disk.
 2. The journal, which names all files to add and remove, is renamed to its final name. From now on the write is
-committed. 3. The staged files are moved into the directory, one by one.
+   committed.
+3. The staged files are moved into the directory, one by one.
 4. The replaced files are removed.
 5. The journal is removed, then the rest of the staging directory.
 

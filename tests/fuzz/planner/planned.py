@@ -76,9 +76,10 @@ class Planner:
     def differs(self, path, number):
         """Return how the column of a file differs from the file that defines the schema; "" if it does not."""
         whole = {leaf.path: leaf for leaf in self.index.groups.columns}.get(path)
-        mine = {leaf.path: leaf for leaf in self.index.groups.kinds[int(self.index.groups.kind[number])].columns}.get(
-            path
-        )
+        mine = {
+            leaf.path: leaf
+            for leaf in self.index.groups.provenances[int(self.index.groups.provenance_ids[number])].columns
+        }.get(path)
         if whole is None:
             return ""
         if mine is None:

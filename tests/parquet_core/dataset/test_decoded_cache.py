@@ -138,10 +138,10 @@ def test_what_was_not_asked_for_is_not_at_hand(table, cache):
     looked_at(table, cache)
     index = read_dataset(table, cache=cache)
     (column,), first = index.groups.columns, np.array([0])
-    assert index.dictionaries.at_hand(column, first) == index.bloom_filters.at_hand(column, first) == [None]
+    assert index.dictionaries.cached(column, first) == index.bloom_filters.cached(column, first) == [None]
     index.dictionaries.read(column, first)
-    assert index.dictionaries.at_hand(column, np.array([0, 1]))[0] is not None
-    assert index.dictionaries.at_hand(column, np.array([0, 1]))[1] is None
+    assert index.dictionaries.cached(column, np.array([0, 1]))[0] is not None
+    assert index.dictionaries.cached(column, np.array([0, 1]))[1] is None
 
 
 def test_row_groups_of_other_opened_files_are_others(tmp_path, cache):

@@ -106,10 +106,10 @@ def test_files_that_come_go_and_change_are_read_again(table, cache):
 def test_no_kind_of_footer_outlives_its_files(table, cache):
     pq.write_table(pa.table({"other": [1]}), table / "0.parquet")
     os.utime(table / "0.parquet", (LONG_AGO, LONG_AGO))
-    assert len(read_dataset(table, cache=cache).groups.kinds) == 2
+    assert len(read_dataset(table, cache=cache).groups.provenances) == 2
     (table / "0.parquet").unlink()
     index = read_dataset(table, cache=cache)
-    assert index.groups.kinds == read_dataset(table).groups.kinds
+    assert index.groups.provenances == read_dataset(table).groups.provenances
     assert index.groups.traffic.requests == 0
 
 

@@ -214,7 +214,7 @@ def test_without_a_filter_the_answer_is_unknown_and_says_why(index):
 
 
 def test_a_column_to_ask_must_be_clear(index, tmp_path):
-    with pytest.raises(WrongUse, match=r"2 columns have bloom filters \(id, word\); choose one with --column"):
+    with pytest.raises(WrongUse, match=r"2 columns have bloom filters \(id, word\); choose one with --columns"):
         inspect_file(index, index.groups.columns, bloom="1")
     with pytest.raises(WrongUse, match="'x' is not a value of column id"):
         inspect_file(index, choose_columns(index, ["id"]), bloom="x")

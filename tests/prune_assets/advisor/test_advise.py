@@ -159,7 +159,7 @@ def test_predicates_that_do_not_fit_are_left_out_and_counted(shops):
 
 def test_a_workload_of_another_table_is_refused(shops):
     shapes = [QueryShape(name, "x = ?", (), 1.0, (RanPredicate("x = 1"),)) for name in ("lake.a", "lake.b")]
-    with pytest.raises(WrongUse, match=r"queries on lake\.a, lake\.b; advise one of these, or give .* --where"):
+    with pytest.raises(WrongUse, match=r"queries on lake\.a, lake\.b; advise one of these, or give .* --predicate"):
         pr.advise(shops[0], workload=Workload(tuple(shapes)))
 
 

@@ -136,14 +136,14 @@ def test_the_commands_say_what_came_of_it(shops, tmp_path):
 
     kept, first, later = (tmp_path / f"{name}.json" for name in ("advice", "before", "after"))
     first.write_text(to_json(before(shops)))
-    assert run("advise", shops, "--workload", first, "--keep", kept).exit_code == 0
+    assert run("advise", shops, "--workload", first, "--save", kept).exit_code == 0
     later.write_text(to_json(Workload((ran(shops, "shop = 9", 412.0, rows_read=412 * ROWS * 2 // 5),))))
     done = run("advise", shops, "--workload", later, "--promised", kept)
     assert "measured 80% fewer by the rows scanned over 412 queries" in done.output
     (tmp_path / "q.sql").write_text("shop = 9\n")
     shown = run("workload", tmp_path / "q.sql", "--table", shops, "--promised", kept)
     assert "fewer bytes, nothing was measured over 1 query" in shown.output
-    refused = run("advise", shops, "--where", "shop = 9", "--promised", kept)
+    refused = run("advise", shops, "--predicate", "shop = 9", "--promised", kept)
     assert refused.exit_code == 2
     assert "give the queries that ran since with --workload" in refused.output
 
@@ -221,7 +221,7 @@ def test_the_commands_note_queries_of_another_place(shops, tmp_path):
     log, kept, sql = (tmp_path / name for name in ("log.json", "advice.json", "q.sql"))
     log.write_text(to_json(Workload((ran("/y/bronze/t", "shop = 7", 2.0, rows_read=5),))))
     note = f"note: no query on {shops}; queries on /y/bronze/t are used\n"
-    done = run("advise", shops, "--workload", log, "--keep", kept)
+    done = run("advise", shops, "--workload", log, "--save", kept)
     assert note in done.stderr
     assert "note:" not in done.stdout
     assert note.strip() in str(LayoutAdvice.from_json(kept.read_text()))

@@ -82,7 +82,7 @@ def test_keys_that_no_query_filters_on_and_layouts_of_sizes_alone_are_priced(tab
 def test_it_is_in_every_form(table, tmp_path):
     file, html = tmp_path / "mine.yaml", tmp_path / "advice.html"
     file.write_text("sort_by: [kind, shop]\n")
-    options = ["advise", table, "--where", "shop = 7", "--layout", str(file)]
+    options = ["advise", table, "--predicate", "shop = 7", "--layout", str(file)]
     done = CliRunner().invoke(main, [*options, "--html", str(html)])
     assert done.exit_code == 0, done.output
     (line,) = (line for line in done.stdout.splitlines() if "your layout" in line)
@@ -125,7 +125,7 @@ def test_it_is_verified_beside_the_ranking(table):
 def test_a_layout_that_does_not_fit_is_one_line_that_names_the_file(nested, tmp_path, text, message):
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    done = CliRunner().invoke(main, ["advise", nested, "--where", "shop = 7", "--layout", str(file)])
+    done = CliRunner().invoke(main, ["advise", nested, "--predicate", "shop = 7", "--layout", str(file)])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: {file}: {message}")
     assert done.stderr.count("\n") == 1

@@ -54,7 +54,7 @@ def siblings(table):
 
 
 def verify_until(signal_, table):
-    arguments = ["advise", str(table), "--where", QUERY, "--verify", str(int(signal_))]
+    arguments = ["advise", str(table), "--predicate", QUERY, "--verify", str(int(signal_))]
     return subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False)
 
 

@@ -89,7 +89,7 @@ def looked(monkeypatch):
         try:
             return await real(function, *arguments)
         finally:
-            if function is trigger.look_again:
+            if function is trigger.poll_table:
                 looks.set()
 
     monkeypatch.setattr(trigger.asyncio, "to_thread", to_thread)

@@ -32,17 +32,19 @@ def run(*arguments):
 
 def test_the_advised_layout_and_a_page_are_written(table, tmp_path):
     layout, html = tmp_path / "layout.yaml", tmp_path / "advice.html"
-    done = run(table, "--where", "shop = 7", "--where", "shop = 9", "--out", str(layout), "--html", str(html))
+    done = run(
+        table, "--predicate", "shop = 7", "--predicate", "shop = 9", "--save-layout", str(layout), "--html", str(html)
+    )
     assert done.exit_code == 0, done.output
     assert pr.load_layout(layout).sort_by == ("shop",)
     assert "sort by shop" in done.output
     assert "sort by shop" in html.read_text()
 
 
-@pytest.mark.parametrize("option", ["--out", "--html", "--keep"])
+@pytest.mark.parametrize("option", ["--save-layout", "--html", "--save"])
 def test_a_folder_that_is_missing_is_told_by_the_name_of_the_file_before_anything_is_read(option, tmp_path):
     file = tmp_path / "missing" / "l.yaml"
-    done = run("no/table", "--where", "shop = 7", option, str(file))
+    done = run("no/table", "--predicate", "shop = 7", option, str(file))
     assert done.exit_code == 2
     assert (
         done.stderr == f"error: {file}: the directory {file.parent} does not exist; create it, or give another path\n"
@@ -50,7 +52,7 @@ def test_a_folder_that_is_missing_is_told_by_the_name_of_the_file_before_anythin
 
 
 def test_json_is_all_that_is_printed(table):
-    done = run(table, "--where", "shop = 7", "--json")
+    done = run(table, "--predicate", "shop = 7", "--json")
     found = json.loads(done.stdout)
     assert found["schema"] == "layout-advice/1"
     assert found["advised"]["layout"]["sort_by"] == ["shop"]
@@ -58,13 +60,13 @@ def test_json_is_all_that_is_printed(table):
 
 
 def test_nothing_is_written_where_nothing_is_advised(table, tmp_path):
-    done = run(table, "--where", "id < 40000", "--out", str(tmp_path / "layout.yaml"))
+    done = run(table, "--predicate", "id < 40000", "--save-layout", str(tmp_path / "layout.yaml"))
     assert done.exit_code == 0
     assert "do nothing" in done.output
     assert not (tmp_path / "layout.yaml").exists()
 
 
-@pytest.mark.parametrize("options", [[], ["--where", "shop = 1", "--workload", "w.json"]])
+@pytest.mark.parametrize("options", [[], ["--predicate", "shop = 1", "--workload", "w.json"]])
 def test_a_workload_is_given_in_one_way(table, options):
     done = run(table, *options)
     assert done.exit_code == 2
@@ -120,7 +122,7 @@ def test_queries_of_a_path_and_of_a_name_are_refused_and_both_are_named(table, t
 
 def test_verified_layouts_are_shown_and_nothing_is_left(table, tmp_path):
     before = sorted(tmp_path.iterdir())
-    done = run(table, "--where", "shop = 7", "--verify", "--on-sample")
+    done = run(table, "--predicate", "shop = 7", "--verify", "--on-sample")
     assert done.exit_code == 0, done.output
     assert "verified by writing 100,000 rows with pyarrow" in done.output
     assert "sort by shop, pages of 2,000 rows: predicted" in done.output
@@ -128,7 +130,7 @@ def test_verified_layouts_are_shown_and_nothing_is_left(table, tmp_path):
 
 
 def test_how_to_verify_is_said_with_verify_alone(table):
-    done = run(table, "--where", "shop = 7", "--on-sample")
+    done = run(table, "--predicate", "shop = 7", "--on-sample")
     assert done.exit_code == 2
     assert "give --verify too" in done.output
 
@@ -145,14 +147,14 @@ def test_how_to_verify_is_said_with_verify_alone(table):
     ],
 )
 def test_a_budget_is_a_size_of_what_is_applied(table, options, message):
-    done = run(table, "--where", "shop = 7", *options)
+    done = run(table, "--predicate", "shop = 7", *options)
     assert done.exit_code == 2
     assert message in " ".join(done.output.split())
 
 
 @pytest.mark.spark
 def test_a_budget_that_is_too_small_is_refused_in_one_line(spark, table):  # the command finds the session
-    done = run(table, "--where", "shop = 7", "--apply", "--budget", "100KiB")
+    done = run(table, "--predicate", "shop = 7", "--apply", "--budget", "100KiB")
     assert done.exit_code == 2
     assert "the budget is 100.0 KiB; give 1MiB or more" in done.output.splitlines()[-1]
-    assert run(table, "--where", "shop = 7", "--apply", "--budget", "1 MiB").exit_code == 0
+    assert run(table, "--predicate", "shop = 7", "--apply", "--budget", "1 MiB").exit_code == 0

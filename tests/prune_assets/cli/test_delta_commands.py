@@ -97,7 +97,7 @@ def test_inspect_says_in_how_many_files_a_column_has_statistics_and_why_not(tabl
     assert columns["day"]["why"] == "partition column: the log has its values"
     assert next(size["files"] for size in found["sizes"]) == found["files"] == 3
     assert [
-        column["name"] for column in json.loads(prune("inspect", table, "--json", "--column", "X").stdout)["columns"]
+        column["name"] for column in json.loads(prune("inspect", table, "--json", "--columns", "X").stdout)["columns"]
     ] == ["x"]
 
 
@@ -145,7 +145,7 @@ def test_inspect_says_of_a_float_column_that_its_least_value_is_trusted_where_na
 
 
 def test_inspect_refuses_what_only_files_have(table):
-    for option in (["--pages"], ["--column", "x", "--bloom", "1"], ["--column", "y"], ["--version", "7"]):
+    for option in (["--pages"], ["--columns", "x", "--bloom", "1"], ["--columns", "y"], ["--version", "7"]):
         assert prune("inspect", table, *option).exit_code == 2
 
 

@@ -75,7 +75,7 @@ def test_a_file_on_the_console(path):
 
 
 def test_the_chunks_of_a_column_on_the_console(path):
-    text = squeezed(prune_inspect(path, "--column", "name").stdout)
+    text = squeezed(prune_inspect(path, "--columns", "name").stdout)
     assert "Column name" in text
     assert "Column day" not in text
     assert re.search(r"^ 0 250 \d+ B (complete|partial|none) 'n1' 'n99' 63 5 unordered$", text, re.MULTILINE)
@@ -85,7 +85,7 @@ def test_the_chunks_of_a_column_on_the_console(path):
 
 
 def test_pages_on_the_console(path):
-    text = squeezed(prune_inspect(path, "--column", "day", "--pages").stdout)
+    text = squeezed(prune_inspect(path, "--columns", "day", "--pages").stdout)
     assert re.search(r"^ 0 50 50 [\d,]+ \d+ B 50 99 0$", text, re.MULTILINE)
     assert re.search(r"^ 3 200 50 [\d,]+ \d+ B 950 999 0$", text, re.MULTILINE)
     assert "more pages" not in text
@@ -99,7 +99,7 @@ def test_a_value_asked_of_the_filters(path):
     assert "1 may contain it" in text
     assert re.search(r"1 may contain it$", text, re.MULTILINE)
     assert "4 row groups: 4 without it" in squeezed(prune_inspect(path, "--bloom", "zzz").stdout)
-    without = squeezed(prune_inspect(path, "--column", "day", "--bloom", "1").stdout)
+    without = squeezed(prune_inspect(path, "--columns", "day", "--bloom", "1").stdout)
     assert "4 row groups unknown: the file lacks it" in without
     assert without.count("the file lacks it") == 1, "one line for all row groups without a filter"
 
@@ -116,7 +116,7 @@ def test_json_is_one_line_and_says_all(path):
 
 
 def test_json_of_chosen_columns(path):
-    found = json.loads(prune_inspect(path, "--column", "name", "--json").stdout)
+    found = json.loads(prune_inspect(path, "--columns", "name", "--json").stdout)
     assert [column["name"] for column in found["columns"]] == ["name"]
     assert [len(group["chunks"]) for group in found["row_groups"]] == [1] * 4
     assert found["all_columns"] == 2
@@ -173,14 +173,14 @@ def test_columns_that_are_all_listed_are_not_said_to_be_left_out(tmp_path):
     pq.write_table(pa.table({f"c{i}": [i] for i in range(11)}), tmp_path / "a.parquet")
     text = prune_inspect(tmp_path / "a.parquet").stdout
     assert "more columns" not in text
-    assert text.rstrip().endswith("Columns by row group\n  --column NAME shows one, --json all")
-    chosen = [word for i in range(9) for word in ("--column", f"c{i}")]
+    assert text.rstrip().endswith("Columns by row group\n  --columns NAME shows one, --json all")
+    chosen = ["--columns", ",".join(f"c{i}" for i in range(9))]
     assert "… and 1 more columns by row group; " in prune_inspect(tmp_path / "a.parquet", *chosen).stdout
 
 
 def test_no_heading_stands_over_pages_that_nothing_locates(tmp_path):
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    text = prune_inspect(tmp_path / "a.parquet", "--column", "a", "--pages").stdout
+    text = prune_inspect(tmp_path / "a.parquet", "--columns", "a", "--pages").stdout
     assert "first row" not in text
     assert text.rstrip().endswith("no page index in the row groups above, so no page is listed")
 
@@ -189,15 +189,15 @@ def test_no_heading_stands_over_pages_that_nothing_locates(tmp_path):
 def test_a_wide_file_stays_readable_and_its_json_whole(wide):
     text = prune_inspect(wide).stdout
     assert len(text.splitlines()) < 120
-    assert "… and 1,960 more columns; --column NAME shows one, --json all" in text
+    assert "… and 1,960 more columns; --columns NAME shows one, --json all" in text
     found = json.loads(prune_inspect(wide, "--json").stdout)
     assert len(found["columns"]) == len(found["row_groups"][0]["chunks"]) == 2000
 
 
 def test_a_long_file_stays_readable_and_its_json_whole(long):
-    for arguments in ((), ("--pages",), ("--column", "a", "--pages")):
+    for arguments in ((), ("--pages",), ("--columns", "a", "--pages")):
         assert len(prune_inspect(long, *arguments).stdout.splitlines()) < 150
-    text = prune_inspect(long, "--column", "a", "--pages").stdout
+    text = prune_inspect(long, "--columns", "a", "--pages").stdout
     assert "… and 990 more row groups; --json shows all" in text
     assert "… and 19,970 more pages; --pages --json shows all" in text
     assert "20,000 pages of 20 rows" in text
@@ -206,16 +206,16 @@ def test_a_long_file_stays_readable_and_its_json_whole(long):
 
 
 def test_what_a_file_says_cannot_drive_the_terminal(path):
-    for arguments in ((), ("--column", "name", "--pages"), ("--bloom", "\x1b[2J")):
+    for arguments in ((), ("--columns", "name", "--pages"), ("--bloom", "\x1b[2J")):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", prune_inspect(path, *arguments).stdout)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--column", "nmae"], "did you mean name"),
-        (["--column", "day", "--bloom", "x"], "'x' is not a value of column day: write one of type int64"),
-        (["--column", "day", "--column", "name", "--pages", "--bloom", "1", "--nothing"], "--nothing"),
+        (["--columns", "nmae"], "did you mean name"),
+        (["--columns", "day", "--bloom", "x"], "'x' is not a value of column day: write one of type int64"),
+        (["--columns", "day,name", "--pages", "--bloom", "1", "--nothing"], "--nothing"),
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -264,7 +264,7 @@ def test_damaged_bytes_are_never_a_fault_of_the_program(path, tmp_path, seed):
     for _ in range(chance.randint(1, 8)):
         data[chance.randrange(4 * len(data) // 10, len(data) - 8)] = chance.randrange(256)
     (tmp_path / "bad.parquet").write_bytes(data)
-    for form in ([], ["--pages", "--json"], ["--column", "name", "--bloom", "n3"]):
+    for form in ([], ["--pages", "--json"], ["--columns", "name", "--bloom", "n3"]):
         result = prune_inspect(tmp_path / "bad.parquet", *form)
         assert result.exit_code in {0, 2}, result.stderr
         assert bool(result.stdout) == (result.exit_code == 0)
@@ -306,7 +306,7 @@ def test_a_list_of_columns_that_is_cut_says_so(tmp_path):
     pq.write_table(pa.table({f"c{i}": [i] for i in range(16)}), path)
     first = ", ".join(f"c{i}" for i in range(10)) + ", ..."
     for command, problem in (
-        (["inspect", path, "--column", "xyz"], f"--column: the table has no column xyz; it has {first}"),
+        (["inspect", path, "--columns", "xyz"], f"--columns: the table has no column xyz; it has {first}"),
         (["audit", path, "--columns", "xyz"], f"columns: the table has no column xyz; it has {first}"),
         (["explain", path, "--where", "c1 = 1", "--columns", "c1,xyz"], f"unknown column xyz: the table has {first}"),
         (["explain", path, "--where", "xyz = 1"], f"unknown column xyz: the table has {first}"),
@@ -386,10 +386,10 @@ def test_numbers_of_columns_are_whole_or_their_column_is_named(crowded, width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_numbers_of_chunks_and_pages_are_whole_or_their_column_is_named(path, width):
-    text = in_columns(width, path, "--column", "day", "--pages")
-    (page,) = json.loads(prune_inspect(path, "--column", "day", "--pages", "--json").stdout)["row_groups"][3]["chunks"][
-        0
-    ]["page_index"]["pages"][4:]
+    text = in_columns(width, path, "--columns", "day", "--pages")
+    (page,) = json.loads(prune_inspect(path, "--columns", "day", "--pages", "--json").stdout)["row_groups"][3][
+        "chunks"
+    ][0]["page_index"]["pages"][4:]
     expected = {
         "row group": "3",
         "first row": "200",

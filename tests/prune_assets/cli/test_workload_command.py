@@ -36,7 +36,7 @@ def test_tables_then_shapes_each_with_an_example():
 
 
 def test_json_is_also_written_to_a_file(tmp_path):
-    result = run(LOG, "--json", "--out", tmp_path / "w.json", "--price-per-tib", 5)
+    result = run(LOG, "--json", "--save", tmp_path / "w.json", "--price-per-tib", 5)
     assert result.exit_code == 0
     assert from_json(result.stdout) == from_json((tmp_path / "w.json").read_text())
     assert json.loads(result.stdout)["tables"][0]["price_a_day"] > 0

@@ -1,7 +1,6 @@
 """Changes that are merged into a table, and a check of the files that a MERGE opens."""
 # No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
 
-
 import dagster as dg
 import pyarrow as pa
 import pytest

@@ -178,7 +178,7 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
-    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.groups.kinds)
+    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.groups.provenances)
     unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
     evaluation = prune(eq("day", 5000), unordered)
     assert evaluation.after(STATISTICS).remaining.all()
@@ -311,8 +311,8 @@ def test_dictionaries_of_too_many_values_are_read_of_a_few_row_groups_alone(tmp_
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=6_000)
     found = plan(tmp_path / "t.parquet", where="a % 2000 = 77")
     assert found.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 0
-    at_hand = found.index.dictionaries.at_hand(found.index.groups.columns[0], np.arange(10))
-    assert [dictionary is not None for dictionary in at_hand] == [True] * PROBED + [False] * 6
+    cached = found.index.dictionaries.cached(found.index.groups.columns[0], np.arange(10))
+    assert [dictionary is not None for dictionary in cached] == [True] * PROBED + [False] * 6
     each = plan(tmp_path / "t.parquet", where="few % 1000 = 7")
     assert each.evaluation.access.verdict.tolist().count(Verdict.SKIP) == 9
 

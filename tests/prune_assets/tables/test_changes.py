@@ -10,20 +10,20 @@ import pytest
 from delta_tables import write_table
 
 from prune_assets.tables import changes
-from prune_assets.tables.changes import Seen, look, seen_tables, table_fingerprint
+from prune_assets.tables.changes import PolledState, poll, polled_states, table_fingerprint
 
 
 def test_a_state_from_a_cursor_gets_its_version_and_stays_the_same(tmp_path):
     path = str(tmp_path)
     write_table(path, pa.table({"id": [1]}))
-    first = look(path, None)
+    first = poll(path, None)
     assert (first.state, first.version) == (("version 0", 1), 0)
-    assert look(path, first) is first
-    (stored,) = seen_tables(json.dumps({"t": first.state})).values()
-    again = look(path, stored)
+    assert poll(path, first) is first
+    (stored,) = polled_states(json.dumps({"t": first.state})).values()
+    again = poll(path, stored)
     assert (stored.version, again.version, again) == (None, 0, first)
     write_table(path, pa.table({"id": [2]}), mode="append")
-    assert (look(path, stored).state, look(path, stored).version) == (("version 1", 2), 1)
+    assert (poll(path, stored).state, poll(path, stored).version) == (("version 1", 2), 1)
 
 
 @pytest.mark.parametrize("fingerprint", ["version 12", "version of Monday", "12"])
@@ -31,5 +31,5 @@ def test_a_text_is_no_version(monkeypatch, fingerprint):
     form = SimpleNamespace(fingerprint=lambda _: fingerprint)
     monkeypatch.setattr(changes, "recognize", lambda table: (form, table))
     assert table_fingerprint("t") == fingerprint
-    seen = look("t", Seen(fingerprint, 3))
+    seen = poll("t", PolledState(fingerprint, 3))
     assert (seen.state, seen.version) == ((fingerprint, 3), None)

@@ -161,7 +161,7 @@ def test_a_table_that_comes_before_a_condition_is_held_to_its_columns(spark, tmp
 
 def test_a_setting_of_the_session_holds_as_long_as_anybody_writes(spark):
     key, before = "spark.sql.parquet.outputTimestampType", spark.conf.get("spark.sql.parquet.outputTimestampType")
-    first, second = (arrange.held_conf(spark, key, "TIMESTAMP_MICROS") for _ in range(2))
+    first, second = (arrange.temporary_option(spark, key, "TIMESTAMP_MICROS") for _ in range(2))
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

@@ -53,7 +53,7 @@ def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool 
         return _string(text, is_known=spark_type is not None, exact=exact)
     if text == "null":
         return "NULL"
-    written = _of_type(text, spark_type, zone)
+    written = _literal_of_type(text, spark_type, zone)
     if written is None:
         raise NotUnderstood(f"a constant of type {spark_type.partition('<')[0].partition('(')[0]}")
     return written
@@ -77,7 +77,7 @@ def _is_balanced(text: str) -> bool:
     return depth == 0
 
 
-def _of_type(text: str, spark_type: str, zone: str | None) -> str | None:
+def _literal_of_type(text: str, spark_type: str, zone: str | None) -> str | None:
     written = None
     if spark_type in WHOLE:
         written = text if _WHOLE.fullmatch(text) else None

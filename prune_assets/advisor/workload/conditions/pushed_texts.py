@@ -75,14 +75,14 @@ def _leaves(part: str, depth: int) -> list[PushedFilter]:
     if name == "Not":
         return _leaves(inner, depth + 1)
     if name in _CONNECTIVES:
-        return _of_operands(inner, depth + 1)
+        return _operand_filters(inner, depth + 1)
     column, _, text = inner.partition(",")
     if name == "In":
         text = text.removeprefix(" [").removesuffix("]")
     return [] if _SIBLING.search(f"{text})") else [PushedFilter(name, column.replace("`", ""), text)]
 
 
-def _of_operands(inner: str, depth: int) -> list[PushedFilter]:
+def _operand_filters(inner: str, depth: int) -> list[PushedFilter]:
     parts = split_outside(inner, ",")
     if len(parts) == 2 and all(map(_CALL.fullmatch, parts)):
         return [leaf for part in parts for leaf in _leaves(part, depth)]

@@ -107,8 +107,8 @@ def scan_filter(
         strings: list[str] = []
         hidden = hide_texts(condition, pushed, attributes, strings)
         made.add(chain_of(parse_condition(hidden, attributes, types, strings), Conjunction), pushed_filters)
-    made.add(_of_list(applied_filters, attributes, types), pushed_filters)
-    made.add(_of_list(partition_filters, attributes, types), None)
+    made.add(_parse_list(applied_filters, attributes, types), pushed_filters)
+    made.add(_parse_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
     names = {(name,) for name in attributes.values() if name not in structs}
     columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX}}))
@@ -181,7 +181,7 @@ def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, s
     yield from ((attribute, name) for name, keys in by_name.items() if len(keys) == 1 for attribute in keys)
 
 
-def _of_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
+def _parse_list(text: str | None, attributes: dict[str, str], types: Mapping[Path, str]) -> list[SyntaxNode]:
     """Return the conditions of a printed list.
 
     An entry without a column continues the constants of the previous entry.

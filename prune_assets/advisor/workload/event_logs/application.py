@@ -133,8 +133,8 @@ class Application:
                 for scan in scans_of(plan.physicalPlanDescription, plan.sparkPlanInfo):
                     rows = scan.metrics.rows
                     key = (scan.name, scan.fields.get("Output")) if rows is None else rows
-                    held = scan.metrics.held or plan is not execution.plans[-1]
-                    scans.setdefault(key, scan._replace(metrics=scan.metrics._replace(held=held)))
+                    may_not_run = scan.metrics.may_not_run or plan is not execution.plans[-1]
+                    scans.setdefault(key, scan._replace(metrics=scan.metrics._replace(may_not_run=may_not_run)))
         except NotUnderstood as error:
             execution.not_understood[error.reason] += 1
         return [*scans.values()]
@@ -165,7 +165,7 @@ class Application:
             totals = self._totals(scan.metrics)
             # A plan alone does not prove that its scan ran: the query may have failed before, its rows may have been
             # cached, or it is the result of a command, whose own query has the scan.
-            if totals == ScanTotals() and (failed or scan.metrics.held):
+            if totals == ScanTotals() and (failed or scan.metrics.may_not_run):
                 continue
             if totals != ScanTotals() and not failed:
                 totals = _with_zeros(totals, scan.metrics)

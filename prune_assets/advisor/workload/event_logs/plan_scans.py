@@ -28,8 +28,8 @@ _COMPARED = 10
 class PlanMetrics(NamedTuple):
     """Accumulators of a scan and of its filter.
 
-    `held`: True if the scan is below a node that holds the plan of another query, such as a cached table. The scan
-    may have run in that query or not at all.
+    `may_not_run`: True if the scan is below a node that holds the plan of another query, such as a cached table. The
+    scan ran in that query or not at all.
     """
 
     files: int | None = None
@@ -37,7 +37,7 @@ class PlanMetrics(NamedTuple):
     rows: int | None = None
     seconds: tuple[int, float] | None = None
     selected: int | None = None
-    held: bool = False
+    may_not_run: bool = False
 
 
 class PlannedScan(NamedTuple):
@@ -73,7 +73,7 @@ def scans_of(text: str, root: PlanNode) -> list[PlannedScan]:
     nodes = [*_scan_nodes(root)]
     scans = [_planned(operator, parents, keys, nodes) for operator in operators.values() if is_scan(operator.name)]
     # The remaining nodes are scans without a section in the text.
-    others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.held]
+    others = [Operator(-1, node.name, node.sections, {}, []) for node in nodes if not node.metrics.may_not_run]
     return [*scans, *(_planned(operator, {}, keys, nodes) for operator in others)]
 
 
@@ -101,7 +101,7 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
         direct,
         applied,
         frozenset(key for key in keys if key in fields.get("Output", "")),
-        PlanMetrics(held=True) if node is None else node.metrics,
+        PlanMetrics(may_not_run=True) if node is None else node.metrics,
         has_other,
     )
 
@@ -171,7 +171,7 @@ def _is_shortened(*sections: dict[str, str]) -> bool:
     return any(_SHORTENED.search(fields.get("Output", "")) for fields in sections)
 
 
-def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics:
+def _metrics(node: PlanNode, selected: int | None, *, may_not_run: bool) -> PlanMetrics:
     metrics = {metric.name: metric for metric in node.metrics}
     files, size, rows, returned, time = (
         next((metrics[name] for name in names if name in metrics), None)
@@ -192,7 +192,7 @@ def _metrics(node: PlanNode, selected: int | None, *, held: bool) -> PlanMetrics
         None if rows is None else rows.accumulatorId,
         None if time is None else (time.accumulatorId, 1e9 if time.metricType == "nsTiming" else 1e3),
         selected,
-        held,
+        may_not_run,
     )
 
 
@@ -204,19 +204,19 @@ def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]
     while stack:
-        node, selected, held = stack.pop()
+        node, selected, may_not_run = stack.pop()
         if is_scan(node.nodeName):
             sections = sections_of(node)
             ids = _ids(sections.get("Output", ""))
             # A reused exchange repeats the scans below it.
             key = (node.nodeName, frozenset(metric.accumulatorId for metric in node.metrics), ids)
             if key not in seen:
-                yield _ScanNode(node.nodeName.strip(), ids, sections, _metrics(node, selected, held=held))
+                yield _ScanNode(node.nodeName.strip(), ids, sections, _metrics(node, selected, may_not_run=may_not_run))
             seen.add(key)
-        held = held or is_holder(node.nodeName)
+        may_not_run = may_not_run or is_holder(node.nodeName)
         if is_filter(node.nodeName):
             rows = [metric.accumulatorId for metric in node.metrics if metric.name in node_names.ROWS_RETURNED]
             selected = selected if selected is not None or not rows else rows[0]
         elif not is_between(node.nodeName):
             selected = None
-        stack.extend((child, selected, held) for child in reversed(node.children))
+        stack.extend((child, selected, may_not_run) for child in reversed(node.children))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from prune_assets.tables.iceberg.manifests.manifest import BOUNDS, Listed, Manifest, open_manifest
-from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.metadata_files import wrapping_pyiceberg_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,7 +93,7 @@ class ListedFiles(Sequence[ListedFile]):
         """
         fields, self._io = list(fields), io or self._io
         for i in np.flatnonzero(wanted & self.opened).tolist():
-            with understood(self.listed[i].location):
+            with wrapping_pyiceberg_errors(self.listed[i].location):
                 self._opened[i].read(fields)
         self._read(np.flatnonzero(wanted & ~self.opened).tolist(), fields)
         for i, manifest in self._opened.items():
@@ -106,7 +106,7 @@ class ListedFiles(Sequence[ListedFile]):
             self._io.fetch([self.listed[i].location for i in batch])
             for i in batch:
                 entry = self.listed[i]
-                with understood(entry.location):
+                with wrapping_pyiceberg_errors(entry.location):
                     data = self._io.new_input(entry.location).data
                     self._opened[i] = open_manifest(entry, data, fields, self._specs[entry.spec])
 
@@ -135,7 +135,7 @@ class ListedFiles(Sequence[ListedFile]):
     def path(self, index: int) -> str:
         """Return a file's location as written in its manifest."""
         of, i = self._locate(index % len(self))
-        with understood(self.listed[of].location):
+        with wrapping_pyiceberg_errors(self.listed[of].location):
             return self._manifest(of).paths()[i]
 
     def name(self, index: int) -> str:

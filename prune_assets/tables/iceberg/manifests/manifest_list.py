@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from parquet_core.errors import MalformedFile
 from prune_assets.tables.iceberg.manifests.avro_file import avro_header, read_avro, value_at
 from prune_assets.tables.iceberg.manifests.manifest import Listed
-from prune_assets.tables.iceberg.metadata_files import understood
+from prune_assets.tables.iceberg.metadata_files import wrapping_pyiceberg_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -77,7 +77,7 @@ _SUMMARY: Mapping[str, tuple[int, tuple[str, ...]]] = {
 
 def read_manifest_list(location: str, io: MetadataFiles) -> list[ListedManifest]:
     """Read all entries of a manifest list."""
-    with understood(location):
+    with wrapping_pyiceberg_errors(location):
         rows = read_avro(io.new_input(location).data)
         entries, position = [], 0
         for _ in range(rows.count):
@@ -106,7 +106,7 @@ def manifests_without_list(locations: Collection[str], io: MetadataFiles) -> lis
     io.fetch(list(locations))
     manifests = []
     for location in locations:
-        with understood(location):
+        with wrapping_pyiceberg_errors(location):
             header = avro_header(io.new_input(location).data)
             manifests.append(ListedManifest(location, int(header.get(_SPEC_ID, b"0"))))
     return manifests
@@ -123,7 +123,7 @@ def listing(manifest: ListedManifest, specs: Collection[int], metadata_path: str
     return Listed(manifest.manifest_path, manifest.partition_spec_id, manifest.sequence_number or 0, files, rows)
 
 
-def with_believable_counts(listed: Sequence[Listed]) -> list[Listed]:
+def with_plausible_counts(listed: Sequence[Listed]) -> list[Listed]:
     """Drop file counts if their sum is implausible."""
     if sum(manifest.files or 0 for manifest in listed) <= _MOST_FILES:
         return list(listed)

@@ -15,7 +15,7 @@ from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.outcomes import Outcomes, unknown
 from parquet_core.trust.count_rules import ClaimedBounds, consistent_bounds
 from prune_assets.tables.iceberg.file_bounds import claimed_bounds
-from prune_assets.tables.iceberg.partition_values import buckets, ends_of, tells_nulls
+from prune_assets.tables.iceberg.partition_values import buckets, ends_of, preserves_nulls
 from prune_assets.tables.iceberg.single_values import as_array, bytes_array, numbers_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _bounds(
     lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
     no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)
-    if not (transform == "identity" or tells_nulls(transform)):
+    if not (transform == "identity" or preserves_nulls(transform)):
         no_nulls[:] = False
     counts = {"rows": rows, "values": rows, "null_count": np.where(no_nulls, 0, MISSING)}
     counts["nan_count"] = np.where(no_nans, 0, MISSING)

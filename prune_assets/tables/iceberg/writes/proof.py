@@ -9,7 +9,7 @@ import numpy as np
 from parquet_core.errors import StorageFailure
 from parquet_core.layout.spec import Severity
 from prune_assets.errors import UnprovenWrite
-from prune_assets.tables.iceberg.metadata_files import place_of, understood
+from prune_assets.tables.iceberg.metadata_files import place_of, wrapping_pyiceberg_errors
 from prune_assets.tables.iceberg.session_catalog import snapshot_in_session
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def change_at(snapshot: IcebergSnapshot) -> SnapshotChange:
     assert snapshot.snapshot is not None
     version, io = snapshot.snapshot.snapshot_id, snapshot.io
     files: dict[ManifestEntryStatus, list[str]] = {status: [] for status in ManifestEntryStatus}
-    with understood(snapshot.metadata_path):
+    with wrapping_pyiceberg_errors(snapshot.metadata_path):
         for manifest in read_manifest_list(io.new_input(snapshot.snapshot.manifest_list)):
             if manifest.content != ManifestContent.DATA or manifest.added_snapshot_id != version:
                 continue

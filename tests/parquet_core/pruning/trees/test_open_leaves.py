@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parquet_core.pruning.outcomes import Outcomes, may_match
 from parquet_core.pruning.predicate import And, IsTruth, Not, Or, Unsupported, leaves
-from parquet_core.pruning.trees import asked_outcomes, fold, open_outcomes
+from parquet_core.pruning.trees import fold, open_outcomes, outcomes_to_refute
 from prune_assets.planner.explain.attribution import replaced
 
 A, B, C = (Unsupported(name, "") for name in "abc")
@@ -60,7 +60,7 @@ def test_which_leaves_are_in_the_way(predicate, answers, expected, why):
 
 def test_what_counts_of_a_leaf_follows_from_the_tree_alone():
     tree = And((A, Not(Or((B, C)))))
-    assert asked_outcomes(tree) == [Outcomes.TRUE, Outcomes.FALSE, Outcomes.FALSE]
+    assert outcomes_to_refute(tree) == [Outcomes.TRUE, Outcomes.FALSE, Outcomes.FALSE]
 
 
 def test_depth_costs_no_stack():

@@ -12,7 +12,7 @@ from prune_assets.sql.binding.bind import Binder, BindingContext
 from prune_assets.sql.binding.scope import bind_names
 from prune_assets.sql.functions.function import Function, Piece, preimage
 from prune_assets.sql.functions.terms import Chain
-from prune_assets.sql.lowering.column_values import classify_values, wanted_by
+from prune_assets.sql.lowering.column_values import classify_values, ordinals_satisfying
 from prune_assets.sql.refusal import Refusal
 from prune_assets.sql.semantics import SparkSemantics
 from prune_assets.sql.syntax.parsed import parse_predicate
@@ -63,7 +63,7 @@ def test_each_value_is_sorted_as_the_functions_say(column):
         tried += 1
         least, greatest = chain.type.least, chain.type.greatest
         limit = draw.choice([draw.randint(least, greatest), min(draw.randint(-200, 200), greatest), greatest])
-        wanted = wanted_by(draw.choice(list(Op)), max(limit, least), least, greatest)
+        wanted = ordinals_satisfying(draw.choice(list(Op)), max(limit, least), least, greatest)
         found = classify_values(chain, wanted)
         for at in values_to_try(draw, found):
             fate = fate_of(chain, at)

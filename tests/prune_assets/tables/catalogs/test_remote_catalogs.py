@@ -20,7 +20,7 @@ from moto import mock_aws
 import prune_assets as pr
 from parquet_core.errors import StorageFailure, TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.cli import main
-from prune_assets.tables.changes import look
+from prune_assets.tables.changes import poll
 
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
@@ -125,10 +125,10 @@ def test_a_name_of_glue_is_audited_inspected_and_watched(glue, tmp_path):
     assert pr.audit("glue:lake.orders").rows == 100
     done = CliRunner().invoke(main, ["inspect", "glue:lake.orders", "--json"])
     assert [file["rows"] for file in json.loads(done.stdout)["files"]] == [100]
-    seen = look("glue:lake.orders", None)
-    assert look("glue:lake.orders", seen) == seen
+    seen = poll("glue:lake.orders", None)
+    assert poll("glue:lake.orders", seen) == seen
     pq.write_table(pa.table({"id": [100]}), tmp_path / "t" / "part-1.parquet")
-    assert look("glue:lake.orders", seen).changes == 2
+    assert poll("glue:lake.orders", seen).changes == 2
 
 
 def test_a_log_where_glue_has_plain_files_is_refused(glue, tmp_path):

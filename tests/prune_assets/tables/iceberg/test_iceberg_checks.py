@@ -105,7 +105,7 @@ def test_inspect_shows_the_snapshot(tmp_path):
         3,
     )
     assert [(column["name"], column["bounds"]) for column in inspection["columns"]] == [("k", 2), ("day", 2)]
-    shown = CliRunner().invoke(main, ["inspect", made.folder(table), "--column", "k"], catch_exceptions=False).output
+    shown = CliRunner().invoke(main, ["inspect", made.folder(table), "--columns", "k"], catch_exceptions=False).output
     assert str(inspection["snapshots"][1]) in shown
     assert "day" not in shown
 

@@ -17,7 +17,7 @@ import pytest
 import prune_assets as pr
 from parquet_core.errors import MalformedFile, PruneError, TableNotFound, UnsupportedFeature, WrongUse
 from prune_assets.errors import MissingPackage
-from prune_assets.tables.changes import look
+from prune_assets.tables.changes import poll
 from prune_assets.tables.iceberg import snapshot as opened
 from prune_assets.tables.target import find_target
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
@@ -232,10 +232,10 @@ def test_a_table_of_a_catalog_is_named(table, monkeypatch):
 def test_a_commit_changes_the_fingerprint(tmp_path):
     table, rng = made.catalog_in(tmp_path).create_table("db.t", made.SCHEMA), random.Random(1)
     table.append(made.rows(rng, 0, 3))
-    first = look(made.folder(table), None)
-    assert look(made.folder(table), first) is first
+    first = poll(made.folder(table), None)
+    assert poll(made.folder(table), first) is first
     table.append(made.rows(rng, 10, 3))
-    second = look(made.folder(table), first)
+    second = poll(made.folder(table), first)
     assert (second.changes, second.version) == (2, table.current_snapshot().snapshot_id)
 
 
