@@ -16,7 +16,7 @@ from deltalog.log.listing import list_log
 from deltalog.table.properties import SINCE_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deltalog.log.listing import LogListing
     from deltalog.snapshot.snapshot import Snapshot
@@ -48,12 +48,17 @@ def history(snapshot: Snapshot, *, limit: int | None = None) -> list[CommitInfo]
     """
     listing = snapshot.listing
     versions = sorted((version for version in listing.commits if version <= snapshot.version), reverse=True)[:limit]
-    infos = _infos([listing.commits[version] for version in versions], snapshot.traffic)
-    times = _file_times(listing)
-    return [
-        CommitInfo(version, _time_of(version, info, times, _enabled(snapshot)), info)
-        for version, info in zip(versions, infos, strict=True)
-    ]
+    infos = dict(
+        zip(versions, _infos([listing.commits[version] for version in versions], snapshot.traffic), strict=True)
+    )
+    times = commit_times(snapshot, infos)
+    return [CommitInfo(version, times[version], info) for version, info in infos.items()]
+
+
+def commit_times(snapshot: Snapshot, infos: Mapping[int, Mapping[str, Any]]) -> dict[int, int]:
+    """Return the times of versions in milliseconds since 1970; `infos`: the commitInfo of each."""
+    times, enabled = _file_times(snapshot.listing), _enabled(snapshot)
+    return {version: _time_of(version, info, times, enabled) for version, info in infos.items()}
 
 
 def snapshot_time(snapshot: Snapshot) -> int | None:
@@ -145,7 +150,7 @@ def _file_times(listing: LogListing) -> dict[int, int]:
     return times
 
 
-def _time_of(version: int, info: dict[str, Any], times: dict[int, int], enabled: int | None) -> int:
+def _time_of(version: int, info: Mapping[str, Any], times: dict[int, int], enabled: int | None) -> int:
     timestamp = in_commit_time(info)
     if enabled is not None and version >= enabled and timestamp is not None:
         return timestamp

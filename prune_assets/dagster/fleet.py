@@ -49,8 +49,8 @@ def build_fleet_asset(
     'fleet'
 
     Its page has one table row per table: wasted bytes, files that need an optimize, their overlap depth, errors of
-    the layout, and deleted rows that readers still read; the costliest table comes first. Tables that cannot be read
-    come before all others, with the reason.
+    the layout, deleted rows that readers still read, and the bytes that the last 30 MERGEs opened for each byte that
+    they rewrote; the costliest table comes first. Tables that cannot be read come before all others, with the reason.
 
     With a `workload`, wasted bytes are the bytes that real queries read without selecting a row, according to Spark's
     event logs. Without a workload, they are the bytes that the predicates keep now, minus the bytes that they would
@@ -92,7 +92,7 @@ def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> 
 
     `problem` holds the reason if the table cannot be read.
     """
-    from prune_assets.checks.health.health import check_deletes
+    from prune_assets.checks.health.health import check_deletes, last_merges
     from prune_assets.checks.layout_proof import check
 
     row: dict[str, Any] = {
@@ -111,6 +111,7 @@ def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> 
         "deleted rows": 0,
         "share deleted": 0.0,
         "most delete files": 0,
+        "opened per rewritten byte": 0.0,
         "problem": "",
     }
     try:
@@ -118,6 +119,7 @@ def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> 
         findings = check(str(kept.table), layout=layout_now(kept), rows=False)
         reads = _reads(kept, loaded)
         debt, _ = check_deletes(kept.table)
+        merges = last_merges(kept.table)
     except PruneError as error:
         return row | {"problem": str(error)}
     row |= {
@@ -134,6 +136,8 @@ def _row(kept: "LayoutTable", loaded: "dict[Any, Workload | Sequence[str]]") -> 
     if debt is not None:
         most = int(debt.all_delete_files.max(initial=0))
         row |= {"deleted rows": debt.deleted_rows, "share deleted": debt.share, "most delete files": most}
+    if merges is not None and merges.ratio is not None:
+        row["opened per rewritten byte"] = merges.ratio
     return row
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
+    from deltalog.snapshot.row_changes import RowChange
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.format.schema import Path
     from parquet_core.layout.spec import Finding
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 # Largest number of commits that a reader should replay.
 MAX_COMMITS = 100
+# Number of MERGEs whose opened and rewritten bytes are compared.
+LAST_MERGES = 30
 
 
 class LogLimits(NamedTuple):
@@ -91,6 +94,8 @@ class Examination:
     `clustered_by`: names of the columns by which the log or the metadata clusters the table.
     `delete_debt`: returns the deleted rows and delete files, from the log or manifests; None if the format has no
     deletes.
+    `row_changes`: returns the last statements that changed rows, newest first, from the log or manifests: at most the
+    given number, of the given operations. None if the format does not record them.
     `is_file`: True if the table is named by the path of its only file.
     """
 
@@ -101,4 +106,5 @@ class Examination:
     log_findings: Callable[[Any, LogLimits], list[Finding]] = lambda *_: []
     clustered_by: Callable[[Any], Sequence[str]] = lambda _: ()
     delete_debt: Callable[[Any], DeleteDebt | None] = lambda _: None
+    row_changes: Callable[[Any, int, Sequence[str]], list[RowChange]] | None = None
     is_file: Callable[[Any], bool] = lambda _: False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltalog.snapshot.row_changes import amplification
 from parquet_core.errors import WrongUse
 from parquet_core.layout.entry import by_fault
 from parquet_core.printable import redacted
 from prune_assets.checks.health.deletes import DELETES_ARE_APPLIED
 from prune_assets.checks.health.file_health import FILES_ARE_HEALTHY, ExaminedFiles
 from prune_assets.checks.remedies import with_catalog_name
-from prune_assets.tables.examination import MAX_COMMITS, LogLimits
+from prune_assets.tables.examination import LAST_MERGES, MAX_COMMITS, LogLimits
 from prune_assets.tables.opening import FORMATS, open_as_written, recognize
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deltalog.snapshot.row_changes import Amplification
     from parquet_core.dataset.metadata_index import MetadataIndex
     from parquet_core.layout.spec import Finding
     from prune_assets.tables.delete_debt import DeleteDebt
@@ -107,6 +109,31 @@ def check_deletes(
 def _findings_of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]]:
     debt = table.format.examination().delete_debt(table)
     return debt, [finding for check in OF_DELETES for finding in check.run(redacted(table.name), debt)]
+
+
+def last_merges(table: str | os.PathLike[str], *, allow: Sequence[str] = ()) -> Amplification | None:
+    """Return the totals that the last 30 MERGEs opened and rewrote; None if the format does not record them.
+
+    Only the log is read. MERGEs that may have skipped files do not count, because commits do not record the opened
+    files.
+
+    >>> import tempfile
+    >>> import deltalake, pyarrow as pa
+    >>> table = tempfile.mkdtemp()
+    >>> for first in (0, 10, 20, 30):
+    ...     deltalake.write_deltalake(table, pa.table({"id": range(first, first + 10)}), mode="append")
+    >>> source = pa.table({"id": [7]})
+    >>> merge = deltalake.DeltaTable(table).merge(source, "t.id = s.id", source_alias="s", target_alias="t")
+    >>> _ = merge.when_matched_update_all().execute()
+    >>> merges = last_merges(table)
+    >>> merges.opened.files, merges.rewritten.files, round(merges.ratio)
+    (4, 1, 4)
+
+    `allow`: as in `plan`. Raises the errors of opening a table.
+    """
+    opened = open_as_written(table, allow=allow)
+    row_changes = opened.format.examination().row_changes
+    return None if row_changes is None else amplification(row_changes(opened, LAST_MERGES, ["MERGE"]))
 
 
 def check_log(

@@ -11,14 +11,17 @@ from parquet_core.fix import Fix, Step
 from parquet_core.layout.entry import Check, Code, by_fault
 from parquet_core.layout.spec import Finding, Severity
 from parquet_core.quantities import counted
+from prune_assets.tables.delta.merge_health import MERGES_OPEN_FEW_FILES
+from prune_assets.tables.examination import LAST_MERGES
 from prune_assets.tables.small_files import small_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from deltalog.inspection import DeltaInspection
+    from deltalog.snapshot.row_changes import RowChange
     from prune_assets.tables.delta.table import DeltaTable
     from prune_assets.tables.examination import LogLimits
 
@@ -28,6 +31,7 @@ class ExaminedLog:
     """A version of a Delta table as its log describes it.
 
     `size`, `partition`: bytes and partition number of each live file.
+    `merges`: the last MERGEs, newest first.
     """
 
     name: str
@@ -35,15 +39,18 @@ class ExaminedLog:
     size: NDArray[np.int64]
     partition: NDArray[np.int64]
     limits: LogLimits
+    merges: Sequence[RowChange] = ()
 
 
 def log_findings(table: DeltaTable, limits: LogLimits) -> list[Finding]:
     """Return the findings of all log checks for a version."""
     from deltalog.inspection import inspect_snapshot
+    from deltalog.snapshot.row_changes import row_changes
 
     log, partition = inspect_snapshot(table.snapshot), table.rewrite_scope()
     size = np.concatenate([np.zeros(0, np.int64), *(block.size for block in table.snapshot.blocks)])
-    examined = ExaminedLog(name=table.name, log=log, size=size, partition=partition, limits=limits)
+    merges = row_changes(table.snapshot, limit=LAST_MERGES, operations=["MERGE"])
+    examined = ExaminedLog(name=table.name, log=log, size=size, partition=partition, limits=limits, merges=merges)
     return by_fault(finding for check in LOG_CHECKS for finding in check.run(examined))
 
 
@@ -110,4 +117,4 @@ LOG_IS_HEALTHY = Check(
 )
 
 # Log checks; add further ones here.
-LOG_CHECKS = (LOG_IS_HEALTHY,)
+LOG_CHECKS = (LOG_IS_HEALTHY, MERGES_OPEN_FEW_FILES)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deltalog.snapshot.row_changes import RowChange
     from deltalog.snapshot.snapshot import Snapshot
     from deltalog.table.schema import TableColumn
     from parquet_core.format.schema import Path
@@ -121,6 +122,13 @@ def delete_debt(table: DeltaTable) -> DeleteDebt:
     )
 
 
+def last_row_changes(table: DeltaTable, limit: int, operations: Sequence[str]) -> list[RowChange]:
+    """Return the last statements that changed rows, newest first."""
+    from deltalog.snapshot.row_changes import row_changes
+
+    return row_changes(table.snapshot, limit=limit, operations=operations)
+
+
 def _path_of(snapshot: Snapshot, file: int) -> str:
     block, position = block_of(snapshot, file)
     return str(block.path[position].as_py())
@@ -133,5 +141,6 @@ EXAMINATION = Examination(
     deleted_rows=lambda table: table.deleted,
     log_findings=log_findings,
     delete_debt=delete_debt,
+    row_changes=last_row_changes,
     clustered_by=lambda table: [".".join(path) for path in clustering_paths(table.snapshot)],
 )

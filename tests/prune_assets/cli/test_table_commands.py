@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -93,6 +95,53 @@ def test_history_as_json_has_what_commits_say(table):
     assert said["schema"] == "table-history/1"
     assert [one["version"] for one in said["versions"]] == [1]
     assert said["versions"][0]["info"]["operation"] == "WRITE"
+
+
+@pytest.fixture
+def merged(tmp_path):
+    """A table of 5 files, of which two MERGEs rewrote one each, and a DELETE another."""
+    place = tmp_path / "merged"
+    for first in range(0, 50, 10):
+        rows = pa.table({"id": range(first, first + 10), "v": ["a"] * 10})
+        deltalake.write_deltalake(place, rows, mode="append")
+    source = pa.table({"id": [3, 4], "v": ["b", "b"]})
+    for on in ("t.id = s.id", "t.id = s.id AND t.v = s.v"):
+        merge = deltalake.DeltaTable(place).merge(source, on, source_alias="s", target_alias="t")
+        merge.when_matched_update_all().execute()
+    deltalake.DeltaTable(place).delete("id = 28")
+    return place
+
+
+def test_history_ranks_statements_by_what_they_opened_without_need(merged):
+    lines = [line.split() for line in prune("history", merged, "--rewrites").output.splitlines()]
+    assert [" ".join(line) for line in lines[0:1]] == ["version when statement opened rewritten ratio seconds"]
+    statements = [" ".join(line[3:]) for line in lines[1:]]
+    assert {line[0] for line in lines[1:3]} == {"5", "6"}
+    amounts = r"\d\.\d KiB \d+ B (4\.9|5\.\d)x \d\.\d"
+    assert all(re.fullmatch(rf"MERGE on id(, v)? {amounts}", statement) for statement in statements[:2])
+    assert (lines[3][0], statements[2].startswith("DELETE id = 28 at most ")) == ("7", True)
+    assert [line[:4] for line in lines[4:]] == [["total", "1", "x", "MERGE"]] * 2
+    assert prune("history", merged, "--rewrites", "--limit", "1").output.splitlines()[1].split()[0] == "7"
+
+
+def test_history_as_json_has_the_totals_by_join_keys(merged):
+    found = json.loads(prune("history", merged, "--rewrites", "--json").output)
+    assert found["schema"] == "table-rewrites/1"
+    assert sorted(one["version"] for one in found["statements"][:2]) == [5, 6]
+    needless = [one["opened"]["bytes"] - one["rewritten"]["bytes"] for one in found["statements"][:2]]
+    assert needless == sorted(needless, reverse=True)
+    on_id = next(one for one in found["totals"] if one["join_keys"] == ["id"])
+    assert (on_id["statements"], on_id["known"], on_id["opened"]["files"], on_id["rewritten"]["files"]) == (1, 1, 5, 1)
+    assert 4 < on_id["ratio"] < 6
+    deleted = next(one for one in found["totals"] if one["operation"] == "DELETE")
+    assert (deleted["statements"], deleted["known"], deleted["ratio"]) == (1, 0, None)
+
+
+def test_history_has_no_rewrites_of_other_tables(table, tmp_path):
+    assert prune("history", table, "--rewrites").output == "no MERGE, UPDATE or DELETE in the last commits\n"
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "0.parquet")
+    done = prune("history", tmp_path / "0.parquet", "--rewrites")
+    assert (done.exit_code, "--rewrites reads the log of a Delta table" in done.stderr) == (2, True)
 
 
 def test_vacuum_lists_and_then_deletes_what_no_version_needs(table):

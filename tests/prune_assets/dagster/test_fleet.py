@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import dagster as dg
+import deltalake
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -62,6 +63,17 @@ def test_the_fleet_shows_the_rows_that_are_deleted_and_still_read(tmp_path):
     assert [rows["deleted"][figure] for figure in figures] == [3, 0.3, 1]
     assert [rows["plain"][figure] for figure in figures] == [0, 0.0, 0]
     assert metadata["prune/deleted_rows"].value == 3
+
+
+def test_the_fleet_shows_what_merges_open_for_what_they_rewrite(tmp_path):
+    place = str(tmp_path / "merged")
+    for first in range(0, 50, 10):
+        write_table(place, pa.table({"id": range(first, first + 10)}), mode="append")
+    merge = deltalake.DeltaTable(place).merge(pa.table({"id": [7]}), "t.id = s.id", source_alias="s", target_alias="t")
+    merge.when_matched_update_all().execute()
+    _, rows = page([kept(tmp_path, "plain"), LayoutTable("merged", place, layout=LAYOUT)])
+    assert rows["plain"]["opened per rewritten byte"] == 0
+    assert 4 < rows["merged"]["opened per rewritten byte"] < 6
 
 
 def ran(table, *, read, rows, selected):

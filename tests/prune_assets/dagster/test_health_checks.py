@@ -10,6 +10,7 @@ from delta_tables import delete_rows, write_table
 
 import deltalog
 from prune_assets.dagster import LayoutTable
+from tests.deltalog.merge_logs import MERGE, add, log_of, remove
 
 
 @pytest.fixture
@@ -20,7 +21,8 @@ def table(tmp_path):
 
 
 def evaluate(table, **options):
-    return LayoutTable("lake/ids", table).log_health_check(**options)()
+    """The result of `log_is_healthy`."""
+    return LayoutTable("lake/ids", table).log_health_check(**options)()[0]
 
 
 def test_a_log_that_stands_well_passes(table):
@@ -61,9 +63,17 @@ def test_it_is_a_check_of_the_asset_with_its_severity(table):
     check = LayoutTable("lake/ids", table).log_health_check(
         max_commits=1, blocking=True, severity=dg.AssetCheckSeverity.WARN
     )
-    (spec,) = check.check_specs
-    assert (spec.asset_key, spec.name, spec.blocking) == (dg.AssetKey(["lake", "ids"]), "log_is_healthy", True)
-    assert check().severity is dg.AssetCheckSeverity.WARN
+    key = dg.AssetKey(["lake", "ids"])
+    specs = [(spec.asset_key, spec.name, spec.blocking) for spec in check.check_specs]
+    assert specs == [(key, "log_is_healthy", True), (key, "merges_open_few_files", True)]
+    assert check()[0].severity is dg.AssetCheckSeverity.WARN
+
+
+def test_merges_that_open_many_files_are_a_check_of_their_own(tmp_path):
+    place = log_of(tmp_path / "t", [MERGE, remove(3), add(20)])
+    _, merges = LayoutTable("lake/ids", place).log_health_check()()
+    assert (merges.passed, merges.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "1 of the last 1 MERGE on k opened 2.0 KiB and rewrote 100 B, 20 times as much" in merges.description
 
 
 @pytest.fixture
