@@ -14,7 +14,7 @@ from log_writer import field
 
 from deltalog.log.file_block import StatisticsBatch
 from deltalog.log.paths import text_array
-from deltalog.stats.file_bounds import _bounds_of, statistics_from_objects, statistics_reader
+from deltalog.stats.file_bounds import consistent_file_bounds, statistics_from_objects, statistics_reader
 from deltalog.stats.parse_json import decode_texts, parse_texts
 from deltalog.table.schema import read_schema
 
@@ -61,9 +61,10 @@ def binary(texts):
 def both(columns, texts):
     """Return the results of both parsers, and whether the batch parser succeeded."""
     data = binary(texts)
+    of_objects = statistics_from_objects(decode_texts(columns, data))
     return (
         statistics_reader(columns)(StatisticsBatch(np.arange(len(texts)), data, None)),
-        _bounds_of(columns, statistics_from_objects(decode_texts(columns, data))),
+        [consistent_file_bounds(column, of_objects) for column in columns],
         parse_texts(columns, data),
     )
 

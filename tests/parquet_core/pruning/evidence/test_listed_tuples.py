@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from test_min_max import TYPES, comparable, is_nan, make_bounds
 
 from parquet_core.pruning.evidence import listed_tuples
-from parquet_core.pruning.evidence.each_row import outcomes_on_rows, selected_rows
 from parquet_core.pruning.evidence.listed_tuples import outcomes_from_bounds_of_columns
 from parquet_core.pruning.evidence.min_max import presence_of
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import And, Compare, InTuples, Op
+from parquet_core.pruning.row_selection import outcomes_on_rows, selected_rows
 from parquet_core.trust.bounds import Bounds
 
 NAMES = [("a",), ("s", "b"), ("c",)]
