@@ -107,7 +107,7 @@ def random_boxes(rng, count, side, columns):
         low = rng.integers(-5, side + 5, count)
         width = np.where(rng.random(count) < 0.5, rng.integers(0, 3, count), rng.integers(0, side, count))
         rows, none = np.full(count, 9), pa.array(np.zeros(count, np.int64))
-        bounds.append(Bounds(pa.array(low), pa.array(low + width), none, rows))
+        bounds.append(Bounds.of(pa.array(low), pa.array(low + width), none, rows))
     return bounds
 
 
@@ -125,7 +125,7 @@ def test_long_lists_are_searched_exactly(columns, scale, monkeypatch):
         inside &= (points[:, i] >= low) & (points[:, i] <= high)
     paths = tuple((f"c{i}",) for i in range(columns))
     leaf = InTuples(paths, tuple(pa.array(points[:, i] * scale) for i in range(columns)))
-    scaled = [Bounds(*(pa.array(end.to_numpy() * scale) for end in (of.lower, of.upper)), of.null_count, of.row_count)
+    scaled = [Bounds.of(*(pa.array(end.to_numpy() * scale) for end in (of.lower, of.upper)), of.null_count, of.row_count)
               for of in bounds]  # fmt: skip
     answers = outcomes_from_bounds_of_columns(leaf, dict(zip(paths, scaled, strict=True)))
     may = (answers & Outcomes.TRUE) != 0
@@ -173,8 +173,8 @@ def test_values_that_are_no_tuples_are_refused(columns, values):
 
 def test_nan_between_bounds_of_numbers_is_no_number():
     leaf = leaf_of([(math.nan, 1), (5.0, 2)], [pa.float64(), pa.int64()])
-    floats = Bounds(pa.array([0.0, 0.0]), pa.array([1.0, 1.0]), pa.array([0, 0]), np.array([9, 9]), pa.array([0, 2]))
-    ints = Bounds(pa.array([1, 2]), pa.array([1, 2]), pa.array([0, 0]), np.array([9, 9]))
+    floats = Bounds.of(pa.array([0.0, 0.0]), pa.array([1.0, 1.0]), pa.array([0, 0]), np.array([9, 9]), pa.array([0, 2]))
+    ints = Bounds.of(pa.array([1, 2]), pa.array([1, 2]), pa.array([0, 0]), np.array([9, 9]))
     assert outcomes_from_bounds_of_columns(leaf, {("a",): floats, ("s", "b"): ints}).tolist() == [2, 2]
-    swapped = Bounds(ints.lower, ints.upper, ints.null_count, ints.row_count).take(np.array([1, 0]))
+    swapped = Bounds.of(ints.lower, ints.upper, ints.null_count, ints.row_count).take(np.array([1, 0]))
     assert outcomes_from_bounds_of_columns(leaf, {("a",): floats, ("s", "b"): swapped}).tolist() == [2, 3]
