@@ -181,7 +181,7 @@ def _gaps(values: pa.Array, bounds: Bounds, sizes: NDArray[np.int64]) -> list[tu
     listed = listed_values(values, bounds.lower.type)
     low, high = listed.places(bounds.lower), listed.places(bounds.upper)
     has_bounds = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))
-    inside = has_bounds & (low == high) & (low % 2 == 0) & (low > 0) & (low < 2 * len(values))
+    inside = has_bounds & (low == high) & (low % 2 == 0) & (low > 0) & (low < 2 * len(listed.ascending))
     saved = np.bincount(low[inside] // 2, weights=sizes[inside].astype(np.float64), minlength=1)
     order = np.argsort(-saved, kind="stable")
     return [(int(gap), int(saved[gap])) for gap in order.tolist() if saved[gap] > 0]

@@ -261,7 +261,7 @@ def _without_file(values: pa.Array, bounds: Bounds, held: Flags) -> pa.Array:
     low, high = (listed.places(side)[held] for side in (bounds.lower, bounds.upper))
     if not flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))[held].all():
         return values[:0]
-    covered = np.zeros(len(values) + 1, np.int64)
+    covered = np.zeros(len(listed.ascending) + 1, np.int64)
     np.add.at(covered, low // 2, 1)
     np.add.at(covered, (high + 1) // 2, -1)
     return listed.ascending.filter(from_numpy(np.cumsum(covered)[:-1] == 0)).cast(values.type)

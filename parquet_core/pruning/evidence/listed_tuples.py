@@ -11,7 +11,7 @@ of an order has several ranks in the box, for example next to partition columns,
 from __future__ import annotations
 
 import weakref
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,8 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import from_numpy, scalar_of, valid_flags
+from parquet_core.columnar import Columnar
 from parquet_core.pruning.evidence.listed_values import listed_values
 from parquet_core.pruning.evidence.min_max import outcomes_of
+from parquet_core.pruning.evidence.sorted_search import search
 from parquet_core.ragged import spans
 from parquet_core.ranks import ranks
 from parquet_core.trust.bounds import presence_of
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import InTuples
     from parquet_core.trust.bounds import Bounds
 
-# Candidates of a container that are tested first: most containers with many candidates hold one of them.
-SAMPLE = 16
+# Numbers of candidates of a container that are tested first: most containers with many candidates hold one of them.
+SAMPLES = (2, 16)
 # Limits of candidates that are tested together, and in all. A container beyond the limit is kept.
 MAX_CELLS = 1 << 18
 MAX_TESTS = 8 << 20
@@ -87,6 +89,16 @@ class _Side(NamedTuple):
     nan: Flags
     last: Numbers
     is_single: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates(Columnar):
+    """The tuples that a box may hold: `count` ones from `start` on in an order."""
+
+    box: Numbers
+    order: Numbers
+    start: Numbers
+    count: Numbers
 
 
 def outcomes_from_bounds_of_columns(leaf: InTuples, bounds: Mapping[Path, Bounds]) -> OutcomeArray:
@@ -148,59 +160,56 @@ def _held(listed: ListedTuples, sides: Sequence[_Side], possible: Flags) -> tupl
     """Flag boxes that may hold a tuple, and boxes in which a tuple was found."""
     open_ = np.flatnonzero(possible & np.logical_and.reduce([side.low <= side.last for side in sides]))
     found = np.zeros(len(possible), np.bool_)
-    order, first, count = _candidates(listed, sides, open_)
-    holds = partial(_holds, listed, sides)
-    steps = np.minimum(count, SAMPLE)
-    for part in _parts(steps):
-        owner = np.repeat(part, steps[part])
-        ordinal = spans(np.zeros(len(part), np.int64), steps[part])
-        at = first[owner] + ordinal * (count[owner] - 1) // np.maximum(steps[owner] - 1, 1)
-        found[open_[owner[holds(order[owner], at, open_[owner])]]] = True
-    rest = np.flatnonzero((count > SAMPLE) & ~found[open_])
-    rest = rest[np.argsort(count[rest], kind="stable")]
-    is_tested = np.cumsum(count[rest]) <= MAX_TESTS
-    tested, kept = rest[is_tested], rest[~is_tested]
-    for part in _parts(count[tested]):
-        chosen = tested[part]
-        owner = np.repeat(chosen, count[chosen])
-        at = spans(first[chosen], count[chosen])
-        found[open_[owner[holds(order[owner], at, open_[owner])]]] = True
+    candidates = _candidates(listed, sides, open_)
+    for size in SAMPLES:
+        _test(listed, sides, candidates, size, found)
+        candidates = candidates.take(np.flatnonzero((candidates.count > size) & ~found[candidates.box]))
+    candidates = candidates.take(np.argsort(candidates.count, kind="stable"))
+    is_tested = np.cumsum(candidates.count) <= MAX_TESTS
+    _test(listed, sides, candidates.take(np.flatnonzero(is_tested)), None, found)
     held = found.copy()
-    held[open_[kept]] = True
+    held[candidates.box[~is_tested]] = True
     return held, found
 
 
-def _candidates(listed: ListedTuples, sides: Sequence[_Side], boxes: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the order with the fewest candidates of each box, the place of the first one, and their number."""
+def _test(
+    listed: ListedTuples, sides: Sequence[_Side], candidates: _Candidates, size: int | None, found: Flags
+) -> None:
+    """Flag in `found` the boxes that hold a candidate; `size`: candidates to test in each box, None for all."""
+    for i, order in enumerate(listed.orders):
+        of_order = candidates.take(np.flatnonzero((candidates.order == i) & (candidates.count > 0)))
+        steps = of_order.count if size is None else np.minimum(of_order.count, size)
+        for part in _parts(steps):
+            box, first, count, tested = of_order.box[part], of_order.start[part], of_order.count[part], steps[part]
+            at = spans(np.zeros(len(part), np.int64), tested)
+            if size is not None:
+                at = at * np.repeat(count - 1, tested) // np.repeat(np.maximum(tested - 1, 1), tested)
+            tuples = order.tuples[at + np.repeat(first, tested)]
+            inside = np.ones(len(tuples), np.bool_)
+            for column, side in zip(listed.columns, sides, strict=True):
+                rank = column.ranks[tuples]
+                holds = (rank >= np.repeat(side.low[box], tested)) & (rank <= np.repeat(side.high[box], tested))
+                if column.has_nan:
+                    holds |= np.repeat(side.nan[box], tested) & (rank == len(column.distinct))
+                inside &= holds
+            found[box] = np.logical_or.reduceat(inside, np.cumsum(tested) - tested)
+
+
+def _candidates(listed: ListedTuples, sides: Sequence[_Side], boxes: Numbers) -> _Candidates:
+    """Return the candidates of each box in the order with the fewest."""
     chosen, first = np.zeros(len(boxes), np.int64), np.zeros(len(boxes), np.int64)
     count = np.full(len(boxes), np.iinfo(np.int64).max)
     for i, order in enumerate(listed.orders):
-        wide = np.flatnonzero(count > SAMPLE)
-        corners = []
-        for end in ("low", "last"):
-            ranks_of = (
-                weight * getattr(side, end)[boxes[wide]] for weight, side in zip(order.weights, sides, strict=True)
-            )
-            corners.append(np.sum(list(ranks_of), axis=0))
-        start, stop = np.searchsorted(order.keys, corners[0], "left"), np.searchsorted(order.keys, corners[1], "right")
+        wide = np.flatnonzero(count > SAMPLES[0])
+        low, high = np.zeros(len(wide), np.int64), np.zeros(len(wide), np.int64)
+        for weight, side in zip(order.weights, sides, strict=True):
+            low += weight * side.low[boxes[wide]]
+            high += weight * side.last[boxes[wide]]
+        start, stop = search(order.keys, low), search(order.keys, high + 1)
         better = stop - start < count[wide]
         chosen[wide[better]], first[wide[better]] = i, start[better]
         count[wide[better]] = (stop - start)[better]
-    return chosen, first, count
-
-
-def _holds(listed: ListedTuples, sides: Sequence[_Side], order: Numbers, at: Numbers, box: Numbers) -> Flags:
-    """Flag candidates that are in their box."""
-    tuples = np.empty(len(at), np.int64)
-    for i, of in enumerate(listed.orders):
-        chosen = order == i
-        tuples[chosen] = of.tuples[at[chosen]]
-    inside = np.ones(len(at), np.bool_)
-    for column, side in zip(listed.columns, sides, strict=True):
-        rank = column.ranks[tuples]
-        holds = (rank >= side.low[box]) & (rank <= side.high[box])
-        inside &= holds | (side.nan[box] & (rank == len(column.distinct))) if column.has_nan else holds
-    return inside
+    return _Candidates(boxes, chosen, first, count)
 
 
 def _parts(counts: Numbers) -> Iterator[Numbers]:

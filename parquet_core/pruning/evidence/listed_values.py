@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy, ordered_numbers
+from parquet_core.pruning.evidence.sorted_search import SortedBytes, placed, sorted_bytes
 from parquet_core.ranks import ranks
 
 if TYPE_CHECKING:
@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
 
 class ListedValues(NamedTuple):
-    """Sorted values of a list.
+    """Sorted values of a list, without NaN.
 
-    `runs`: a number per value; two values share it if every value between them is listed. `plain`: the sorted values in
-    a form that numpy or Python can search; None if Arrow has to rank them.
+    `runs`: a number per value; two values share it if every value between them is listed. `plain`: the sorted values as
+    numbers that numpy can search; None for bytes and for wide decimals. `heads`: the sorted values if they are bytes,
+    else None. `has_nan`: True if the list has NaN.
     """
 
     ascending: pa.Array
     runs: Numbers
-    plain: NDArray[Any] | list[bytes] | None
+    plain: NDArray[Any] | None
+    heads: SortedBytes | None = None
+    has_nan: bool = False
 
     def places(self, bounds: pa.Array) -> Numbers:
         """Return the place of each bound among the values.
@@ -39,12 +42,12 @@ class ListedValues(NamedTuple):
         >>> listed_values(pa.array([10, 20]), pa.int64()).places(pa.array([5, 10, 15, 20, 25])).tolist()
         [0, 1, 2, 3, 4]
         """
-        if isinstance(self.plain, np.ndarray):
-            return _placed(self.plain, ordered_numbers(bounds))
-        if self.plain is not None and len(bounds) < len(self.plain):
-            return _placed_texts(self.plain, bounds.to_pylist())
+        if self.plain is not None and (numbers := _plain(bounds)) is not None:
+            return placed(self.plain, numbers)
+        if self.heads is not None:
+            return self.heads.places(bounds)
         own, others = ranks(self.ascending, bounds)
-        return _placed(own, others)
+        return placed(own, others)
 
     def between(self, low: pa.Scalar, high: pa.Scalar) -> pa.Array:
         """Return the values from `low` to `high`; null is no limit.
@@ -57,22 +60,6 @@ class ListedValues(NamedTuple):
         if high.is_valid:
             stop = (int(self.places(pa.repeat(high, 1))[0]) + 1) // 2
         return self.ascending[first : max(first, stop)]
-
-
-def _placed(ordered: NDArray[Any], bounds: NDArray[Any] | None) -> Numbers:
-    assert bounds is not None
-    first = np.searchsorted(ordered, bounds)
-    places: Numbers = 2 * first + (ordered[np.minimum(first, len(ordered) - 1)] == bounds)
-    return places
-
-
-def _placed_texts(ordered: list[bytes], bounds: list[bytes | None]) -> Numbers:
-    positions = np.zeros(len(bounds), np.int64)
-    for i, bound in enumerate(bounds):
-        if bound is not None:
-            first = bisect_left(ordered, bound)
-            positions[i] = 2 * first + (first < len(ordered) and ordered[first] == bound)
-    return positions
 
 
 # Keyed by the identity of a live array.
@@ -94,16 +81,43 @@ def listed_values(values: pa.Array, arrow_type: pa.DataType) -> ListedValues:
 
 
 def _listed(values: pa.Array) -> ListedValues:
-    numbers = None if pa.types.is_floating(values.type) else ordered_numbers(values)
-    if numbers is not None:
-        ordered = values.take(from_numpy(np.argsort(numbers, kind="stable")))
-        return ListedValues(ordered, _runs(ordered), ordered_numbers(ordered))
+    has_nan = pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
+    if has_nan:
+        values = values.filter(pc.invert(pc.is_nan(values)))
+    numbers = _plain(values)
+    if numbers is not None and not _is_saturated(values.type, numbers):
+        order = np.argsort(numbers, kind="stable")
+        ordered = values.take(from_numpy(order))
+        return ListedValues(ordered, _runs(ordered), numbers[order], has_nan=has_nan)
     if pa.types.is_binary(values.type):
         ordered = values if _is_ascending(values) else values.take(pc.sort_indices(values))
-        return ListedValues(ordered, _runs(ordered), ordered.to_pylist())
-    (order,) = ranks(values)
-    ordered = values.take(from_numpy(np.argsort(order, kind="stable")))
+        return ListedValues(ordered, _runs(ordered), None, sorted_bytes(ordered))
+    (rank,) = ranks(values)
+    ordered = values.take(from_numpy(np.argsort(rank, kind="stable")))
     return ListedValues(ordered, _runs(ordered), None)
+
+
+def _plain(values: pa.Array) -> NDArray[Any] | None:
+    """Return numbers in the order of the values; None for bytes.
+
+    A decimal beyond 64 bits becomes the largest or smallest number. Nulls become arbitrary numbers.
+    """
+    if not pa.types.is_decimal128(values.type):
+        return ordered_numbers(values)
+    low, high = _halves(values)
+    ends = np.iinfo(np.int64)
+    return np.where(high == low >> 63, low, np.where(high < 0, ends.min, ends.max))
+
+
+def _is_saturated(arrow_type: pa.DataType, numbers: NDArray[Any]) -> bool:
+    ends = np.iinfo(np.int64)
+    return pa.types.is_decimal128(arrow_type) and bool(((numbers == ends.min) | (numbers == ends.max)).any())
+
+
+def _halves(decimals: pa.Array) -> tuple[Numbers, Numbers]:
+    """Return the lower and the upper 64 bits of decimals."""
+    halves = np.frombuffer(decimals.buffers()[1], "<i8").reshape(-1, 2)[decimals.offset :][: len(decimals)]
+    return halves[:, 0], halves[:, 1]
 
 
 def _is_ascending(values: pa.Array) -> bool:
@@ -114,8 +128,7 @@ def _runs(values: pa.Array) -> Numbers:
     """Number sorted values by run, without gaps inside a run."""
     numbers = ordered_numbers(values)
     if pa.types.is_decimal128(values.type):
-        halves = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 2)[values.offset : values.offset + len(values)]
-        low, high = halves[:, 0], halves[:, 1]
+        low, high = (half.view(np.uint64) for half in map(np.ascontiguousarray, _halves(values)))
         carried = (low[1:] < low[:-1]).astype(np.uint64)
         together = (np.diff(low) <= 1) & (np.diff(high) == carried)
     elif numbers is None or pa.types.is_floating(values.type):

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, ordered_numbers
+from parquet_core.arrow_arrays import array_of, flags_from, from_numpy, ordered_numbers, valid_flags
 from parquet_core.pruning.evidence.listed_values import ListedValues, listed_values
 from parquet_core.pruning.evidence.patterns import pattern_ruled_out
 from parquet_core.pruning.outcomes import Outcomes
@@ -83,7 +83,7 @@ def holds_for_nan(leaf: Compare | Interval | In) -> bool:
         case Interval(_, _, high):
             return is_nan(high)
         case In(_, values):
-            return pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py())
+            return pa.types.is_floating(values.type) and listed_values(values, values.type).has_nan
 
 
 def is_nan(value: pa.Scalar) -> bool:
@@ -111,7 +111,9 @@ def _ruled_out(leaf: Compare | Interval | In, lower: pa.Array, upper: pa.Array) 
             inside = _surely(Op.GE, lower, low) & _surely(Op.LE, upper, high)
             return outside, inside
         case In(_, values):
-            return _in(lower, upper, listed_values(values, lower.type))
+            listed = listed_values(values, lower.type)
+            nothing = np.zeros(len(lower), np.bool_)
+            return _in(lower, upper, listed) if len(listed.ascending) else (~nothing, nothing)
         case holds:
             return np.full(len(lower), not holds), np.full(len(lower), holds)
 
@@ -128,9 +130,6 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
             return Compare(column, Op.GE, low)
         case In(_, values) if pa.types.is_boolean(values.type) and len(values) == 2:
             return True  # the list holds both booleans
-        case In(column, values) if pa.types.is_floating(values.type):
-            without_nan = values.filter(pc.invert(pc.is_nan(values)))
-            return In(column, without_nan) if len(without_nan) else False
     return leaf
 
 
@@ -189,14 +188,18 @@ def _in(lower: pa.Array, upper: pa.Array, values: ListedValues) -> tuple[Flags, 
     TRUE requires a listed value between the bounds, and FALSE an unlisted one. The smallest and the largest listed
     value are not enough to decide either, because values between them may be unlisted.
     """
-    low, high, count = values.places(lower), values.places(upper), len(values.ascending)
-    first, last = low // 2, (high + 1) // 2 - 1
-    has_lower, has_upper = flags_from(lower.is_valid()), flags_from(upper.is_valid())
-    has_both = has_lower & has_upper
-    ruled_out = (has_lower & (first == count)) | (has_upper & (last < 0)) | (has_both & (last < first))
-    are_listed = has_both & (low % 2 == 1) & (high % 2 == 1)
-    runs = values.runs
-    return ruled_out, are_listed & (runs[np.minimum(first, count - 1)] == runs[np.maximum(last, 0)])
+    low = values.places(lower)
+    high = low if upper is lower else values.places(upper)
+    listed = low & high & 1
+    if lower.null_count or upper.null_count:
+        has_lower, has_upper = valid_flags(lower), valid_flags(upper)
+        low, high = np.where(has_lower, low, 0), np.where(has_upper, high, 2 * len(values.runs))
+        listed[~(has_lower & has_upper)] = 0
+    only_listed = np.zeros(len(low), np.bool_)
+    at = np.flatnonzero(listed)
+    only_listed[at] = values.runs[low[at] >> 1] == values.runs[high[at] >> 1]
+    # A place is odd for a listed value.
+    return high + (high & 1) <= low, only_listed
 
 
 def outcomes_of_known_values(leaf: OnValues, bounds: Bounds, presence: Presence) -> OutcomeArray:

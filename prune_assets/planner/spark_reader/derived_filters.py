@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from parquet_core.arrow_arrays import array_of_scalars
 from parquet_core.pruning.access_plan import Verdict
+from parquet_core.pruning.evidence.listed_values import listed_values
 from parquet_core.pruning.evidence.satisfiable import reaches_beyond_type
 from parquet_core.pruning.outcomes import Outcomes
 from parquet_core.pruning.predicate import (
@@ -199,19 +199,19 @@ def _cut_range(node: Compare | Interval, low: pa.Scalar | None, high: pa.Scalar 
 
 def _cut_list(node: In, bounds: SurvivorBounds) -> _Cut:
     hull = bounds.of(node.column)
-    values = list(node.values)
-    if hull is not None:
-        least, most = map(value_key, hull)
-        values = [value for value in values if least <= value_key(value) <= most]
-    if not values:
+    listed = listed_values(node.values, node.values.type if hull is None else hull[0].type)
+    inside = listed.ascending if hull is None else listed.between(*hull)
+    if listed.has_nan:
+        return None
+    if not len(inside):
         return _NEVER
-    if not all(map(can_be_written, values)):
+    values = inside.cast(node.values.type)
+    # Dates and times that cannot be written are beyond an end.
+    if not (can_be_written(values[0]) and can_be_written(values[-1])):
         return None
     if len(values) == 1:
         return Compare(node.column, Op.EQ, values[0])
-    if len(values) > MAX_VALUES:
-        return Interval(node.column, min(values, key=value_key), max(values, key=value_key))
-    return In(node.column, array_of_scalars(values))
+    return Interval(node.column, values[0], values[-1]) if len(values) > MAX_VALUES else In(node.column, values)
 
 
 def _is_short(predicate: Predicate) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from parquet_core.arrow_arrays import from_numpy
 from parquet_core.pruning.predicate import In
+from parquet_core.ragged import distinct
 from prune_assets.sql.functions.terms import Chain
 from prune_assets.sql.lowering.column_values import is_text, values_of
 from prune_assets.sql.types.spark_types import STRING
@@ -36,7 +37,7 @@ def in_plain_list(term: Term, node: nodes.ListTest) -> Predicate | None:
 
 def _lower_integers(column: LeafColumn, integers: list[int]) -> Predicate | None:
     values = values_of(column)
-    listed = np.unique(np.array(integers, np.int64))
+    listed = distinct(np.sort(np.array(integers, np.int64)))
     inside = listed[(listed >= values.least) & (listed <= values.greatest)]
     if len(inside) < 2:
         return None

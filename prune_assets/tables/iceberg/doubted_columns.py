@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from parquet_core.arrow_arrays import scalar_of
 from parquet_core.format.comparable_values import bounds_type
 from parquet_core.pruning.evidence.min_max import outcomes_from_bounds
 from parquet_core.pruning.outcomes import may_match, unknown
@@ -108,7 +110,7 @@ def _is_plain(leaf: Leaf) -> bool:
         case Interval(_, low, high):
             values = [low, high]
         case In(_, listed):
-            values = [*listed]
+            return not pc.any(pc.less(pc.abs(listed), scalar_of(_LEAST, listed.type))).as_py()
         case _:
             return isinstance(leaf, IsNull | IsNaN)
     return not any(abs(value.as_py()) < _LEAST for value in values)

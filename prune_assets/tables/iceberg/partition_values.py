@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Number of days that fit in 64-bit microseconds, minus one day as a margin.
 _MOST_DAYS = (1 << 63) // DAY - 1
+# A long list has values in all buckets, so its first values suffice.
+_VALUES_AT_ONCE = 1_000
 _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 
 
@@ -158,7 +160,7 @@ def _ends_of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
 
 
 def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, iceberg_type: IcebergType) -> set[int] | None:
-    """Return the buckets of a leaf's literals; None if the leaf is not an equality or the buckets are unknown."""
+    """Return the buckets of a leaf's literals; None if the leaf is not an equality, or they are unknown or all."""
     match leaf:
         case Compare(_, Op.EQ, value):
             values = array_of([value.as_py()], value.type)
@@ -173,8 +175,13 @@ def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, iceberg_typ
         literals = values.cast(arrow_type)
         if pa.types.is_timestamp(arrow_type) or pa.types.is_date(arrow_type):
             literals = literals.view(pa.int64() if arrow_type.bit_width == 64 else pa.int32())
-        plain = [value.decode() if column.type_name == "string" else value for value in literals.to_pylist()]
         bucket = parse_transform(transform).transform(iceberg_type)
+        found: set[int] = set()
+        for start in range(0, len(literals), _VALUES_AT_ONCE):
+            plain = literals[start : start + _VALUES_AT_ONCE].to_pylist()
+            found.update(bucket(value.decode() if column.type_name == "string" else value) for value in plain)
+            if len(found) == int(transform[len("bucket[") : -1]):
+                return None
     except (pa.ArrowException, UnicodeDecodeError, ValueError):
         return None
-    return {bucket(value) for value in plain}
+    return found
