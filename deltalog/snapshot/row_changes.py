@@ -1,6 +1,6 @@
 """MERGE, UPDATE and DELETE of a table's history: their conditions, and the bytes that they opened and rewrote.
 
-A log records the files that a statement rewrote, but hardly ever those that it opened. A MERGE of delta-spark whose
+A log records the rewritten files of a statement, but rarely the opened files. A MERGE of delta-spark whose
 condition has no conjunct on the table alone opens all files of the table.
 """
 
@@ -42,7 +42,7 @@ class RowChange:
     """A MERGE, an UPDATE or a DELETE.
 
     `timestamp`: milliseconds since 1970 UTC.
-    `predicate`: the condition as the commit has it; None if missing.
+    `predicate`: the condition in the commit; None if missing.
     `join_keys`: columns of the table that a MERGE compares with its source.
     `table`: all files of the previous version.
     `opened`: files that the statement opened to find its rows. Unknown for a statement that may have skipped files, if
