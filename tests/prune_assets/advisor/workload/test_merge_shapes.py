@@ -2,8 +2,8 @@
 
 `merge_logs/delta-4.4.zstd` is the log of four MERGEs by Spark 4.2 with delta-spark 4.4, without unused events. Into
 `named`: `t.k = s.k AND t.day = s.day WHEN MATCHED THEN DELETE`, whose source has `k > 5`; `t.k = s.k AND t.k BETWEEN
-3000 AND 3020`, which finds no row; `t.k = s.k WHEN NOT MATCHED THEN INSERT *`. Into `/tables/t`: `t.k = s.k AND t.word <=>
-s.word` with WHEN NOT MATCHED BY SOURCE.
+3000 AND 3020`, which finds no row; `t.k = s.k WHEN NOT MATCHED THEN INSERT *`. Into `/tables/t`: `t.k = s.k AND
+t.word <=> s.word` with WHEN NOT MATCHED BY SOURCE.
 """
 
 from __future__ import annotations
