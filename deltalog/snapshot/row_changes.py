@@ -48,6 +48,7 @@ class RowChange:
     `opened`: files that the statement opened to find its rows. Unknown for a statement that may have skipped files, if
     the commit does not record it.
     `rewritten`: files that the statement replaced, or gave another deletion vector.
+    `added`: paths of the files that the statement wrote.
     `changed_rows`: number of updated and deleted rows.
     `scan_ms`, `rewrite_ms`, `execution_ms`: milliseconds; None if unknown.
     """
@@ -60,6 +61,7 @@ class RowChange:
     table: FileTotals = _UNKNOWN
     opened: FileTotals = _UNKNOWN
     rewritten: FileTotals = _UNKNOWN
+    added: tuple[str, ...] = ()
     source_rows: int | None = None
     changed_rows: int | None = None
     inserted_rows: int | None = None
@@ -225,6 +227,7 @@ def _row_change(version: int, timestamp: int, commit: _Changed, table: FileTotal
         table,
         _opened(commit, metrics, table, may_skip=predicate is None or condition is None or bool(condition.other)),
         commit.rewritten(),
+        tuple(path for path in commit.added if path not in commit.removed),
         _count(metrics, "numSourceRows", "num_source_rows"),
         _total(metrics, ("updated", "Updated"), ("deleted", "Deleted")),
         _count(metrics, "numTargetRowsInserted", "num_target_rows_inserted"),
