@@ -1,6 +1,6 @@
 """MERGE, UPDATE and DELETE of a table's history: their conditions, and the bytes that they opened and rewrote.
 
-A log records the files that a statement rewrote, but hardly ever those that it opened. A MERGE of delta-spark whose
+A log records the rewritten files of a statement, but rarely the opened files. A MERGE of delta-spark whose
 condition has no conjunct on the table alone opens all files of the table.
 """
 
@@ -42,12 +42,13 @@ class RowChange:
     """A MERGE, an UPDATE or a DELETE.
 
     `timestamp`: milliseconds since 1970 UTC.
-    `predicate`: the condition as the commit has it; None if missing.
+    `predicate`: the condition in the commit; None if missing.
     `join_keys`: columns of the table that a MERGE compares with its source.
     `table`: all files of the previous version.
     `opened`: files that the statement opened to find its rows. Unknown for a statement that may have skipped files, if
     the commit does not record it.
     `rewritten`: files that the statement replaced, or gave another deletion vector.
+    `added`: paths of the files that the statement wrote.
     `changed_rows`: number of updated and deleted rows.
     `scan_ms`, `rewrite_ms`, `execution_ms`: milliseconds; None if unknown.
     """
@@ -60,6 +61,7 @@ class RowChange:
     table: FileTotals = _UNKNOWN
     opened: FileTotals = _UNKNOWN
     rewritten: FileTotals = _UNKNOWN
+    added: tuple[str, ...] = ()
     source_rows: int | None = None
     changed_rows: int | None = None
     inserted_rows: int | None = None
@@ -225,6 +227,7 @@ def _row_change(version: int, timestamp: int, commit: _Changed, table: FileTotal
         table,
         _opened(commit, metrics, table, may_skip=predicate is None or condition is None or bool(condition.other)),
         commit.rewritten(),
+        tuple(path for path in commit.added if path not in commit.removed),
         _count(metrics, "numSourceRows", "num_source_rows"),
         _total(metrics, ("updated", "Updated"), ("deleted", "Deleted")),
         _count(metrics, "numTargetRowsInserted", "num_target_rows_inserted"),

@@ -14,7 +14,7 @@ import numpy as np
 from parquet_core.errors import PruneError, WrongUse
 from parquet_core.format.enumerations import codec_name
 from parquet_core.layout.spec import LayoutSpec
-from parquet_core.printable import listed, redacted
+from parquet_core.printable import listed, printable, redacted
 from parquet_core.quantities import bytes_text
 from prune_assets.advisor.candidates import (
     FINER_PAGES,
@@ -29,6 +29,7 @@ from prune_assets.advisor.candidates import (
     usual_keys,
     with_another_key,
 )
+from prune_assets.advisor.merge_keys import with_merge_keys
 from prune_assets.advisor.outcome import promised_shapes
 from prune_assets.advisor.own_layout import key_paths, refuse_unread
 from prune_assets.advisor.queries import costs_of, filtered_columns, queries_of
@@ -139,6 +140,7 @@ def _advise(
         )
     skipped: dict[str, int] = {}
     shapes = shapes_of(table, workload)
+    shapes, merged_on = with_merge_keys(table, shapes, workload)
     queries = queries_of(table, shapes, skipped)
     partitions = [column.path for column in table.partitions]
     paths = dict.fromkeys([*(path for query in queries for path in query.paths()), *partitions, *keys])
@@ -161,7 +163,14 @@ def _advise(
         *_lost_filters(index, advice.advised),
         *_other_codec(index, advice.today, _bytes_of_present_layout(table, workspace)),
     )
-    return replace(advice, promised=promised, notes=(*notes, *of_table))
+    return replace(advice, promised=promised, notes=(*notes, *map(_of_merges, merged_on), *of_table))
+
+
+def _of_merges(keys: str) -> str:
+    return (
+        f"MERGEs on {printable(keys)} count as queries on sampled keys; a MERGE skips files by its keys only if ON has "
+        f"a condition on the table, such as {printable(keys.partition(', ')[0])} BETWEEN .. AND .."
+    )
 
 
 def shapes_of(table: Table, workload: Workload | Sequence[str]) -> Sequence[QueryShape]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from prune_assets.reading.row_filter import compared_values
 from prune_assets.simulation.sample import Sample, coded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,6 +96,21 @@ def sampled_rows(table: Table, most: int) -> pa.Table:
     """
     plan = plan_opened(table, where="true", session=None, depth="row_groups")
     return _read(plan, names_of(plan, None), _blocks(plan.index.groups.row_count, most))
+
+
+def rows_of_files(table: Table, names: Sequence[str], files: Collection[str] | None, most: int) -> pa.Table:
+    """Return at most `most` rows of columns, without columns that only Spark can read.
+
+    `files`: names of the files; None for all files of the table.
+    """
+    plan = plan_opened(table, where="true", columns=names, session=None, depth="row_groups")
+    names = [name for name in names if _is_read(plan, name)]
+    groups = plan.index.groups
+    chosen = np.array([files is None or PurePosixPath(file.path).name in files for file in groups.files], np.bool_)
+    rows = np.where(chosen[groups.file], groups.row_count, 0) if len(chosen) else groups.row_count
+    if not names or not rows.any():
+        return pa.table({})
+    return _read(plan, names, _blocks(rows, most, _BLOCK_ENCODED), most)
 
 
 def _read(plan: PlannedRead, names: Sequence[str], blocks: RangeList, most: int | None = None) -> pa.Table:

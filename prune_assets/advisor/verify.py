@@ -17,6 +17,7 @@ from parquet_core.printable import redacted
 from parquet_core.quantities import bytes_text
 from parquet_core.storage import is_remote, local_path
 from prune_assets.advisor.advise import shapes_of
+from prune_assets.advisor.merge_keys import with_merge_keys
 from prune_assets.advisor.own_layout import key_paths
 from prune_assets.advisor.queries import costs_of, queries_of
 from prune_assets.advisor.result import own_title
@@ -61,7 +62,7 @@ def verified_on(
     """Return the results of `LayoutAdvice.verify`, which documents the arguments and errors."""
     spark = None if session is None else given_or_active(session)
     original = open_table(advice.named, semantics=advice.semantics, session=spark, cache=metadata_cache())
-    shapes = shapes_of(original, workload)
+    shapes, _ = with_merge_keys(original, shapes_of(original, workload), workload)
     if spark is None and not on_sample:
         _check_size(original)
     with _folder_beside(original, on_sample=on_sample) as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -117,7 +118,9 @@ def _rewrites_json(table: str, changes: Sequence[RowChange]) -> str:
 
     from deltalog.snapshot.row_changes import amplification, by_condition
 
-    statements = [msgspec.to_builtins(change) | _sizes(change) for change in changes]
+    statements = [msgspec.to_builtins(replace(change, added=())) | _sizes(change) for change in changes]
+    for statement in statements:
+        del statement["added"]
     totals = []
     for condition, group in by_condition(changes).items():
         total = amplification(group)

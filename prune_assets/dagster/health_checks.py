@@ -30,7 +30,7 @@ def log_health_check(
 
     >>> from prune_assets.dagster import LayoutTable
     >>> check = LayoutTable("orders", "lake/orders").log_health_check(max_commits=50)
-    >>> [key.name for key in check.check_keys]
+    >>> [spec.name for spec in check.check_specs]
     ['log_is_healthy', 'merges_open_few_files']
 
     The checks read only the log and do not start Spark. They fail if the table is not a Delta table or cannot be read.

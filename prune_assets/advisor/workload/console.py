@@ -87,10 +87,13 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
     console.print(f"\n{_name(cost)}", highlight=False, markup=False, style="bold")
     for shape in cost.shapes[:SHOWN_SHAPES]:
         lost = _without_need(needless_bytes(shape.totals), shape.totals.bytes_read)
-        facts = [f"{shape.runs:,.10g} x", *([f"{_bytes(shape.totals.bytes_read)} of files opened"] if lost else [])]
+        facts = [
+            f"{shape.runs:,.10g} x",
+            *([f"{_bytes(shape.totals.bytes_read)} of files opened"] if lost or shape.statement else []),
+        ]
         facts += [f"{lost} without need"] if lost else []
         facts += [_reads(shape)]
-        facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on else []
+        facts += [f"joined on {', '.join(shape.joined_on)}"] if shape.joined_on and not shape.statement else []
         facts += [f"left out: {', '.join(map(printable, shape.left_out))}"] if shape.left_out else []
         example = _example(shape)
         _print_indented(_title(shape), 2, console)
@@ -101,6 +104,9 @@ def _print_shapes(cost: TableCost, console: Console) -> None:
 
 
 def _title(shape: QueryShape) -> str:
+    if shape.statement:
+        condition = f" WHERE {shape.shape}" if shape.shape else ""
+        return printable(f"{shape.statement} on {', '.join(shape.joined_on)}{condition}")
     return printable(shape.shape) or ("a filter that is not understood" if shape.left_out else "all rows")
 
 

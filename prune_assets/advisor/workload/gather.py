@@ -36,11 +36,14 @@ class _Key(NamedTuple):
     """The key of a shape.
 
     `form`: normal form of the filter, equal for filters that are equivalent apart from their constants.
+    `join_keys`: join keys of a MERGE; () for other statements.
     """
 
     table: str
     form: str
     left_out: tuple[str, ...]
+    statement: str
+    join_keys: tuple[str, ...]
 
 
 class _ReadLogs(NamedTuple):
@@ -94,7 +97,8 @@ class Gathered:
         except PredicateSyntaxError:
             self.not_understood["a predicate that is not SQL"] += 1
             return
-        key = _Key(scan.table, self._form(name), scan.left_out)
+        join_keys = scan.joined_on if scan.statement else ()
+        key = _Key(scan.table, self._form(name), scan.left_out, scan.statement, join_keys)
         if key not in self.shapes and len(self.shapes) >= MOST_SHAPES:
             self.not_understood["more shapes than are kept"] += 1
             return
@@ -135,6 +139,7 @@ class Gathered:
                 applications=tuple(sorted(shape.applications)),
                 names=tuple(sorted(shape.names)),
                 left_out=key.left_out,
+                statement=key.statement,
             )
             for key, shape in self.shapes.items()
         ]

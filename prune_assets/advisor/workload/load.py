@@ -97,5 +97,6 @@ def _scans(shape: QueryShape) -> Iterator[RanScan]:
             totals=totals,
             runs=predicate.runs * scale,
             left_out=shape.left_out,
+            statement=shape.statement,
         )
         totals = ScanTotals()

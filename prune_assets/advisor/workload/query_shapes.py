@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MOST_PREDICATES = 100
 # `columns` of a `SELECT *`; a column with that name would be in backquotes.
 ALL_COLUMNS = ("*",)
+# The statement of a shape whose scans find the rows that a MERGE changes.
+MERGE = "MERGE"
 
 
 class RanPredicate(NamedTuple):
@@ -55,6 +57,9 @@ class QueryShape:
     `columns`: all columns that any of the queries reads, including columns of the predicate; `ALL_COLUMNS` for `SELECT
     *`.
     `runs`: number of queries, weighted in a declared workload.
+    `joined_on`: columns that joins compare.
+    `statement`: `MERGE` if the scans are of the table that a MERGE changes, whose join keys are `joined_on`; "" for
+    other queries.
     """
 
     table: str
@@ -69,6 +74,7 @@ class QueryShape:
     names: tuple[str, ...] = ()
     # Reasons why conjuncts are missing; queries then select fewer rows than the predicates do.
     left_out: tuple[str, ...] = ()
+    statement: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ class RanScan(NamedTuple):
     `name`: catalog name; "" if the table was read by its path.
     `runs`: number of query runs that this scan represents.
     `left_out`: reasons why conjuncts are missing from the predicate.
+    `statement`: as in `QueryShape`.
     """
 
     table: str
@@ -27,3 +28,4 @@ class RanScan(NamedTuple):
     totals: ScanTotals
     runs: float = 1.0
     left_out: tuple[str, ...] = ()
+    statement: str = ""

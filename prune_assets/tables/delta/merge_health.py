@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from deltalog.snapshot.row_changes import Amplification
     from prune_assets.tables.delta.health import ExaminedLog
 
-# More opened bytes per rewritten byte are a warning, if a MERGE opened at least so many files: a MERGE opens the whole
-# of a small table in any layout.
+# A warning if MERGEs opened more than MOST_OPENED bytes per rewritten byte, and on average _MANY_FILES files each: a
+# MERGE opens the whole of a small table in any layout.
 MOST_OPENED = 10
 _MANY_FILES = 10
 
 
 def check_merges(examined: ExaminedLog) -> Iterator[Finding]:
-    """Yield a finding for the MERGEs of the same join keys that opened many times what they rewrote."""
+    """Yield a finding for each set of join keys whose MERGEs opened many times the bytes that they rewrote."""
     last = counted(len(examined.merges), "MERGE")
     for (_, keys), group in by_condition(examined.merges).items():
         total = amplification(group)
         if _is_many(total):
             on = f" on {printable(', '.join(keys))}" if keys else ""
-            times = "" if total.ratio is None else f", {total.ratio:,.0f} times as much"
+            times = "" if total.ratio is None else f": {total.ratio:,.0f} times more"
             message = (
                 f"{total.statements:,} of the last {last}{on} opened {_amount(total.opened)} and rewrote "
                 f"{_amount(total.rewritten)}{times}"

@@ -111,5 +111,5 @@ def test_the_checks_in_dagster_are_those_of_the_registry():
         table.log_health_check(),
         table.statistics_truth_check(),
     ):
-        names += [key.name for key in check.check_keys]
+        names += [spec.name for spec in check.check_specs]
     assert names == [check.name for group in GROUPS for check in group.checks]

@@ -73,7 +73,7 @@ def test_merges_that_open_many_files_are_a_check_of_their_own(tmp_path):
     place = log_of(tmp_path / "t", [MERGE, remove(3), add(20)])
     _, merges = LayoutTable("lake/ids", place).log_health_check()()
     assert (merges.passed, merges.severity) == (False, dg.AssetCheckSeverity.WARN)
-    assert "1 of the last 1 MERGE on k opened 2.0 KiB and rewrote 100 B, 20 times as much" in merges.description
+    assert "1 of the last 1 MERGE on k opened 2.0 KiB and rewrote 100 B: 20 times more" in merges.description
 
 
 @pytest.fixture

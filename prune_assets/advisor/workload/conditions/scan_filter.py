@@ -30,6 +30,8 @@ _SHORTENED = re.compile(r"\.\.\. ?[0-9]+ more fields")
 # Columns of `_metadata`, which are not stored in files.
 _OF_FILES = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length", "file_modification_time")
 _ROW_INDEX = ("_tmp_metadata_row_index",)
+# The column by which Delta drops the rows of deletion vectors.
+_IS_DELETED = ("__delta_internal_is_row_deleted",)
 _PUSHED = {
     "=": "EqualTo",
     "<=>": "EqualNullSafe",
@@ -111,7 +113,7 @@ def scan_filter(
     made.add(_parse_list(partition_filters, attributes, types), None)
     structs = {path[0] for path in leaves}
     names = {(name,) for name in attributes.values() if name not in structs}
-    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX}}))
+    columns = tuple(sorted({column_sql(path) for path in {*leaves, *names} - of_files - {_ROW_INDEX, _IS_DELETED}}))
     conjuncts = tuple(sorted(dict.fromkeys(made.without_implied())))
     return ScanFilter(conjuncts, columns, tuple(sorted(map(column_sql, joined))), made.not_understood)
 
@@ -142,6 +144,8 @@ class _Made:
                 sql = self.writer.write(node, "boolean")
             except NotUnderstood as error:
                 self.not_understood.append(error.reason)
+                continue
+            if self.writer.columns == {_IS_DELETED}:
                 continue
             match node:
                 case Negation(NullTest(Column(path))):

@@ -18,11 +18,12 @@ from prune_assets.advisor.workload.event_logs.events import (
     LogStart,
     StageCompleted,
 )
+from prune_assets.advisor.workload.event_logs.node_names import is_merge
 from prune_assets.advisor.workload.event_logs.plan_scans import scans_of
-from prune_assets.advisor.workload.event_logs.table_of import table_of
+from prune_assets.advisor.workload.event_logs.table_of import merge_of, table_of
 from prune_assets.advisor.workload.gather import added
 from prune_assets.advisor.workload.not_understood import NotUnderstood
-from prune_assets.advisor.workload.query_shapes import ScanTotals
+from prune_assets.advisor.workload.query_shapes import MERGE, ScanTotals
 from prune_assets.advisor.workload.ran_scan import RanScan
 from prune_assets.spark.own_tag import is_own
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from prune_assets.advisor.workload.event_logs.events import Event
     from prune_assets.advisor.workload.event_logs.plan_scans import PlanMetrics, PlannedScan
+    from prune_assets.advisor.workload.event_logs.table_of import MergeCommand
 
 _NOTHING = ScanTotals()
 
@@ -51,6 +53,8 @@ class _Execution:
     plans: list[ExecutionStart | AdaptiveUpdate]
     # True if a job of prune-assets ran the query.
     is_own: bool
+    # The MERGE that the query is a part of.
+    merge: MergeCommand | None = None
     not_understood: Counter[str] = field(default_factory=Counter)
 
 
@@ -74,6 +78,7 @@ class Application:
     version: str = ""
     zone: str | None = None
     running: dict[int, _Execution] = field(default_factory=dict)
+    merges: dict[int, MergeCommand] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
     not_understood: Counter[str] = field(default_factory=Counter)
     own_queries: int = 0
@@ -91,6 +96,7 @@ class Application:
                 self._add([(it.number, it.value) for it in info.accumulables if it.metadata == "sql"])
             case ExecutionEnd(executionId=execution_id, errorMessage=message) if execution_id in self.running:
                 self.ended.add(execution_id)
+                self.merges.pop(execution_id, None)
                 yield from self._end(self.running.pop(execution_id), failed=bool(message))
             case ExecutionEnd(executionId=execution_id) if not self.version and execution_id not in self.passed_over:
                 self.not_understood["a query whose start is not in the log"] += 1
@@ -115,11 +121,16 @@ class Application:
     def _start(self, event: ExecutionStart) -> Iterator[RanScan]:
         if len(self.running) >= _MOST_RUNNING:
             oldest = self.running.pop(next(iter(self.running)))
+            self.merges.pop(oldest.execution_id, None)
             self.ended.add(oldest.execution_id)
             yield from self._end(oldest, failed=True)
         zone = event.modifiedConfigs.get(_ZONE, self.zone)
+        root = event.executionId if event.rootExecutionId is None else event.rootExecutionId
+        if is_merge(event.sparkPlanInfo.nodeName):
+            merge = merge_of(event.physicalPlanDescription)
+            self.merges |= {} if merge is None else {event.executionId: merge}
         self.running[event.executionId] = _Execution(
-            event.executionId, event.time, zone, [event], is_own(event.jobTags)
+            event.executionId, event.time, zone, [event], is_own(event.jobTags), self.merges.get(root)
         )
 
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
@@ -195,6 +206,7 @@ class Application:
         table = table_of(scan.name, scan.fields)
         if table is None:
             return None
+        merge = execution.merge if execution.merge is not None and execution.merge.table == table.table else None
         parsed = scan_filter(
             output=scan.fields.get("Output", "[]"),
             read_schema=scan.fields.get("ReadSchema"),
@@ -203,7 +215,7 @@ class Application:
             applied_filters=scan.applied_filters,
             partition_filters=scan.fields.get("PartitionFilters"),
             pushed_filters=scan.fields.get("PushedFilters"),
-            joined_on=scan.joined_on,
+            joined_on=scan.joined_on if merge is None else scan.joined_on | merge.keys,
             zone=execution.zone,
         )
         left_out = [*parsed.not_understood]
@@ -218,8 +230,10 @@ class Application:
             parsed.joined_on,
             self.name,
             execution.time,
-            totals,
+            # A MERGE selects rows by its join, not by the filters of the scan.
+            totals if merge is None else replace(totals, rows_selected=None),
             left_out=tuple(sorted({*left_out})),
+            statement="" if merge is None else MERGE,
         )
 
 

@@ -57,6 +57,7 @@ class ExecutionStart(msgspec.Struct):
     """The start of a query, with its plan.
 
     `time`: milliseconds since 1970-01-01.
+    `rootExecutionId`: the command that runs the query; the query itself if it is no part of a command.
     """
 
     executionId: int  # noqa: N815
@@ -65,6 +66,7 @@ class ExecutionStart(msgspec.Struct):
     time: int = 0
     modifiedConfigs: dict[str, str] = {}  # noqa: N815
     jobTags: list[str] = []  # noqa: N815
+    rootExecutionId: int | None = None  # noqa: N815
 
 
 class AdaptiveUpdate(msgspec.Struct):

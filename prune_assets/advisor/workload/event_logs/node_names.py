@@ -23,6 +23,9 @@ _BETWEEN = re.compile(
 )
 _PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
 
+# `Execute MergeIntoCommand`, and `Execute MergeIntoCommandEdge` of Databricks.
+_MERGE = re.compile(r"Execute MergeIntoCommand(?:Edge)?")
+
 # Sections of a scan with conditions: applied to each row, and used to skip data.
 APPLIED_FILTERS = "RequiredDataFilters"
 PLANNED_FILTERS = "DataFilters"
@@ -70,6 +73,11 @@ def is_between(name: str) -> bool:
     [True, True, True, False]
     """
     return _BETWEEN.match(name) is not None
+
+
+def is_merge(name: str) -> bool:
+    """Return True for a MERGE into a Delta table, whose scans are queries of their own."""
+    return _MERGE.fullmatch(name.strip()) is not None
 
 
 def is_project(name: str) -> bool:

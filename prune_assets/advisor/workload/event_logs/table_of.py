@@ -26,6 +26,9 @@ _PART = re.compile(r"/part-[^/]+$")
 # The table's path includes neither partition directories nor the `write-..` directories of this package's Delta writes.
 _PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
+# The table and the condition in the arguments of Delta's MERGE, and the comparisons of the condition.
+_MERGE = re.compile(r"\bDelta\[version=\d+, ([^\[\]]+)\], (.*?)(?:, \[|$)", re.MULTILINE)
+_EQUALITY = re.compile(r"\(([^\s()#]+#\d+L?) (?:=|<=>) ([^\s()#]+#\d+L?)\)")
 
 
 class ScannedTable(NamedTuple):
@@ -71,6 +74,30 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
     name = name if _NAME.fullmatch(name) else ""
     # A partitioned catalog table has no paths if every partition is pruned.
     return ScannedTable(name, name) if name and location.endswith("[]") else ScannedTable(_root(location), name)
+
+
+class MergeCommand(NamedTuple):
+    """A MERGE of Delta: the table that it changes, and the columns that it compares, such as `id#4L`, of both sides."""
+
+    table: str
+    keys: frozenset[str]
+
+
+def merge_of(plan: str) -> MergeCommand | None:
+    """Return a MERGE from its printed plan; None if the plan does not show the table.
+
+    >>> found = merge_of("Arguments: SubqueryAlias s, SubqueryAlias t, Delta[version=4, file:/lake/t], (k#1L = k#2L)")
+    >>> found.table, sorted(found.keys)
+    ('/lake/t', ['k#1L', 'k#2L'])
+    """
+    match = _MERGE.search(plan)
+    try:
+        table = None if match is None else _root(f"Delta [{match[1]}]")
+    except NotUnderstood:
+        return None
+    if match is None or table is None:
+        return None
+    return MergeCommand(table, frozenset(key for pair in _EQUALITY.findall(match[2]) for key in pair))
 
 
 def _without_location(node: str, source_name: str, *, is_relation: bool) -> ScannedTable | None:

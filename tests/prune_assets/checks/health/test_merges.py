@@ -22,7 +22,7 @@ def test_the_finding_has_the_figure_and_the_join_keys(tmp_path):
     (finding,) = found(log_of(tmp_path, *merges(40)))
     assert (finding.severity.value, finding.columns) == ("warn", ("k",))
     assert finding.location.endswith(", versions 11 to 40")
-    assert finding.message == "30 of the last 30 MERGEs on k opened 58.6 KiB and rewrote 2.9 KiB, 20 times as much"
+    assert finding.message == "30 of the last 30 MERGEs on k opened 58.6 KiB and rewrote 2.9 KiB: 20 times more"
     assert "prune merge FILE.sql" in finding.remedy
     assert "sort the table by k: prune advise TABLE" in finding.remedy
 
