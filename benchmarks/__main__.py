@@ -32,6 +32,8 @@ from benchmarks.delta_reads import NAME as DELTA_READS
 from benchmarks.delta_reads import delta_reads
 from benchmarks.iceberg import iceberg_files
 from benchmarks.many_files import hundred_thousand_files, many_files
+from benchmarks.merges import NAME as MERGES
+from benchmarks.merges import merges
 from benchmarks.page_reader import NAME as PAGE_READER
 from benchmarks.page_reader import page_reader
 from benchmarks.reads import CASES, reads
@@ -154,6 +156,8 @@ def main() -> None:
         Console(width=160).print(reads())
     if word and word in DELTA_READS:
         Console(width=160).print(delta_reads())
+    if word and word in MERGES:
+        Console(width=160).print(merges())
     if word and word in ICEBERG_READS:
         from benchmarks.iceberg_reads import iceberg_reads
 

@@ -52,20 +52,21 @@ def process_with(packages, settings, warehouse):
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.databricks.delta.snapshotPartitions": "1",
     }
-    with spark_process([], **options, **settings) as run:
+    with spark_process([], **{**options, **settings}) as run:
         yield lambda function, *arguments: run(_telling, function, *arguments)
 
 
-def iceberg_lake(place, rest=None):
+def iceberg_lake(place, rest=None, more=()):
     """As `process_with`, of a Spark whose catalog `lake` keeps tables of Iceberg in a directory, or is a REST catalog.
 
-    `rest`: the address of that one.
+    `rest`: the address of that one. `more`: other settings.
     """
     of_catalog = {"type": "hadoop", "warehouse": str(place)} if rest is None else {"type": "rest", "uri": rest}
     settings = {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         **{f"spark.sql.catalog.lake.{key}": value for key, value in of_catalog.items()},
+        **dict(more),
     }
     return process_with(ICEBERG, settings, place / "warehouse")
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.printable import redacted
-from parquet_core.quantities import bytes_text, counted
 from prune_assets.merging.merge_source import named_source, source_sql
 from prune_assets.merging.plan_merge import plan_merge
 from prune_assets.merging.report import FileExtent
@@ -150,14 +149,15 @@ def _computed(source: str | pa.Table | DataFrame, sql: str, spark: SparkSession)
     """Return the rows of the source as a DataFrame that has the same rows each time that it is read."""
     if isinstance(source, pa.Table):
         return from_arrow(spark, source)
-    rows = named_source(sql, spark, semantics_of(spark)).rows if isinstance(source, str) else source
+    rows: Any = named_source(sql, spark, semantics_of(spark)).rows if isinstance(source, str) else source
     if not hasattr(rows, "localCheckpoint"):
         raise WrongUse(
             "source: Spark Connect before 4.0 cannot keep the rows of a DataFrame; collect them as an Arrow table, "
             "and pass this"
         )
     with own_jobs(spark, "prune: rows of a MERGE's source"):
-        return rows.localCheckpoint(eager=True)
+        computed: DataFrame = rows.localCheckpoint(eager=True)
+    return computed
 
 
 @contextmanager
@@ -181,14 +181,17 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
             raise
         table = planned.plan.table
         raise UnsupportedFeature(
-            f"{redacted(table.name)}: this session cannot run MERGE on the table ({java_message(str(error))}); run this "
-            f"statement with {table.format.read_alone_by} and its extension:\n{shown}"
+            f"{redacted(table.name)}: this session cannot run MERGE on the table ({java_message(str(error))}); run "
+            f"this statement with {table.format.read_alone_by} and its extension:\n{shown}"
         ) from error
     return rows[0].asDict() if rows else {}
 
 
 def _commit(planned: MergePlan, spark: SparkSession) -> tuple[int | None, Mapping[str, Any]]:
-    """Return version and metrics of the commit of the MERGE: the only one since the plan, or the only one of a MERGE."""
+    """Return version and metrics of the commit of the MERGE.
+
+    It is the only commit since the plan, or the only MERGE of these commits.
+    """
     table_format, location = recognize(table_location(planned.parsed.target), spark)
     assert table_format.history is not None  # a plan of a MERGE has a table with versions
     newest = table_format.history(str(location), _LATEST)

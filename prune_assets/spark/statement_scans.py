@@ -83,7 +83,7 @@ def _number(shown: str) -> int | None:
     match = _NUMBER.match(shown.rpartition("\n")[2])
     if match is None:
         return None
-    return round(float(match[1].replace(",", "")) * 1024 ** _UNITS.get(match[2] or "B", 0))
+    return round(float(match[1].replace(",", "")) * float(1024 ** _UNITS.get(match[2] or "B", 0)))
 
 
 def _elements(collection: Any) -> Iterator[Any]:

@@ -5,6 +5,7 @@
 - `planner` compares plans with Spark's own answers and with the skips of other readers.
 - `ordinary` compares all public functions with Spark on common queries.
 - `iceberg` compares reads of Iceberg tables with Spark and Iceberg.
+- `merges` compares MERGEs as written with the same MERGEs with the condition of `plan_merge`, on Delta and Iceberg.
 - `writers` compares answers on files from old and new releases of other libraries with their rows. It downloads the
   libraries, so it runs only if it is named.
 - `kills` kills writers of tables at random moments.
@@ -41,7 +42,7 @@ def _limits(count: int, what: str, seconds: float) -> Callable[[Callable[..., bo
 def main(context: click.Context) -> None:
     """Without a subcommand run all but `writers`, which downloads gigabytes; a finding does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, merges, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -201,6 +202,42 @@ def iceberg(context: click.Context, *, count: int, seconds: float, seed: int, fi
         return _exit_unless(context, True)  # noqa: FBT003 - an answer
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.tally.cases > 0)
+
+
+@main.command()
+@_limits(2_000, "MERGEs that are run both ways, on Delta; a quarter as many on Iceberg.", 7200.0)
+@click.option("--only", type=click.Choice(["delta", "iceberg"]), help="Format of the tables, by default both.")
+@click.pass_context
+def merges(context: click.Context, *, count: int, seconds: float, seed: int, first: int, only: str | None) -> bool:
+    """Run MERGEs as written and with the condition of plan_merge; both must leave the same table."""
+    import tempfile
+
+    import pytest
+    from merges.grounds import DELTA_SETTINGS, SETTINGS
+    from merges.machine import run as run_merges
+    from merges.summary import show
+    from spark_packages import DELTA, iceberg_lake, process_with
+
+    sound = True
+    for table_format, part in (("delta", 0.8), ("iceberg", 0.2)):
+        if only not in {None, table_format}:
+            continue
+        pairs, limit = (count, seconds) if only else (count if table_format == "delta" else count // 4, part * seconds)
+        try:
+            with tempfile.TemporaryDirectory() as place:
+                started = (
+                    process_with(DELTA, {**SETTINGS, **DELTA_SETTINGS}, f"{place}/warehouse")
+                    if table_format == "delta"
+                    else iceberg_lake(Path(place), more=SETTINGS)
+                )
+                with started as run_there:
+                    result = run_there(run_merges, table_format, place, seed, pairs, limit, first)
+        except pytest.skip.Exception as why:
+            Console().print(f"{table_format}: left out: {why}", style="yellow")
+            continue
+        show(table_format, result, seed, Console())
+        sound &= not result.findings and result.cases > 0
+    return _exit_unless(context, sound)
 
 
 @main.command()

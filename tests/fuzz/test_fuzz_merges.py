@@ -1,0 +1,55 @@
+"""A few cases of `make fuzz ARGS=merges`, and a test that it finds a condition that loses rows."""
+
+from __future__ import annotations
+
+import pytest
+import spark_packages
+from merges import machine
+from merges.grounds import DELTA_SETTINGS, SETTINGS
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("merges")
+
+
+@pytest.fixture(scope="module")
+def delta(place):
+    with spark_packages.process_with(spark_packages.DELTA, {**SETTINGS, **DELTA_SETTINGS}, place / "warehouse") as run:
+        yield run
+
+
+@pytest.mark.spark
+def test_merges_of_delta_leave_the_same_table_with_the_condition(delta, place):
+    result = delta(machine.run, "delta", str(place), 5, 40, 80.0, 0)
+    assert result.findings == []
+    assert result.cases > 3
+    assert result.files["with the condition"] < 0.8 * result.files["as written"]
+
+
+@pytest.mark.spark
+def test_a_condition_that_loses_rows_is_found(delta, place):
+    assert delta(machine.run_damaged, "delta", str(place), 5, 2, 60.0, 0).findings
+
+
+@pytest.mark.spark
+def test_merges_of_iceberg_leave_the_same_table_with_the_condition(tmp_path):
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
+    with spark_packages.iceberg_lake(tmp_path, more=SETTINGS) as run:
+        result = run(machine.run, "iceberg", str(tmp_path), 5, 10, 40.0, 0)
+    assert result.findings == []
+    assert result.cases > 1
+
+
+def test_a_number_always_draws_the_same():
+    assert repr(machine.draw(3, 4)) == repr(machine.draw(3, 4)) != repr(machine.draw(3, 5))
+
+
+def test_every_form_is_drawn():
+    drawn = [machine.draw(3, number) for number in range(0, 3000, 7)]
+    forms = {form for _, merge in drawn for form in merge.forms}
+    assert {"null-safe", "another type of key", "condition on the target", "NOT MATCHED BY SOURCE DELETE"} <= forms
+    assert {change for target, _ in drawn for change in target.changes} == {"deletion vectors", "column mapping"}
+    assert {target.types["k"] for target, _ in drawn} > {"TINYINT", "DECIMAL(10,2)", "TIMESTAMP_NTZ", "BOOLEAN"}
