@@ -76,6 +76,26 @@ class MergeResult:
         """The statement that ran, with the added condition; its source has the name that it was given by."""
         return self.report.statement
 
+    def figures(self) -> dict[str, Any]:
+        """Return the figures as plain data; those that are unknown are left out."""
+        report = self.report
+        figures = {
+            "table": report.target,
+            "version": self.version,
+            "keys": report.keys,
+            "files": report.total.files,
+            "files_as_written": report.as_written.files,
+            "files_planned": report.with_condition.files,
+            "files_opened": None if self.opened is None else self.opened.files,
+            "bytes_as_written": report.as_written.bytes,
+            "bytes_planned": report.with_condition.bytes,
+            "rows_inserted": self.rows_inserted,
+            "rows_updated": self.rows_updated,
+            "rows_deleted": self.rows_deleted,
+            "seconds": self.seconds,
+        }
+        return {name: value for name, value in figures.items() if value is not None}
+
     def __str__(self) -> str:
         report = self.report
         version = "" if self.version is None else f", version {self.version}"

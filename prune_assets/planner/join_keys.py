@@ -28,7 +28,7 @@ from prune_assets.sql.types.spark_types import BINARY, TIMESTAMP_NTZ, type_of_co
 from prune_assets.tables.column_names import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from pyspark.sql import DataFrame
@@ -46,13 +46,13 @@ _MOST_DIGITS = 38
 # Digits of a decimal type that holds the values of any two types of Spark exactly.
 _WIDEST = 76
 _NEVER = Constant(Outcomes.FALSE)
-# Types of columns, and of other keys that Spark reads as the same type.
-_ALIKE = (
-    (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
-    (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view),
-    (pa.types.is_date,),
-    (pa.types.is_boolean,),
-)
+# Types of keys that are compared in the type of the column.
+_ALIKE: dict[Callable[[pa.DataType], bool], tuple[Callable[[pa.DataType], bool], ...]] = {
+    pa.types.is_string: (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    pa.types.is_binary: (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary),
+    pa.types.is_date: (pa.types.is_date,),
+    pa.types.is_boolean: (pa.types.is_boolean,),
+}
 
 
 class WhyUnused(StrEnum):
@@ -115,11 +115,13 @@ class JoinKeys:
     `conjuncts`: SQL for reports and tree of each condition that a row with a partner fulfils.
     `count`: number of distinct keys; the number of ranges if the keys were too many to collect.
     `unused`: joined columns that give no condition.
+    `is_exact`: True if exactly the rows with a partner fulfil the conditions.
     """
 
     conjuncts: tuple[tuple[str, Predicate], ...]
     count: int
     unused: tuple[UnusedKey, ...] = ()
+    is_exact: bool = False
 
     @property
     def sql(self) -> str:
@@ -138,16 +140,27 @@ def joined_columns(on: KeyNames | None, names: Sequence[str]) -> tuple[JoinedCol
     """
     if isinstance(on, str):
         raise WrongUse(f"on={on!r}: give a list of names, on=[{on!r}]")
-    if any(not isinstance(name, str) and len(name) != 2 for name in on or ()):
-        raise WrongUse("on: give names, or pairs of a column of the table and one of the keys")
-    pairs = [JoinedColumn(name, name) if isinstance(name, str) else JoinedColumn(*name) for name in on or names]
+    pairs = [_pair(name) for name in on or names]
     if not pairs:
         raise WrongUse("keys: the keys have no column")
-    by_name = {name.lower(): name for name in names}
-    for pair in pairs:
-        if pair.key.lower() not in by_name:
-            raise WrongUse(f"on: the keys have no column {pair.key}; they have {listed(list(names))}")
-    return tuple(pair._replace(key=by_name[pair.key.lower()]) for pair in pairs)
+    return tuple(pair._replace(key=_name_of_key(pair.key, names)) for pair in pairs)
+
+
+def _pair(name: str | tuple[str, str]) -> JoinedColumn:
+    if isinstance(name, str):
+        return JoinedColumn(name, name)
+    if isinstance(name, tuple) and len(name) in (2, 3) and all(isinstance(part, str) for part in name[:2]):
+        return JoinedColumn(*name)
+    raise WrongUse(f"on: {name!r}: give a name, or a pair of a column of the table and one of the keys")
+
+
+def _name_of_key(key: str, names: Sequence[str]) -> str:
+    """Return the spelling of a column of the keys, ignoring case if no name is equal."""
+    alike = [name for name in names if name == key] or [name for name in names if name.lower() == key.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    problem = f"have {counted(len(alike), 'column')} named {key}" if alike else f"have no column {key}"
+    raise WrongUse(f"on: the keys {problem}; they have {listed(list(names))}")
 
 
 def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNames] | None) -> tuple[Join, ...]:
@@ -253,19 +266,33 @@ def _why_unused(column: LeafColumn, key: pa.DataType, semantics: SparkSemantics)
 def _is_compared_as(column: pa.DataType, key: pa.DataType) -> bool:
     """Return True if each key equals at most one value of the column, and Spark's casts do not change which.
 
-    Spark compares integers and decimals in a type that holds both exactly, and floats as doubles.
+    Spark compares floats as doubles, and integers and decimals in a decimal that has the digits of both. It rounds
+    values if that decimal has more than 38 digits.
     """
     types = pa.types
     if types.is_integer(column) or types.is_decimal128(column):
-        same = types.is_integer(key) or (types.is_decimal(key) and key.precision <= _MOST_DIGITS)
-    elif types.is_floating(column):
-        exact_width = 32 if types.is_float64(column) else 16
-        same = types.is_floating(key) or (types.is_integer(key) and key.bit_width <= exact_width)
-    elif types.is_timestamp(column):
-        same = types.is_timestamp(key) and (column.tz is None) == (key.tz is None)
-    else:
-        same = any(of(column) and any(each(key) for each in (of, *others)) for of, *others in _ALIKE)
-    return bool(same)
+        return (types.is_integer(key) or types.is_decimal(key)) and _have_common_decimal(column, key)
+    if types.is_floating(column):
+        is_small = types.is_integer(key) and key.bit_width <= (32 if types.is_float64(column) else 16)
+        return bool(types.is_floating(key) or is_small)
+    if types.is_timestamp(column):
+        return types.is_timestamp(key) and (column.tz is None) == (key.tz is None)
+    return any(is_own(column) and any(is_alike(key) for is_alike in alike) for is_own, alike in _ALIKE.items())
+
+
+def _have_common_decimal(one: pa.DataType, other: pa.DataType) -> bool:
+    """Return True if a decimal of Spark has all digits of both types."""
+    (whole, scale), (other_whole, other_scale) = _digits(one), _digits(other)
+    return one == other or max(whole, other_whole) + max(scale, other_scale) <= _MOST_DIGITS
+
+
+def _digits(number: pa.DataType) -> tuple[int, int]:
+    """Return the digits before and after the point of an integer or decimal type."""
+    if pa.types.is_decimal(number):
+        return number.precision - number.scale, number.scale
+    # As Spark, which reads unsigned integers as a wider type.
+    bits = 2 * number.bit_width if pa.types.is_unsigned_integer(number) else number.bit_width
+    return {8: 3, 16: 5, 32: 10}.get(bits, 20), 0
 
 
 def _target_type(column: LeafColumn) -> pa.DataType:
@@ -289,16 +316,20 @@ def _conditions_of_rows(
     conjuncts: list[tuple[str, Predicate]] = []
     for values, (_, column) in zip(converted, usable, strict=True):
         conjuncts.append(_listed(column, values))
-    if len(usable) < 2 or any(values.null_count for values in converted):
-        return JoinKeys(tuple(conjuncts), max((len(values.unique()) for values in converted), default=0), unused)
-    names = [str(i) for i in range(len(usable))]
-    distinct = pa.table(converted, names=names).group_by(names).aggregate([])
+    by_column = {column: values for values, (_, column) in zip(converted, usable, strict=True)}
+    is_each_once = len(by_column) == len(usable)
+    if len(by_column) < 2 or any(values.null_count for values in converted):
+        count = max((len(values.unique()) for values in converted), default=0)
+        is_exact = len(usable) < 2 or (is_each_once and sum(len(values.unique()) > 1 for values in converted) < 2)
+        return JoinKeys(tuple(conjuncts), count, unused, is_exact and not unused)
+    names = [str(i) for i in range(len(by_column))]
+    distinct = pa.table(list(by_column.values()), names=names).group_by(names).aggregate([])
     count = distinct.num_rows
     if count > 1:
-        paths = tuple(column.path for _, column in usable)
+        paths = tuple(column.path for column in by_column)
         tuples = InTuples(paths, tuple(_one_array(distinct[name]) for name in names))
-        conjuncts.append((f"({', '.join(column.name for _, column in usable)}) IN ({count:,} keys)", tuples))
-    return JoinKeys(tuple(conjuncts), count, unused)
+        conjuncts.append((f"({', '.join(column.name for column in by_column)}) IN ({count:,} keys)", tuples))
+    return JoinKeys(tuple(conjuncts), count, unused, is_each_once and not unused)
 
 
 def _listed(column: LeafColumn, values: pa.Array) -> tuple[str, Predicate]:
@@ -349,13 +380,16 @@ def _converted(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
         return pc.if_else(fits, wide, pa.scalar(None, pa.int64())).cast(arrow_type)
     if types.is_integer(arrow_type) or types.is_decimal(arrow_type):
         return _as_exact_numbers(keys, arrow_type)
-    # Spark counts microseconds, and cuts nanoseconds off when it reads them.
-    return keys.cast(arrow_type, safe=not types.is_timestamp(arrow_type))
+    if types.is_timestamp(arrow_type) and keys.type.unit == "ns":
+        # Spark counts microseconds, and rounds nanoseconds down.
+        keys = pc.floor_temporal(keys, unit="microsecond")
+    return keys.cast(arrow_type, safe=not types.is_temporal(arrow_type))
 
 
 def _as_floats(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """Return floats that equal the keys as doubles, with one zero."""
+    """Return floats that equal the keys as doubles, with one zero and one NaN."""
     doubles = keys.cast(pa.float64())
+    doubles = pc.if_else(pc.is_nan(doubles), pa.scalar(float("nan")), doubles)
     own = doubles.cast(arrow_type, safe=False)
     fits = pc.or_(pc.equal(own.cast(pa.float64()), doubles), pc.is_nan(doubles))
     return pc.add(pc.if_else(fits, own, pa.scalar(None, arrow_type)), pa.scalar(0.0, arrow_type))

@@ -96,6 +96,7 @@ def read_arrow(
         allow=allow,
         joins=joins_of(keys, on),
     )
+    _check_joins(planned)
     names, left_out = _returned(planned, columns, skip_unsupported=skip_unsupported)
     if order:
         return rows_in_order(planned, names, order, limit, session=session, stats=stats).replace_schema_metadata(
@@ -104,6 +105,17 @@ def read_arrow(
     scan = scan_of(planned, names, session, stats)
     tables = scan.tables(scan.kept()) if limit is None else scan.first(limit)
     return pa.concat_tables([scan.no_rows(), *tables]).replace_schema_metadata(left_out)
+
+
+def _check_joins(plan: PlannedRead) -> None:
+    """Raise UnsupportedFeature for a join whose conditions select rows without a partner too."""
+    for join in plan.joins:
+        if not join.is_exact:
+            why = "; ".join(f"{each.column} = {each.key}: {each.reason}" for each in join.unused)
+            why = why or "the keys are too many to collect, or joined by several conditions on one column"
+            raise UnsupportedFeature(
+                f"keys: read_arrow does not decide this join: {why}; use pr.read(keys=..) and join"
+            )
 
 
 def read_batches(

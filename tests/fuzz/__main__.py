@@ -4,6 +4,7 @@
 - `contradictions` plants contradictions in metadata.
 - `planner` compares plans with Spark's own answers and with the skips of other readers.
 - `ordinary` compares all public functions with Spark on common queries.
+- `joins` compares reads with the keys of a join with Spark's joins.
 - `iceberg` compares reads of Iceberg tables with Spark and Iceberg.
 - `merges` compares MERGEs as written with the same MERGEs with the condition of `plan_merge`, on Delta and Iceberg.
 - `writers` compares answers on files from old and new releases of other libraries with their rows. It downloads the
@@ -42,7 +43,7 @@ def _limits(count: int, what: str, seconds: float) -> Callable[[Callable[..., bo
 def main(context: click.Context) -> None:
     """Without a subcommand run all but `writers`, which downloads gigabytes; a finding does not stop the others."""
     if context.invoked_subcommand is None:
-        commands = (metadata, log, files, contradictions, planner, ordinary, iceberg, merges, kills)
+        commands = (metadata, log, files, contradictions, planner, ordinary, joins, iceberg, merges, kills)
         sound = [context.invoke(command) for command in commands]
         sys.exit(0 if all(sound) else 1)
 
@@ -177,6 +178,30 @@ def ordinary(context: click.Context, *, count: int, seconds: float, seed: int, f
             seconds=seconds,
             first=first,
             progress=lambda result, number: progress.print(told(result, number), markup=False, highlight=False),
+        )
+    show(result, seed, Console())
+    return _exit_unless(context, not result.findings and result.cases > 0)
+
+
+@main.command()
+@_limits(2_000, "Joins, over all tables.", 1800.0)
+@click.option("--spark/--no-spark", default=True, help="Without it joins are evaluated in Python.")
+@click.pass_context
+def joins(context: click.Context, *, count: int, seconds: float, seed: int, first: int, spark: bool) -> bool:
+    """Compare reads with the keys of a join with Spark's joins of whole tables."""
+    from joins.machine import run as run_joins
+    from joins.summary import show, told
+    from planner.session import own_session
+
+    progress = Console(stderr=True)
+    with own_session(spark=spark) as session:
+        result = run_joins(
+            session,
+            seed=seed,
+            count=count,
+            seconds=seconds,
+            first=first,
+            progress=lambda result, number: progress.print(told(result, seed, number), markup=False, highlight=False),
         )
     show(result, seed, Console())
     return _exit_unless(context, not result.findings and result.cases > 0)

@@ -125,8 +125,8 @@ def test_long_lists_are_searched_exactly(columns, scale, monkeypatch):
         inside &= (points[:, i] >= low) & (points[:, i] <= high)
     paths = tuple((f"c{i}",) for i in range(columns))
     leaf = InTuples(paths, tuple(pa.array(points[:, i] * scale) for i in range(columns)))
-    scaled = [Bounds.of(*(pa.array(end.to_numpy() * scale) for end in (of.lower, of.upper)), of.null_count, of.row_count)
-              for of in bounds]  # fmt: skip
+    ends = [[pa.array(end.to_numpy() * scale) for end in (of.lower, of.upper)] for of in bounds]
+    scaled = [Bounds.of(*pair, of.null_count, of.row_count) for pair, of in zip(ends, bounds, strict=True)]
     answers = outcomes_from_bounds_of_columns(leaf, dict(zip(paths, scaled, strict=True)))
     may = (answers & Outcomes.TRUE) != 0
     assert 0 < may.sum() < len(may)
