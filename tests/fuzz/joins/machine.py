@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 
 import prune_assets as pr
 from parquet_core.errors import PruneError, UnsupportedFeature
-from prune_assets.spark.spark_session import 
+from prune_assets.spark.spark_session import temporary_option
 from prune_assets.spark.spark_versions import from_arrow, to_arrow
 
 from .cases import HOWS, KEY, columns_of, random_case
@@ -149,7 +149,7 @@ class _Settings:
 
 
 def _also(settings, item):
-    settings.held.append((settings.spark, *item))
+    settings.held.append(temporary_option(settings.spark, *item))
     return settings
 
 
