@@ -163,7 +163,7 @@ def _name_of_key(key: str, names: Sequence[str]) -> str:
     raise WrongUse(f"on: the keys {problem}; they have {listed(list(names))}")
 
 
-def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNames] | None) -> tuple[Join, ...]:
+def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNames | None] | None) -> tuple[Join, ...]:
     """Return the joins that `keys` and `on` of the public functions describe. Collects the keys of DataFrames.
 
     With a sequence of keys, `on` has one list of names for each.

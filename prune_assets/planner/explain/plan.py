@@ -133,7 +133,7 @@ def plan(
     *,
     where: str | Column = "true",
     keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
-    on: Sequence[str | Sequence[str | tuple[str, str]]] | None = None,
+    on: Sequence[str | Sequence[str | tuple[str, str]] | None] | None = None,
     columns: Sequence[str] | None = None,
     session: SparkSession | None = None,
     semantics: SparkSemantics | None = None,
