@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prune_assets.checks.audit.run import audit as audit
     from prune_assets.checks.layout_proof import check as check
     from prune_assets.merging.plan_merge import plan_merge as plan_merge
+    from prune_assets.merging.run_merge import merge as merge
     from prune_assets.planner.explain.plan import Plan as Plan
     from prune_assets.planner.explain.plan import plan as plan
     from prune_assets.reading.aggregates import count as count
