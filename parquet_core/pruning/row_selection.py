@@ -89,9 +89,11 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
 def refuse_unsupported(predicate: Predicate, use: RowUse) -> None:
     """Raise UnsupportedFeature for a condition that is evaluated on no row.
 
-    >>> refuse_unsupported(Unsupported("f(x) = 1", "f() is not known here"), RowUse.COUNT)
-    Traceback (most recent call last):
-    parquet_core.errors.UnsupportedFeature: rows are not counted: f(x) = 1: f() is not known here; let Spark evaluate it
+    >>> try:
+    ...     refuse_unsupported(Unsupported("f(x) = 1", "f() is not known here", is_whole=True), RowUse.COUNT)
+    ... except UnsupportedFeature as error:
+    ...     print(error.problem)
+    rows are not counted: f(x) = 1: f() is not known here
     """
     for leaf in leaves(predicate):
         if isinstance(leaf, Unsupported) and leaf.is_whole:
