@@ -53,7 +53,7 @@ class ByteRange(NamedTuple):
 class ColumnChunk(NamedTuple):
     """One column of one row group.
 
-    `num_values`: number of level entries, including nulls.
+    `num_values`: number of values, including nulls; a repeated column may have several per row.
     `codec`: compression, numbered as in parquet.thrift.
     `data_pages`: number of data pages by the encoding statistics, None if missing.
     `value_bytes`: unencoded size of byte array values.
