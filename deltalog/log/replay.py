@@ -131,11 +131,11 @@ def key_of(path: str, vector: DeletionVector | None) -> Key:
 class Live(NamedTuple):
     """Live files of a version.
 
-    `twice`: number of files that the checkpoint repeats.
+    `repeated_files`: number of files that the checkpoint repeats.
     """
 
     blocks: tuple[FileBlock, ...]
-    twice: int = 0
+    repeated_files: int = 0
 
 
 def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:

@@ -193,8 +193,8 @@ class _Attempt:
         rows = sum(file.footer().num_rows for file in files)
         live = live_blocks(tail, in_parallel(lambda group: group[0].files(group[1]), groups, files=rows))
         notes = [*self.notes]
-        if live.twice:
-            notes.append(f"the checkpoint lists {live.twice} files twice; each was taken once")
+        if live.repeated_files:
+            notes.append(f"the checkpoint lists {live.repeated_files} files twice; each was taken once")
         return Snapshot(
             table=self.table,
             version=segment.version,

@@ -139,7 +139,7 @@ def _statistics(
         files=FileList(
             path=lambda index: files[index].path,
             sizes=np.array([file.size for file in files], np.int64),
-            found=dict(enumerate(files)),
+            current=dict(enumerate(files)),
         ),
         opened=np.ones(len(files), np.bool_),
         row_count=np.zeros(len(files), np.int64),

@@ -139,13 +139,13 @@ _ALL_SET = np.uint32(0x01010101)
 class Probes(NamedTuple):
     """Hashes of values to look up in a column's filters.
 
-    `hashes`: one per value, then a second one per value of `again`.
-    `again`: indices of values with a second encoding.
+    `hashes`: one per value, then a second one per value at `two_encodings`.
+    `two_encodings`: indices of values with a second encoding.
     `provable`: per value, True if its absence can be proven.
     """
 
     hashes: Hashes
-    again: NDArray[np.intp]
+    two_encodings: NDArray[np.intp]
     provable: NDArray[np.bool_]
 
 
@@ -172,7 +172,7 @@ def may_hold(filters: Sequence[Blocks], probes: Probes) -> NDArray[np.bool_]:
     """
     maybe = may_contain(filters, probes.hashes)
     values = len(probes.provable)
-    maybe[:, probes.again] |= maybe[:, values:]
+    maybe[:, probes.two_encodings] |= maybe[:, values:]
     maybe[:, :values] |= ~probes.provable
     return maybe[:, :values]
 

@@ -55,12 +55,12 @@ class LoggedColumn(Protocol):
 class FileList(Sequence[DataFile]):
     """Files of a log. Objects are created on access, because only few of a million files are accessed.
 
-    `found`: files with their current state, by index. Other files have the path and size that the log states.
+    `current`: files with their current state, by index. Other files have the path and size that the log states.
     """
 
     path: Callable[[int], str]
     sizes: NDArray[np.int64]
-    found: Mapping[int, DataFile]
+    current: Mapping[int, DataFile]
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -78,7 +78,7 @@ class FileList(Sequence[DataFile]):
         if not -len(self) <= index < len(self):
             raise IndexError(index)
         index %= len(self)
-        file = self.found.get(index)
+        file = self.current.get(index)
         return DataFile(self.path(index), int(self.sizes[index]), 0) if file is None else file
 
 

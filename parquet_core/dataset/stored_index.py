@@ -43,6 +43,7 @@ _STATE = ("path", "size", "modified_ns", "changed_ns", "etag")
 class RowGroups(NamedTuple):
     """Row groups of a list of files.
 
+    `kinds`: distinct footer kinds: encoded schema, key-value metadata, writer and column orders.
     `kind`: for each file, the index in `kinds`.
     `first`: the row groups of file i are the elements `first[i]` to `first[i + 1]` of `row_count` and `doubts`.
     `doubts`: distrusted claims about each row group.

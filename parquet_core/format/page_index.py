@@ -136,7 +136,7 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
     MalformedFile for bytes that are not an offset index.
     """
     structs = _structs(encoded, _OFFSET_INDEX, "offset index")
-    there, reason = structs.there, encoded.absent.copy()
+    there, reason = structs.chunk_numbers, encoded.absent.copy()
     counts = structs.counts(1)
     reason[there[counts <= 0]] = "the offset index lists no pages"
     listed = structs.only(counts > 0)
@@ -151,16 +151,16 @@ def decode_offset_indexes(encoded: IndexBytes, num_rows: Numbers, extent: Number
     begins[first[:-1]] = True
     wrong |= np.where(begins, first_row != 0, np.diff(first_row, prepend=0) <= 0)
     impossible = rows_with(wrong, first)
-    impossible |= first_row[first[1:] - 1] >= np.maximum(num_rows[listed.there], 1)
-    reason[listed.there[impossible]] = "the offset index holds row or byte positions that cannot be"
-    reason[listed.there[missing]] = "the offset index lacks fields"
+    impossible |= first_row[first[1:] - 1] >= np.maximum(num_rows[listed.chunk_numbers], 1)
+    reason[listed.chunk_numbers[impossible]] = "the offset index holds row or byte positions that cannot be"
+    reason[listed.chunk_numbers[missing]] = "the offset index lacks fields"
     bad = impossible | missing
-    elsewhere = _outside(offset, size, first, extent[listed.there]) & ~bad
+    elsewhere = _outside(offset, size, first, extent[listed.chunk_numbers]) & ~bad
     # Such an index describes the pages of another chunk. Tools that move chunks without their indexes produce it.
-    reason[listed.there[elsewhere]] = "the offset index puts pages outside of the column chunk"
+    reason[listed.chunk_numbers[elsewhere]] = "the offset index puts pages outside of the column chunk"
     bad |= elsewhere
     page_counts = np.zeros(len(reason), np.int64)
-    page_counts[listed.there] = np.where(bad, 0, np.diff(first))
+    page_counts[listed.chunk_numbers] = np.where(bad, 0, np.diff(first))
     if bad.any():
         pages = elements_of(first, np.flatnonzero(~bad))
         offset, size, first_row = offset[pages], size[pages], first_row[pages]
@@ -189,7 +189,7 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     Raises MalformedFile for bytes that are not a column index.
     """
     structs = _structs(encoded, _COLUMN_INDEX, "column index")
-    there, reason = structs.there, encoded.absent.copy()
+    there, reason = structs.chunk_numbers, encoded.absent.copy()
     counts = {field: structs.counts(field) for field in (1, 2, 3, 5, 8)}
     needed = [counts[field] for field in (1, 2, 3)]
     alike = np.all([count == counts[1] for count in needed], axis=0)
@@ -206,14 +206,16 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
     low, filled, low_bytes = good.values(2, null_page, first)
     high, filled_too, high_bytes = good.values(3, null_page, first)
     lying = rows_with(null_page & (null_count != MISSING) & (null_count <= 0), first)
-    reason[good.there[lying]] = "the column index marks a page as all null that it counts no null in"
-    reason[good.there[filled | filled_too]] = "the column index gives bounds to a page that it marks as all null"
+    reason[good.chunk_numbers[lying]] = "the column index marks a page as all null that it counts no null in"
+    reason[good.chunk_numbers[filled | filled_too]] = (
+        "the column index gives bounds to a page that it marks as all null"
+    )
     order, bound_bytes = np.full(len(reason), -1, np.int64), np.zeros(len(reason), np.int64)
     order[there] = np.maximum(structs.numbers(4), -1)
-    bound_bytes[good.there] = low_bytes + high_bytes
-    bad = reason[good.there] != ""
+    bound_bytes[good.chunk_numbers] = low_bytes + high_bytes
+    bad = reason[good.chunk_numbers] != ""
     page_counts = np.zeros(len(reason), np.int64)
-    page_counts[good.there] = np.where(bad, 0, np.diff(first))
+    page_counts[good.chunk_numbers] = np.where(bad, 0, np.diff(first))
     pages = elements_of(first, np.flatnonzero(~bad)) if bad.any() else slice(None)
     return ColumnIndexes(
         first=firsts(page_counts),
@@ -232,17 +234,17 @@ def decode_column_indexes(encoded: IndexBytes) -> ColumnIndexes:
 class _Structs:
     """Decoded indexes, one row of numbers each.
 
-    `there`: numbers of the column chunks that have these indexes.
+    `chunk_numbers`: numbers of the column chunks that have these indexes.
     """
 
     encoded: IndexBytes
     spec: Kind
     name: str
-    there: Numbers
+    chunk_numbers: Numbers
     rows: Numbers
 
     def only(self, flags: Flags) -> _Structs:
-        return self if flags.all() else replace(self, there=self.there[flags], rows=self.rows[flags])
+        return self if flags.all() else replace(self, chunk_numbers=self.chunk_numbers[flags], rows=self.rows[flags])
 
     def numbers(self, field: int) -> Numbers:
         return self.rows[:, self.spec.offset(field)]
@@ -253,12 +255,12 @@ class _Structs:
 
     def counts(self, field: int) -> Numbers:
         """Return the length of a list in each index; MISSING if the list is missing."""
-        place = _named(self.encoded, self.there, self.name)
+        place = _named(self.encoded, self.chunk_numbers, self.name)
         return np.frombuffer(count_lists(self.encoded.buffer, *self._places(field), place=place), np.int64)
 
     def elements(self, field: int, of: Kind) -> Numbers:
         """Return the elements of a list in all indexes, shape (numbers per element, elements)."""
-        place = _named(self.encoded, self.there, self.name)
+        place = _named(self.encoded, self.chunk_numbers, self.name)
         _, columns = decode_columns(self.encoded.buffer, *self._places(field), of, place=place)
         shape = of.size if of.is_plain else of.width, -1
         elements_by_column: Numbers = np.frombuffer(columns, np.int64).reshape(shape)

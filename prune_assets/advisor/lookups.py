@@ -83,14 +83,14 @@ class SampledMatches(NamedTuple):
 
     `true`, `false`: for each condition, the sampled rows for which it can be true or false.
     `pairs`: pairs of rows with equal values.
-    `often`: number of values that have 0, 1, 2 and more sampled rows.
+    `values_by_rows`: number of values that have 0, 1, 2 and more sampled rows.
     """
 
     conditions: list[MatchingValues | None]
     true: list[Numbers]
     false: list[Numbers]
     pairs: Numbers
-    often: Numbers
+    values_by_rows: Numbers
 
 
 def sampled_matches(column: SampledColumn, wanted: list[MatchingValues | None]) -> SampledMatches:
@@ -154,7 +154,7 @@ def outcomes_of_lookups(
     """
     random = np.random.default_rng(len(cut.group))
     outcomes = np.full((len(lookup.conditions), len(cut.group)), Outcomes.UNKNOWN, np.uint8)
-    spread = _Spread(cut, lookup.often, 1.0 if cut.rate >= 1 else _share_apart(cut, lookup.pairs))
+    spread = _Spread(cut, lookup.values_by_rows, 1.0 if cut.rate >= 1 else _share_apart(cut, lookup.pairs))
     for i, condition in enumerate(lookup.conditions):
         if condition is None or (false_positives is not None and not condition.is_lookup):
             continue
@@ -175,13 +175,13 @@ def outcomes_of_lookups(
 class _Spread(NamedTuple):
     """How the values of a column are spread over row groups.
 
-    `often`: number of values that have 0, 1, 2 and more sampled rows.
-    `apart`: share of pairs of equal values whose rows are in different row groups; 1 if values are spread randomly.
+    `values_by_rows`: number of values that have 0, 1, 2 and more sampled rows.
+    `share_apart`: share of pairs of equal values whose rows are in different row groups; 1 for values spread randomly.
     """
 
     cut: Cut
-    often: Numbers
-    apart: float
+    values_by_rows: Numbers
+    share_apart: float
 
     def groups(self, rows: Numbers, lookup: MatchingValues | None = None) -> tuple[Flags, int]:
         """Return flags of the row groups of the sampled `rows`, and the number of others that hold rows of equal value.
@@ -193,12 +193,12 @@ class _Spread(NamedTuple):
         if rate >= 1:
             return known, 0
         more = _more_groups(met, len(rows) * (1 / rate - 1))
-        if self.apart > _RANDOM_SHARE and len(rows):
+        if self.share_apart > _RANDOM_SHARE and len(rows):
             more = max(more, _more_groups_at_random(int(known.sum()), len(met), len(rows) * (1 / rate - 1)))
         if lookup is not None and lookup.is_lookup and len(rows) <= _RARE_ROWS:
             # If the sample lacks a listed value, the value's first row is in one more row group.
-            expected = max(_rows_expected(self.often, len(rows)) / rate - max(len(rows), 1), 0.0)
-            more = _more_groups_at_random(int(known.sum()), len(met), expected * self.apart)
+            expected = max(_rows_expected(self.values_by_rows, len(rows)) / rate - max(len(rows), 1), 0.0)
+            more = _more_groups_at_random(int(known.sum()), len(met), expected * self.share_apart)
             more += lookup.unsampled > 0 and not len(rows)
         return known, round(more)
 
@@ -234,17 +234,17 @@ def _share_apart(cut: Cut, pairs: Numbers) -> float:
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
 
 
-def _rows_expected(often: Numbers, sampled: int) -> float:
+def _rows_expected(values_by_rows: Numbers, sampled: int) -> float:
     """Estimate how many rows a value would have in another sample of the same size (Good and Turing).
 
     `sampled`: number of its rows in this sample.
-    `often`: number of values that have 0, 1, 2 and more sampled rows.
+    `values_by_rows`: number of values that have 0, 1, 2 and more sampled rows.
     """
     if sampled > _RARE_ROWS:
         return float(sampled)
-    once, twice = float(often[1]), float(max(often[2], 1))
-    seen = often[sampled] if sampled else once * once / (2 * twice)
-    expected = float((sampled + 1) * often[sampled + 1] / max(seen, 1))
+    once, twice = float(values_by_rows[1]), float(max(values_by_rows[2], 1))
+    seen = values_by_rows[sampled] if sampled else once * once / (2 * twice)
+    expected = float((sampled + 1) * values_by_rows[sampled + 1] / max(seen, 1))
     # With few values an estimate of 0 is chance; with many values it means that each value has no more rows.
     return expected if expected or seen >= _FEWEST_VALUES else float(sampled)
 

@@ -132,7 +132,7 @@ def _check_version(_name: str, version: int | str | None) -> None:
 
 
 def _given(since: str | int | None) -> tuple[str, int] | None:
-    """Return an earlier fingerprint as a state; templates render versions as strings.
+    """Parse an earlier version or fingerprint as a polled state; a template renders a version as a string.
 
     >>> _given("12"), _given("version 12"), _given("0a1b2c"), _given(None)
     (('version 12', 0), ('version 12', 0), ('0a1b2c', 0), None)

@@ -179,7 +179,9 @@ def _history(
 ) -> dict[str, str]:
     """Return the trend of the share of bytes that queries read, and the effect of the last optimize.
 
-    `before`: earlier pages, oldest first. Texts by column of the page.
+    `before`: earlier pages, oldest first.
+
+    The result has one text per column of the page.
     """
     if not row["queries"]:
         return {}

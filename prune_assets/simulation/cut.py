@@ -200,7 +200,8 @@ def _ranked(codes: Numbers, key: SortKey) -> Numbers:
 def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float) -> Numbers:
     """Return the first row of each file; files of a partition have the same size.
 
-    `begins`: first row of each partition. The number of files follows from its bytes, unless the layout sets it.
+    `begins`: first row of each partition. The number of files of a partition follows from its bytes, unless the layout
+    sets the number.
     """
     rows = np.diff(begins, append=total)
     count = np.ceil(rows * bytes_per_row / layout.target_file_bytes).astype(np.int64)

@@ -97,10 +97,10 @@ class Neighbours:
         return total
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Estimate the lowest and highest value of each page, as shares of all rows up to it.
+        """Estimate the lowest and highest value of each page; a value is given as the share of all rows up to it.
 
-        They are the extremes of `narrow` pages: of the nearest ones if nearly all are similar, else of the nearest
-        similar ones. If too few are similar, they are extrapolated from the extremes of a quarter, a half and all of
+        The estimates are the extremes of `narrow` pages: of the nearest pages if nearly all are similar, else of the
+        nearest similar pages. If too few are similar, the extremes are extrapolated from a quarter, a half and all of
         the page's sampled rows. The module docstring has the method.
         """
         low, high = self._low, self._high

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class NamedColumns(Protocol):
-    """Columns on which a predicate is lowered, such as a table."""
+    """Columns that a predicate may name, for example of a table."""
 
     @property
     def columns(self) -> Sequence[LeafColumn]:

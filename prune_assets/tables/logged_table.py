@@ -84,7 +84,7 @@ class LoggedTable(TableDefaults, Protocol):
         logged, chosen = self.logged(), np.flatnonzero(wanted).tolist()
         paths = self._paths(logged, chosen)
         files_by_path = {file.path: file for file in self.look_up(paths)}
-        files = replace(logged.files, found={i: files_by_path[path] for i, path in zip(chosen, paths, strict=True)})
+        files = replace(logged.files, current={i: files_by_path[path] for i, path in zip(chosen, paths, strict=True)})
         directory, traffic, any_case = self.root
         logged = replace(logged, files=files, opened=wanted)
         return read_logged(directory, logged, traffic=traffic, cache=self.cache, any_case=any_case)
@@ -135,6 +135,6 @@ class LoggedPart:
     def read_all(self) -> MetadataIndex:
         """Read the footers of the files in their current state."""
         files_by_path = {file.path: file for file in look_up(list(self.paths))}
-        files = replace(self.logged.files, found={i: files_by_path[path] for i, path in enumerate(self.paths)})
+        files = replace(self.logged.files, current={i: files_by_path[path] for i, path in enumerate(self.paths)})
         logged = replace(self.logged, files=files)
         return read_logged(self.table, logged, traffic=Traffic(), any_case=self.any_case)

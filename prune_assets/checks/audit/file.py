@@ -59,12 +59,12 @@ _NAN = "a bound that is NaN does not limit the other values"
 class AuditedColumn(NamedTuple):
     """A column and its footer statistics.
 
-    `believed`: footer bounds that plans trust.
+    `trusted`: footer bounds that plans trust.
     `ignored`: written statistics that plans do not trust.
     """
 
     column: LeafColumn
-    believed: Bounds
+    trusted: Bounds
     ignored: IgnoredStatistics
 
 
@@ -252,14 +252,14 @@ def _has_nulls_alone(audited: AuditedColumn, positions: NDArray[np.int64]) -> ND
 
     No value can be looked up in such row groups.
     """
-    own = _prunable(audited.column, audited.believed.take(positions))
+    own = _prunable(audited.column, audited.trusted.take(positions))
     flags: NDArray[np.bool_] = valid_flags(own.null_count) & (numbers_from(own.null_count) == own.row_count)
     return flags
 
 
 def _ignored_claims(audited: AuditedColumn, position: int) -> list[WholeFile]:
     """Return the written bounds that are not trusted; empty if all are trusted."""
-    if not audited.ignored.there[position]:
+    if not audited.ignored.is_present[position]:
         return []
     return [WholeFile(CheckedClaims(audited.ignored.bounds.slice(position, position + 1)), None)]
 
@@ -285,7 +285,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
         leaf=leaf,
         path=path,
         group=int(audit.index.groups.ordinal[position]),
-        own=_prunable(column, audited.believed.slice(position, position + 1)),
+        own=_prunable(column, audited.trusted.slice(position, position + 1)),
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
         blocks=None if isinstance(group_evidence.blocks, str) else group_evidence.blocks,

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class IgnoredStatistics(NamedTuple):
     """Written statistics that plans do not trust, per row group.
 
-    `there`: flags of row groups that have such statistics.
+    `is_present`: flags of row groups that have such statistics.
     `reasons`: per provenance of files, why the statistics are not trusted.
     """
 
     bounds: Bounds
-    there: NDArray[np.bool_]
+    is_present: NDArray[np.bool_]
     reasons: list[str]
 
 

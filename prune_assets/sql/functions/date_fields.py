@@ -22,14 +22,14 @@ class DateField:
     `image`: least and greatest value of the field. None for the year, and if the field is a text or has a fraction.
     `of_day`: value of the field on a day.
     `of_clock`: value of the field at a number of microseconds since midnight.
-    `beside`: fields that together with this field select a range of days.
+    `narrowing_fields`: fields that together with this field select a range of days.
     """
 
     calls: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     image: tuple[int, int] | None = None
     of_day: Callable[[int], int] | None = None
-    beside: tuple[str, ...] = ()
+    narrowing_fields: tuple[str, ...] = ()
     of_clock: Callable[[int], int] | None = None
 
     @property
@@ -46,7 +46,7 @@ class DateField:
         ('combine it with year(day) = .., or write a range of day',
          'combine it with year(day) = .. AND month(day) = .., or write a range of day')
         """
-        others = " AND ".join(f"{name}({column}) = .." for name in self.beside)
+        others = " AND ".join(f"{name}({column}) = .." for name in self.narrowing_fields)
         if not others:
             return range_of(column)
         return SkippingRemedy(f"combine it with {others}, or write a range of {column}")

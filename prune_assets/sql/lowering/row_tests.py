@@ -1,4 +1,4 @@
-"""Evaluate conditions on functions of columns row by row, where results need no order."""
+"""Evaluate conditions on functions of columns row by row, also for functions that are not monotone."""
 
 from __future__ import annotations
 
