@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # From this number of bounds on, sorting them first takes less time than random steps through the values.
 _MANY = 256
+_NEAR = 16
 _WORD = 8
 
 
@@ -38,6 +39,8 @@ def search(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
         return np.searchsorted(ordered, values)
     if (values[1:] >= values[:-1]).all():
         return _search_ascending(ordered, values)
+    if (values[_NEAR:] >= values[:-_NEAR]).all():  # nearly sorted, like upper bounds of files with sorted lower bounds
+        return np.searchsorted(ordered, values)
     order, places = np.argsort(values), np.empty(len(values), np.int64)
     places[order] = _search_ascending(ordered, values[order])
     return places

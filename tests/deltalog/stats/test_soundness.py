@@ -17,7 +17,19 @@ from log_writer import add, field, remove
 from deltalog.snapshot.opening import open_snapshot
 from deltalog.stats.data_skipping import skip_files
 from parquet_core.pruning.outcomes import Outcomes
-from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNaN, IsNull, Not, Op, Or, Unsupported
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    CompareColumns,
+    In,
+    Interval,
+    IsNaN,
+    IsNull,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+)
 
 UTC = dt.UTC
 MICROS, INSTANT = pa.timestamp("us"), pa.timestamp("us", "UTC")
@@ -470,3 +482,18 @@ def test_a_table_without_files_has_no_answers(log):
     found = skip_files(snapshot, is_(Op.EQ, 1, LONG))
     assert found.outcomes.shape == (0,)
     assert found.kept.dtype == np.bool_
+
+
+@pytest.mark.parametrize(("op", "expected"), [(Op.GT, ["unknown", "wide"]), (Op.LT, ["apart", "unknown", "wide"])])
+def test_two_columns_are_compared_by_the_statistics_of_a_file(log, op, expected):
+    def both(low, high, low_of_y, high_of_y):
+        bounds = {"minValues": {"x": low, "y": low_of_y}, "maxValues": {"x": high, "y": high_of_y}}
+        return {"numRecords": 10, "nullCount": {"x": 0, "y": 0}, **bounds}
+
+    files = [
+        add("apart", stats=both(1, 5, 6, 9)),
+        add("wide", stats=both(1, 5, 3, 9)),
+        add("unknown", stats=said(1, 5)),
+    ]
+    log.create([("x", "long"), ("y", "long")], *files)
+    assert kept(log, CompareColumns(("x",), op, ("y",))) == expected

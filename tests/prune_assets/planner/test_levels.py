@@ -21,11 +21,24 @@ from parquet_core.pruning.levels import BLOOM_FILTERS, DICTIONARIES, LEVELS, STA
 from parquet_core.pruning.levels.dictionary_level import PROBED
 from parquet_core.pruning.levels.pruning_query import LevelState, PruningLevel
 from parquet_core.pruning.outcomes import Outcomes
-from parquet_core.pruning.predicate import And, Compare, In, Interval, IsNull, Not, Op, Or, Unsupported, leaves
+from parquet_core.pruning.predicate import (
+    And,
+    Compare,
+    In,
+    Interval,
+    InTuples,
+    IsNull,
+    Not,
+    Op,
+    Or,
+    Unsupported,
+    leaves,
+)
 from prune_assets.planner.explain import reasons
 from prune_assets.planner.explain.plan import plan
 from prune_assets.planner.spark_reader.survivors import MAX_RANGES, survivor_ranges
 from prune_assets.sql.render import render
+from prune_assets.tables.opening import open_as_written
 from tests.prune_assets.planner.predicate_cases import random_predicate, random_table, truth, write_by_pyarrow
 
 
@@ -460,3 +473,29 @@ def test_a_new_kind_of_evidence_is_an_entry(tmp_path, monkeypatch):
     assert "the box may hold it" in kept.reason
     assert "Geospatial boxes" in str(report)
     assert "Geospatial boxes" in report.to_html()
+
+
+def test_tuples_of_a_directory_value_and_a_column_are_compared_together(tmp_path):
+    """The row groups of k hold 0 to 9, 10 to 19, ... in each directory; pages hold 5 rows."""
+    for day in (1, 2, 3):
+        path = tmp_path / f"day={day}" / "a.parquet"
+        path.parent.mkdir()
+        pq.write_table(pa.table({"k": range(40)}), path, row_group_size=10, write_page_index=True, max_rows_per_page=5)
+    tuples = [(1, 3), (2, 17), (2, 31), (9, 1)]
+    day, k = (
+        pa.array(values, kind) for values, kind in zip(zip(*tuples, strict=True), (pa.int32(), pa.int64()), strict=True)
+    )
+    opened = open_as_written(str(tmp_path))
+    predicate = InTuples((("day",), ("k",)), (day, k))
+    answers = opened.answers(predicate)
+    assert answers.kept.tolist() == [True, True, False]
+    index = opened.read(answers.left)
+    ranges = prune(predicate, index, answers).access.ranges
+    found = zip(
+        index.groups.file[ranges.row_group],
+        index.groups.ordinal[ranges.row_group],
+        ranges.start,
+        ranges.stop,
+        strict=True,
+    )
+    assert [tuple(map(int, each)) for each in found] == [(0, 0, 0, 5), (1, 1, 5, 10), (1, 3, 0, 5)]

@@ -9,10 +9,12 @@ import os
 import random
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import prune_assets as pr
+from parquet_core.pruning.predicate import And, In, InTuples, IsNull
 from prune_assets.spark.lower_predicate import lower_predicate
 from prune_assets.tables.opening import open_as_written
 from tests.prune_assets.tables.iceberg import iceberg_tables as made
@@ -108,3 +110,27 @@ def test_no_file_is_kept_that_pyiceberg_skips(tmp_path, spec):
         assert theirs is None or ours <= theirs, tried.sql
         skipped += len(opened.snapshot.files) - len(theirs or ours)
     assert skipped
+
+
+@pytest.mark.parametrize("spec", ["identities", "day"])
+def test_tuples_are_compared_with_partitions_and_bounds_together(tmp_path, spec):
+    """A file with a listed tuple is kept, and fewer files are kept than by each column alone."""
+    rng = random.Random(f"{SEED} {spec}")
+    opened = open_as_written(made.folder(partitioned(tmp_path, SPECS[spec], rng, since=1971)))
+    together, alone = 0, 0
+    for names in (("n", "day"), ("n", "s"), ("ts", "s"), ("day", "ts")):
+        paths = tuple((name,) for name in names)
+        types = [opened.by_path[path].leaf.type for path in paths]
+        opened.answers(IsNull(paths[0]))  # opens all manifests
+        files = [pq.read_table(file.file_path.removeprefix("file://")) for file in opened.snapshot.files]
+        rows = [list(zip(*(file[path[0]].to_pylist() for path in paths), strict=True)) for file in files]
+        valued = sorted({row for of_file in rows for row in of_file if None not in row}, key=repr)
+        tuples = rng.sample(valued, 3)
+        # A pair of values that occur, but not in one row.
+        tuples += [(tuples[0][0], tuples[1][1])] if (tuples[0][0], tuples[1][1]) not in tuples else []
+        values = tuple(pa.array(column, kind) for column, kind in zip(zip(*tuples, strict=True), types, strict=True))
+        both = opened.answers(InTuples(paths, values)).kept
+        each = opened.answers(And(tuple(In(path, of.unique()) for path, of in zip(paths, values, strict=True)))).kept
+        assert all(both[i] or not set(tuples).intersection(of_file) for i, of_file in enumerate(rows))
+        together, alone = together + both.sum(), alone + each.sum()
+    assert together < alone
