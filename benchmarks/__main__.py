@@ -37,6 +37,8 @@ from benchmarks.merges import merges
 from benchmarks.page_reader import NAME as PAGE_READER
 from benchmarks.page_reader import page_reader
 from benchmarks.reads import CASES, reads
+from benchmarks.star_joins import NAME as STAR_JOINS
+from benchmarks.star_joins import star_joins
 from benchmarks.wide_file import wide_file
 from benchmarks.writes import NAME as WRITES
 from benchmarks.writes import writes
@@ -162,6 +164,8 @@ def main() -> None:
         from benchmarks.iceberg_reads import iceberg_reads
 
         Console(width=160).print(iceberg_reads())
+    if word and word in STAR_JOINS:
+        Console(width=160).print(star_joins())
     if word and word in PAGE_READER:
         Console(width=160).print(page_reader())
     _print_advice(word)

@@ -183,10 +183,12 @@ def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNam
 def _join(keys: KeyRows, on: KeyNames | None) -> Join:
     if isinstance(keys, pa.Table):
         return Join(keys, joined_columns(on, keys.column_names))
-    from prune_assets.spark.collect_keys import collect_keys
+    from prune_assets.spark.collect_keys import check_key_types, collect_keys
 
     columns = joined_columns(on, keys.columns)
-    return Join(collect_keys(keys, [pair.key for pair in columns]), columns)
+    names = [pair.key for pair in columns]
+    check_key_types(keys, names)
+    return Join(collect_keys(keys, names), columns)
 
 
 def key_conditions(join: Join, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> JoinKeys:

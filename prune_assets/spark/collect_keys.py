@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from parquet_core.errors import WrongUse
 from prune_assets.spark.columns import column_of
 from prune_assets.spark.spark_session import own_jobs
 from prune_assets.spark.spark_versions import to_arrow
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 # Maximum number of distinct keys that are collected: a million keys of two columns take about 30 MB.
 MAX_KEYS = 1_000_000
+# Rows that are collected as they are: Spark has to exchange rows to find distinct keys.
+_FEW_ROWS = 100_000
+# The default collation of strings.
+_BINARY = "UTF8_BINARY"
 # Number of ranges in place of more keys.
 _RANGES = 1_000
 
@@ -31,13 +36,37 @@ class KeyRanges(NamedTuple):
 
 
 def collect_keys(keys: DataFrame, names: Sequence[str], *, most: int = MAX_KEYS) -> pa.Table | dict[str, KeyRanges]:
-    """Return the distinct keys of a DataFrame; of more than `most` keys, ranges of each column."""
+    """Return the keys of a DataFrame; of more than `most` distinct keys, ranges of each column.
+
+    A few rows are returned as they are, with duplicates.
+    """
     selected = keys.select(*(column_of(name, nested=False) for name in dict.fromkeys(names)))
     with own_jobs(keys.sparkSession, "prune: keys of a join"):
+        few = min(_FEW_ROWS, most)
+        rows = to_arrow(selected.limit(few + 1))
+        if rows.num_rows <= few:
+            return rows
         distinct = to_arrow(selected.distinct().limit(most + 1))
         if distinct.num_rows <= most:
             return distinct
         return {name: _ranges(selected, name) for name in distinct.column_names}
+
+
+def check_key_types(keys: DataFrame, names: Sequence[str]) -> None:
+    """Raise WrongUse for a column of a type whose equality bounds do not decide."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    for field in (keys.schema[name] for name in names):
+        if isinstance(field.dataType, ArrayType | MapType | StructType):
+            raise WrongUse(
+                f"keys: {field.name} is a column of type {field.dataType.typeName()}; join by its parts, as columns"
+            )
+        collation = getattr(field.dataType, "collation", _BINARY)
+        if collation != _BINARY:
+            raise WrongUse(
+                f"keys: {field.name} is compared by the collation {collation}, bounds are not; "
+                "join by other columns, or leave out keys"
+            )
 
 
 def _ranges(keys: DataFrame, name: str) -> KeyRanges:
