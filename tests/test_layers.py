@@ -206,6 +206,7 @@ EVALUATING = {
     "deltalog.stats",
     "deltalog.transaction",
     "prune_assets.advisor",
+    "prune_assets.merging",
     "prune_assets.planner",
     "prune_assets.sql",
     "prune_assets.tables",
