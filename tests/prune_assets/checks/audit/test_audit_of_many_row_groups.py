@@ -56,9 +56,9 @@ def test_evidence_of_row_groups_is_read_at_once(path, reads, monkeypatch):
 
 @pytest.mark.parametrize("groups", [1, 7, 1_000])
 def test_windows_find_what_single_row_groups_do(path, monkeypatch, groups):
-    def wrong(_data, _chunk, _leaf, *, place):
+    def wrong(*arguments, place):
         taken.append(place)
-        return "unreadable" if "row group 70," in place else real(_data, _chunk, _leaf, place=place)
+        return "unreadable" if "row group 70," in place else real(*arguments, place=place)
 
     taken, real = [], dictionaries.read_dictionary
     monkeypatch.setattr(dictionaries, "read_dictionary", wrong)
