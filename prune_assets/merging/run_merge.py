@@ -145,7 +145,8 @@ def merge(
     given = merge_statement(target, name, on, when)
     rows = _computed(source, given.source, spark)
     with _temporary_view(spark, rows) as view:
-        alias = given.source_alias or table_location(given.source).rpartition(".")[2]
+        last_name = given.source.rpartition(".")[2]
+        alias = given.source_alias or (last_name if last_name.isidentifier() else "source")
         planned = plan_merge(target, f"{view} AS {alias}", on=on, when=when, session=spark)
         shown = planned.statement.replace(f"USING {view} AS ", f"USING {given.source} AS ", 1)
         with observed_scans(spark, f"prune: MERGE of {view}") as scans:
@@ -202,7 +203,7 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
         table = planned.plan.table
         raise UnsupportedFeature(
             f"{redacted(table.name)}: this session cannot run MERGE on the table ({java_message(str(error))}); run "
-            f"this statement with {table.format.read_alone_by} and its extension:\n{shown}"
+            f"this statement with {table.format.read_alone_by} and its extension: {' '.join(shown.splitlines())}"
         ) from error
     return rows[0].asDict() if rows else {}
 

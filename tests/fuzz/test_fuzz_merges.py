@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import spark_packages
-from merges import machine
+from merges import machine, planned
 from merges.grounds import DELTA_SETTINGS, SETTINGS
 
 pytestmark = pytest.mark.timeout(1800)
@@ -23,24 +23,45 @@ def delta(place):
 
 @pytest.mark.spark
 def test_merges_of_delta_leave_the_same_table_with_the_condition(delta, place):
-    result = delta(machine.run, "delta", str(place), 5, 40, 80.0, 0)
+    result = delta(machine.run, "delta", str(place), 5, 30, 60.0, 0)
     assert result.findings == []
-    assert result.cases > 3
+    assert result.cases > 1
     assert result.files["with the condition"] < 0.8 * result.files["as written"]
 
 
 @pytest.mark.spark
+def test_no_joined_row_fails_the_condition(delta, place):
+    result = delta(machine.run_joins, "delta", str(place), 6, 170, 60.0, 0)
+    assert result.findings == []
+    assert result.cases > 10
+    assert result.counts["joined rows"] > 10
+
+
+@pytest.mark.spark
 def test_a_condition_that_loses_rows_is_found(delta, place):
-    assert delta(machine.run_damaged, "delta", str(place), 5, 2, 60.0, 0).findings
+    assert delta(machine.run_damaged, "delta", str(place), 5, 3, 60.0, 0).findings
 
 
 @pytest.mark.spark
 def test_merges_of_iceberg_leave_the_same_table_with_the_condition(tmp_path):
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
     with spark_packages.iceberg_lake(tmp_path, more=SETTINGS) as run:
-        result = run(machine.run, "iceberg", str(tmp_path), 5, 10, 40.0, 0)
-    assert result.findings == []
-    assert result.cases > 1
+        merged = run(machine.run, "iceberg", str(tmp_path), 5, 10, 25.0, 0)
+        joined = run(machine.run_joins, "iceberg", str(tmp_path), 6, 40, 25.0, 0)
+    assert merged.findings == joined.findings == []
+    assert min(merged.cases, joined.cases) > 0
+
+
+def test_conditions_hold_for_rows_with_a_partner(tmp_path):
+    conditions, matched, findings = planned.run(tmp_path, 5, 60, 60.0)
+    assert findings == []
+    assert conditions > 3
+    assert matched > 10
+
+
+def test_a_condition_that_a_row_with_a_partner_does_not_fulfil_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(planned, "_readable", lambda condition: "v < 0")
+    assert planned.run(tmp_path, 5, 60, 60.0)[2]
 
 
 def test_a_number_always_draws_the_same():

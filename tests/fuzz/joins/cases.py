@@ -174,9 +174,11 @@ def _cast(value, arrow_type):
 def _cut(value, arrow_type):
     """Return a value near one that the type does not have, if Arrow has a cast that loses digits."""
     try:
-        return value.cast(arrow_type, safe=False)
+        cut = value.cast(arrow_type, safe=False)
+        cut.validate(full=True)  # a decimal may have too many digits
     except pa.ArrowException:
         return None
+    return cut
 
 
 def _in_other_form(draw, kind, values):

@@ -157,7 +157,7 @@ def _answers(spark, whole, directory, cases, result):
     """Yield cases, with Spark's rows, the rows of a read with keys, and of `read_arrow` (None if it refuses)."""
     possible = []
     for case in cases:
-        frame = from_arrow(spark, case.plain.cast(case.plain.schema), _schema(case))
+        frame = from_arrow(spark, case.plain, _schema(case))
         try:
             possible.append((case, frame, _joined(whole, frame, case)))
         except PySparkException as error:

@@ -55,17 +55,32 @@ def _attempt(spark, sql, name):
         try:
             spark.sql(sql).collect()
         except PySparkException as error:
-            text = str(error)
-            found = _CONDITION.search(text)
-            return found[1] if found else type(error).__name__, text[:300], None
+            return *_error(error), None
     return None, "", max((scan.files for scan in scans), default=0)
 
 
-class DeltaGround:
+def _error(error):
+    """Return the error condition, or the type, and the message."""
+    text = str(error)
+    found = _CONDITION.search(text)
+    return found[1] if found else type(error).__name__, text[:300]
+
+
+class _Ground:
+    def query(self, sql):
+        """Run a query; return its rows or its error."""
+        try:
+            return Attempt(sorted(map(repr, map(tuple, self.spark.sql(sql).collect()))))
+        except PySparkException as error:
+            return Attempt(None, *_error(error))
+
+
+class DeltaGround(_Ground):
     """A Delta table that is copied for each run."""
 
     def __init__(self, spark, place, target):
         self.spark, self.place, self.path = spark, Path(place), f"{place}/target"
+        self.table, self.relation = self.path, f"delta.`{self.path}`"
         shutil.rmtree(self.path, ignore_errors=True)
         columns = ", ".join(f"{name} {sql}" for name, sql in target.types.items())
         properties = {key: value for name in target.changes for key, value in PROPERTIES[name].items()}
@@ -99,11 +114,12 @@ class DeltaGround:
         shutil.rmtree(self.place, ignore_errors=True)
 
 
-class IcebergGround:
+class IcebergGround(_Ground):
     """A table of Iceberg that is rolled back after each run."""
 
     def __init__(self, spark, number, target, mode):
         self.spark, self.name = spark, f"lake.db.t{number}"
+        self.table = self.relation = self.name
         columns = ", ".join(f"{name} {sql}" for name, sql in target.types.items())
         spark.sql(f"DROP TABLE IF EXISTS {self.name}")
         spark.sql(
