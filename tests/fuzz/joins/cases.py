@@ -54,7 +54,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One join. `keys`: Arrow rows as a user has them; `plain`: the same rows in types that Spark has."""
+    """One join. `keys`: Arrow rows of a user; `plain`: the same rows in types that Spark has."""
 
     pairs: tuple[Pair, ...]
     how: str

@@ -38,7 +38,7 @@ UNREADABLE = (PySparkException, Py4JError, PruneError, pa.ArrowException, duckdb
 
 @dataclass
 class Result:
-    """`cases`: joins that were compared; `counts`: what they were, and joins that Spark refuses."""
+    """`cases`: joins that were compared; `counts`: joins by form, and joins that Spark refuses."""
 
     cases: int = 0
     tables: int = 0

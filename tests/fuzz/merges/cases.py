@@ -95,7 +95,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Merge:
-    """A MERGE of rows into a target; `forms` are names of what was drawn, for the summary."""
+    """A MERGE of rows into a target; `forms` are names of its features, for the summary."""
 
     source: pa.Table
     on: str

@@ -42,7 +42,7 @@ def frame_of(spark, table):
 class Attempt:
     """What one run of a statement left: the sorted rows, or the error; and the number of files that its scans opened.
 
-    `replaced`: paths of the files of which the MERGE removed rows; None if the format does not tell.
+    `replaced`: paths of the files from which the MERGE removed rows. None if unknown.
     """
 
     def __init__(self, rows=None, error=None, message="", files=None, replaced=None):

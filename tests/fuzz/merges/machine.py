@@ -22,7 +22,7 @@ OF_ROWS = {"CAST_INVALID_INPUT", "ARITHMETIC_OVERFLOW", "CAST_OVERFLOW", "NUMERI
 
 @dataclass
 class Result:
-    """`cases`: pairs of runs. `counts`: what became of the MERGEs. `forms`: what was drawn, of the pairs of runs."""
+    """`cases`: pairs of runs. `counts`: results of the MERGEs. `forms`: forms of the pairs of runs."""
 
     cases: int = 0
     counts: Counter = field(default_factory=Counter)
@@ -40,7 +40,7 @@ def draw(seed, number):
 
 
 def run_damaged(spark, table_format, place, *asked):
-    """As `run`, with a condition that no row fulfils in place of that of the plan."""
+    """As `run`, but the plan's condition is replaced by one that no row fulfils."""
     return run(spark, table_format, place, *asked, change=_without_matches)
 
 

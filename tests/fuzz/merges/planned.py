@@ -74,7 +74,7 @@ def partition_text(value):
 
 
 def judge(draw, table, target, source):
-    """Plan one MERGE. Return 1 if it has a condition, the number of rows with a partner, and what is wrong."""
+    """Plan one MERGE. Return 1 if it has a condition, the number of rows with a partner, and the fault or None."""
     names = [name for name in draw.choice(("k", "j", "kj", "jk")) if _is_exact(target, source, name)]
     if not names:
         return 0, 0, None

@@ -1,4 +1,4 @@
-"""`merge` runs Spark's own MERGE of Delta and Iceberg, and tells what it opened and changed."""
+"""`merge` runs Spark's own MERGE of Delta and Iceberg, and returns the files that it opened and the rows that it changed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ten_files(spark, table):
 
 
 def merged(spark, table, kind):
-    """Merge CHANGES, given as each kind of source; return what the result says and the rows that changed."""
+    """Merge CHANGES, given as each kind of source; return the text of the result and the rows that changed."""
     ten_files(spark, table)
     source = from_arrow(spark, CHANGES) if kind != "arrow" else CHANGES
     if kind == "name":

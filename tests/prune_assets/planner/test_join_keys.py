@@ -34,7 +34,7 @@ def written(directory, **columns):
 
 
 def joined(directory, column, keys, **options):
-    """Return what keys of an Arrow array tell of a column."""
+    """Return the conditions on a column that follow from an Arrow array of keys."""
     table = written(directory, c=column)
     return pr.plan(table, keys=pa.table({"k": keys}), on=[("c", "k")], **options).joins[0]
 

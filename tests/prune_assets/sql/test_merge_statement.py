@@ -592,7 +592,7 @@ def test_matched_clauses_alone_restrict_the_target(clauses, condition):
     assert parse_merge(f"MERGE INTO t USING s ON t.k = s.k {clauses}").matched_condition == condition
 
 
-# -- what is found is implied
+# -- parts that are found are implied
 
 LEAVES = [
     *("t.a = s.a", "s.b = t.b", "t.a IS NOT DISTINCT FROM s.b", "t.a = s.a + 1", "t.a + 1 = s.a", "t.a > s.b"),

@@ -34,7 +34,7 @@ def test_a_merge_is_named_with_its_join_keys(workload):
     assert {key: (shape.runs, shape.totals.files_read) for key, shape in found.items()} == {
         # The second and the third MERGE. Adaptive execution has dropped the join of the second, which found no row.
         (NAMED, "MERGE", ("k",), ""): (2, 4),
-        # The condition follows from that of the source. The file that it rewrites is read again, without it.
+        # The condition follows from the condition on the source. The file that it rewrites is read again, without it.
         (NAMED, "MERGE", ("day", "k"), "k > ?"): (1, 2),
         (NAMED, "MERGE", ("day", "k"), ""): (1, 1),
         # `<=>` compares a column too. Without a match, all 20 files are read again, twice.

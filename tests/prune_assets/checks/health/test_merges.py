@@ -1,4 +1,4 @@
-"""MERGEs that open many times what they rewrite are a finding, from the log alone."""
+"""MERGEs that open many times the bytes that they rewrite are a finding, from the log alone."""
 
 from __future__ import annotations
 
