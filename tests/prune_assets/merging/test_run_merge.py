@@ -1,4 +1,4 @@
-"""`merge` runs Spark's own MERGE of Delta and Iceberg, and returns the files that it opened and the rows that it changed."""
+"""`merge` runs the MERGE of Delta or Iceberg, and returns the files that it opened and the rows that it changed."""
 
 from __future__ import annotations
 
