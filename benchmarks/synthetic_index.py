@@ -42,14 +42,14 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
     scattered order.
     """
     columns = _columns(len(pages))
-    kinds = (Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),)
+    provenances = (Provenance(columns, (1,) * len(columns), {}, "parquet-mr version 1.15.2"),)
     row_count = np.full(files, rows, np.int64)
     batches = [_pages(files, each, rows // each, disorder=i) for i, each in enumerate(pages)]
     by_path = dict(zip([column.path for column in columns], batches, strict=True))
     groups = RowGroupTable(
         files=tuple(DataFile(f"/t/{i:06}.parquet", 1 << 30, 0) for i in range(files)),
-        kinds=kinds,
-        kind=np.zeros(files, np.int64),
+        provenances=provenances,
+        provenance_ids=np.zeros(files, np.int64),
         columns=columns,
         partitions=(),
         summary=None,
@@ -59,7 +59,7 @@ def synthetic_index(files: int, pages: Sequence[int], *, rows: int) -> MetadataI
         row_count=row_count,
         doubts=np.zeros(files, np.uint8),
         partition_values={},
-        names=NamesInFiles(kinds),
+        names=NamesInFiles(provenances),
     )
     index = metadata_index(groups, _Footers(files, pages))  # type: ignore[arg-type]  # it is asked for nothing else
     for column in columns:

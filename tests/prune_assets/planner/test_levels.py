@@ -191,8 +191,9 @@ def test_nothing_is_implied_for_a_column_of_several_types(tmp_path):
 
 
 def test_bounds_of_an_undefined_order_are_not_believed(sorted_table):
-    kinds = tuple(replace(kind, column_orders=()) for kind in sorted_table.groups.provenances)
-    unordered = metadata_index(replace(sorted_table.footers.groups, kinds=kinds), sorted_table.footers.source)
+    provenances = tuple(replace(provenance, column_orders=()) for provenance in sorted_table.groups.provenances)
+    groups = replace(sorted_table.footers.groups, provenances=provenances)
+    unordered = metadata_index(groups, sorted_table.footers.source)
     evaluation = prune(eq("day", 5000), unordered)
     assert evaluation.after(STATISTICS).remaining.all()
     assert not evaluation.after(DICTIONARIES).remaining.any(), "a dictionary holds values, ordered by their type"
