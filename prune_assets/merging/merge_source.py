@@ -12,7 +12,7 @@ from parquet_core.errors import WrongUse
 from prune_assets.reading.read_arrow import read_arrow
 from prune_assets.reading.reader import read
 from prune_assets.report.quantities import clipped
-from prune_assets.spark.collect_keys import collect_keys
+from prune_assets.spark.collect_keys import check_key_types, collect_keys
 from prune_assets.spark.spark_versions import from_arrow
 from prune_assets.sql.merge_statement import is_path, table_location
 from prune_assets.sql.render import column_sql
@@ -66,7 +66,9 @@ class MergeSource:
         frame = rows if statement.source_alias is None else rows.alias(statement.source_alias)
         for condition in statement.source_conditions:
             frame = frame.where(condition)
-        return collect_keys(frame.selectExpr(*(f"{sql} AS {column_sql((sql,))}" for sql in wanted)), wanted)
+        keys = frame.selectExpr(*(f"{sql} AS {column_sql((sql,))}" for sql in wanted))
+        check_key_types(keys, wanted)
+        return collect_keys(keys, wanted)
 
 
 def _plain_column(sql: str, qualifier: str, columns: Sequence[str]) -> str | None:

@@ -34,7 +34,7 @@ def read_arrow(
     *,
     where: str | Column = "true",
     keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
-    on: Sequence[str | Sequence[str | tuple[str, str]] | None] | None = None,
+    on: Sequence[str | tuple[str, ...] | Sequence[str | tuple[str, ...]] | None] | None = None,
     columns: Sequence[str] | None = None,
     order_by: str | Sequence[str] = (),
     limit: int | None = None,

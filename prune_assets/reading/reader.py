@@ -57,7 +57,7 @@ def read(
     *,
     where: str | Column = "true",
     keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
-    on: Sequence[str | Sequence[str | tuple[str, str]] | None] | None = None,
+    on: Sequence[str | tuple[str, ...] | Sequence[str | tuple[str, ...]] | None] | None = None,
     how: str = "inner",
     columns: Sequence[str] | None = None,
     session: SparkSession | None = None,

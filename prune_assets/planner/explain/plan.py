@@ -133,7 +133,7 @@ def plan(
     *,
     where: str | Column = "true",
     keys: pa.Table | DataFrame | Sequence[pa.Table | DataFrame] | None = None,
-    on: Sequence[str | Sequence[str | tuple[str, str]] | None] | None = None,
+    on: Sequence[str | tuple[str, ...] | Sequence[str | tuple[str, ...]] | None] | None = None,
     columns: Sequence[str] | None = None,
     session: SparkSession | None = None,
     semantics: SparkSemantics | None = None,
@@ -164,8 +164,8 @@ def plan(
     `where`: Spark SQL, or a PySpark Column, which requires a session.
     `keys`, `on`: plan only rows that have a partner in a join, as in an inner or a semi join. `keys` is an Arrow table
     or a DataFrame with the keys of the other side, whose distinct keys are collected. `on` has the names of the joined
-    columns, or pairs of a column of the table and one of the keys, by default all columns of the keys. Several joins:
-    a list of keys, and a list of names for each.
+    columns, or pairs of a column of the table and one of the keys, by default all columns of the keys; a pair with
+    True as its third element is compared by `<=>`. Several joins: a list of keys, and a list of names for each.
     `columns`: columns that will be read, all by default; their bytes are counted.
     `session`: the Spark session that will read. With 100,000 or more files whose footers are not cached, a cluster's
     executors read them, and return survivors and counts. The session's `spark.prune.executorFiles` sets another number,

@@ -33,6 +33,8 @@ __all__ = ["HOWS", "run"]
 
 CASES = 20  # of a table
 MOST_FINDINGS = 10
+# A query that fails while rows are broadcast raises an error of py4j.
+FAILURES = (PySparkException, Py4JError)
 UNREADABLE = (PySparkException, Py4JError, PruneError, pa.ArrowException, duckdb.Error, pl.exceptions.PolarsError)
 
 
@@ -160,7 +162,7 @@ def _answers(spark, whole, directory, cases, result):
         frame = from_arrow(spark, case.plain, _schema(case))
         try:
             possible.append((case, frame, _joined(whole, frame, case)))
-        except PySparkException as error:
+        except FAILURES as error:
             result.counts[f"Spark refuses: {_condition(error)}"] += 1
     compared = []
     for (case, frame, _), truth in _collected(possible):
@@ -201,11 +203,11 @@ def _collected(joins):
     numbered = [joined.withColumn("case", f.lit(i)) for i, (*_, joined) in enumerate(joins)]
     try:
         rows = to_arrow(reduce(lambda one, other: one.unionByName(other), numbered))
-    except PySparkException:
+    except FAILURES:
         for each in joins:
             try:
                 yield each, _pairs(to_arrow(each[-1]))
-            except PySparkException as error:
+            except FAILURES as error:
                 yield each, _condition(error)
         return
     answers = [Counter() for _ in joins]
@@ -239,6 +241,8 @@ def _by_arrow(directory, keys, case, spark, result):
 
 
 def _condition(error):
+    if not isinstance(error, PySparkException):
+        return type(error).__name__
     return error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
 
 
