@@ -39,15 +39,15 @@ def test_no_joined_row_fails_the_condition(delta, place):
 
 @pytest.mark.spark
 def test_a_condition_that_loses_rows_is_found(delta, place):
-    assert delta(machine.run_damaged, "delta", str(place), 5, 3, 60.0, 0).findings
+    assert delta(machine.run_damaged, "delta", str(place), 5, 3, 120.0, 0).findings
 
 
 @pytest.mark.spark
 def test_merges_of_iceberg_leave_the_same_table_with_the_condition(tmp_path):
     pytest.importorskip("pyiceberg", reason="pyiceberg is not installed: pip install 'prune-assets[iceberg]'")
     with spark_packages.iceberg_lake(tmp_path, more=SETTINGS) as run:
-        merged = run(machine.run, "iceberg", str(tmp_path), 5, 10, 25.0, 0)
-        joined = run(machine.run_joins, "iceberg", str(tmp_path), 6, 40, 25.0, 0)
+        merged = run(machine.run, "iceberg", str(tmp_path), 5, 10, 20.0, 0)
+        joined = run(machine.run_joins, "iceberg", str(tmp_path), 6, 40, 20.0, 0)
     assert merged.findings == joined.findings == []
     assert min(merged.cases, joined.cases) > 0
 

@@ -32,7 +32,7 @@ def opened(spark, place, key):
     import deltalog
 
     arrow, plain, special = KEYS[key]
-    values = [*plain, *special] if key == "STRING" else plain
+    values = [*plain, *filter(None, special)] if key == "STRING" else plain  # an empty string is null in partitions
     ordered = sorted(values)
     counts = {}
     for partitioned in (False, True) if key != "BINARY" else (False,):
@@ -69,7 +69,11 @@ def _text(value):
 def test_delta_opens_the_files_that_the_plan_expects(run, tmp_path, key):
     for partitioned, counts in run(opened, str(tmp_path), key).items():
         if counts is None:
-            assert key in {"BINARY", "BOOLEAN"}, partitioned
+            # Texts of TIMESTAMP partitions without a zone depend on the session that wrote them.
+            assert key in {"BINARY", "BOOLEAN"} or (key == "TIMESTAMP" and partitioned)
+        elif key in {"FLOAT", "DOUBLE"} and not partitioned:
+            # The upper bound is not written, because NaN may be above it; Delta skips only by both bounds.
+            assert counts[1] == FILES
         else:
             planned, by_delta, condition = counts
             assert planned < FILES
