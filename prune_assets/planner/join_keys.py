@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
 
     KeyRows: TypeAlias = pa.Table | DataFrame
-    KeyNames: TypeAlias = Sequence[str | tuple[str, str]]
+    KeyNames: TypeAlias = Sequence[str | tuple[str, ...]]
 
 _MOST_DIGITS = 38
 # Digits of a decimal type that holds the values of any two types of Spark exactly.
@@ -146,11 +146,12 @@ def joined_columns(on: KeyNames | None, names: Sequence[str]) -> tuple[JoinedCol
     return tuple(pair._replace(key=_name_of_key(pair.key, names)) for pair in pairs)
 
 
-def _pair(name: str | tuple[str, str]) -> JoinedColumn:
+def _pair(name: str | tuple[str, ...]) -> JoinedColumn:
     if isinstance(name, str):
         return JoinedColumn(name, name)
     if isinstance(name, tuple) and len(name) in (2, 3) and all(isinstance(part, str) for part in name[:2]):
-        return JoinedColumn(*name)
+        column, key, *null_safe = name
+        return JoinedColumn(column, key, bool(*null_safe))
     raise WrongUse(f"on: {name!r}: give a name, or a pair of a column of the table and one of the keys")
 
 
@@ -163,7 +164,9 @@ def _name_of_key(key: str, names: Sequence[str]) -> str:
     raise WrongUse(f"on: the keys {problem}; they have {listed(list(names))}")
 
 
-def joins_of(keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | KeyNames | None] | None) -> tuple[Join, ...]:
+def joins_of(
+    keys: KeyRows | Sequence[KeyRows] | None, on: Sequence[str | tuple[str, ...] | KeyNames | None] | None
+) -> tuple[Join, ...]:
     """Return the joins that `keys` and `on` of the public functions describe. Collects the keys of DataFrames.
 
     With a sequence of keys, `on` has one list of names for each.
