@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -54,13 +55,13 @@ def _attempt(spark, sql, name):
     with observed_scans(spark, name) as scans:
         try:
             spark.sql(sql).collect()
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             return *_error(error), None
     return None, "", max((scan.files for scan in scans), default=0)
 
 
 def _error(error):
-    """Return the error condition, or the type, and the message."""
+    """Return the error condition, or the type, and the message. Errors of Spark's own bugs have no condition."""
     text = str(error)
     found = _CONDITION.search(text)
     return found[1] if found else type(error).__name__, text[:300]
@@ -71,7 +72,7 @@ class _Ground:
         """Run a query; return its rows or its error."""
         try:
             return Attempt(sorted(map(repr, map(tuple, self.spark.sql(sql).collect()))))
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             return Attempt(None, *_error(error))
 
 
