@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from parquet_core.arrow_arrays import array_of_scalars, flags_from
 from parquet_core.pruning.evidence.listed_values import listed_values
 from parquet_core.pruning.predicate import And, Compare, Constant, In, Interval, InTuples, IsNull, Op, Or
+from prune_assets.planner.join_keys import literal_type
 from prune_assets.planner.spark_reader.survivors import can_be_written
 
 if TYPE_CHECKING:
@@ -73,19 +74,22 @@ def implied_condition(
     the files that hold a key as far as all metadata shows.
     """
     before = table.answers(written).kept
-    if (never := next((tree for _, tree in join.conjuncts if isinstance(tree, Constant)), None)) is not None:
-        # No row of the source has a key that a row of the target can equal.
-        return ImpliedCondition(never, np.zeros(len(sizes), np.bool_))
     enough = _ENOUGH * int(sizes[before & held].sum())
     best = ImpliedCondition(None, before)
     for most in _RANGES:
-        for predicate in _Conditions(table, sizes * before, most).candidates(*key_columns(join)):
+        conditions = _Conditions(table, sizes * before, most)
+        for predicate in conditions.without_keys() if _has_no_key(join) else conditions.candidates(*key_columns(join)):
             opened = before & table.answers(predicate).kept
             if sizes[opened].sum() < sizes[best.opened].sum():
                 best = ImpliedCondition(predicate, opened)
         if sizes[best.opened].sum() <= enough:
             break
     return best
+
+
+def _has_no_key(join: JoinKeys) -> bool:
+    """Return True if no row of the source has a key that a row of the target can equal."""
+    return any(isinstance(tree, Constant) for _, tree in join.conjuncts)
 
 
 def key_columns(join: JoinKeys) -> tuple[list[KeyColumn], InTuples | None]:
@@ -126,6 +130,24 @@ class _Conditions:
             candidates.append(by_partition)
         return candidates
 
+    def without_keys(self) -> list[Predicate]:
+        """Return conditions that no row of the table fulfils.
+
+        Every condition follows from an ON that is never true. Spark fails on some MERGEs with the condition `false`, so
+        it gets values below those of all files.
+        """
+        conditions: list[Predicate] = []
+        for column in self._table.columns:
+            is_usable = not (column.max_repetition_level or column.unsupported or column.type is None)
+            bounds = self._table.file_bounds(column.path) if is_usable else None
+            if bounds is None or bounds.lower.null_count or not len(bounds) or not _ends(bounds.lower):
+                continue
+            least = _ends(bounds.lower)[0].cast(literal_type(column))
+            if can_be_written(least):
+                conditions.append(Compare(column.path, Op.LT, least))
+                break
+        return conditions
+
     def _of_column(self, column: KeyColumn) -> Predicate | None:
         path, values, has_null = column
         if not all(map(can_be_written, _ends(values))):
@@ -147,6 +169,8 @@ class _Conditions:
         None without a partition column, and with too many partitions.
         """
         own = [i for i, path in enumerate(tuples.columns) if path in self._partitions]
+        if not all(can_be_written(end) for i in own for end in _ends(tuples.values[i])):
+            return None
         bounded = ((i, self._table.file_bounds(path)) for i, path in enumerate(tuples.columns) if i not in own)
         ranged, bounds = next(((i, each) for i, each in bounded if each is not None), (0, None))
         if not own or bounds is None or not all(map(can_be_written, _ends(tuples.values[ranged]))):

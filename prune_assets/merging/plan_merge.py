@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,10 @@ from prune_assets.merging.implied_condition import ImpliedCondition, implied_con
 from prune_assets.merging.merge_source import given_source, named_source, source_sql
 from prune_assets.merging.report import FileExtent, MergeReport, Obstacle, WhyNotLess
 from prune_assets.planner.explain.plan import Plan
-from prune_assets.planner.join_keys import Join, JoinedColumn
+from prune_assets.planner.join_keys import Join, JoinedColumn, key_conditions, with_keys
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.reader import filter_text
-from prune_assets.spark.lower_predicate import semantics_for
+from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
 from prune_assets.sql.merge_statement import ClauseCase, merge_statement, parse_merge, table_location
 from prune_assets.tables.opening import open_table
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from parquet_core.arrays import Flags
+    from parquet_core.pruning.predicate import Predicate
     from parquet_core.storage import DataFile
     from parquet_core.trust.bounds import Bounds
     from prune_assets.merging.merge_source import MergeSource
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 # Files overlap if more files than this may hold a value, on average.
 _DEEP = 3.0
+# With more files than this, no footer is read: the engine opens all of them anyway, as it knows only the log.
+_MOST_FOOTERS = 1_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,17 +55,15 @@ class MergePlan:
     """The files of its target that a MERGE opens; returned by `plan_merge`.
 
     `parsed`: the statement as given.
-    `plan`: the plan of the rows of the target that can have a partner.
+    `surviving_files`: files of the target that may hold a key of the source.
+    `plan`: the plan of the rows of the target that can have a partner. None if the log leaves so many files that no
+    footer was read.
     """
 
     parsed: MergeStatement
-    plan: Plan
+    surviving_files: tuple[DataFile, ...]
+    plan: Plan | None
     report: MergeReport
-
-    @property
-    def surviving_files(self) -> tuple[DataFile, ...]:
-        """Files of the target that may hold a key of the source."""
-        return self.plan.surviving_files
 
     @property
     def condition(self) -> str | None:
@@ -169,23 +170,43 @@ def _planned(
     keys = tuple(JoinedColumn(key.target, key.source, key.null_safe) for key in statement.keys)
     joins = [Join(source.keys(statement), keys)] if keys else []
     where = " AND ".join(statement.target_conditions) or "true"
-    plan = Plan(**vars(plan_opened(table, where=where, session=session, depth="pages", joins=joins, columns=[])))
-    report = _report(statement, plan, started)
-    return MergePlan(statement, plan, report)
+    written_where = lower_predicate(where, table, session=session, semantics=semantics)
+    conditions = tuple(key_conditions(join, table.columns, semantics) for join in joins)
+    held = table.answers(with_keys(written_where, conditions).predicate).kept
+    plan = None
+    if np.count_nonzero(held) <= _MOST_FOOTERS:
+        plan = Plan(**vars(plan_opened(table, where=where, session=session, depth="pages", joins=joins, columns=[])))
+        files = plan.index.groups.files
+        held = np.isin(np.arange(len(files)), plan.surviving_numbers)
+    else:
+        files = table.read(np.zeros(len(held), np.bool_)).groups.files
+    target = _Target(table, written_where.predicate, np.array([file.size for file in files], np.int64), held)
+    report = _report(statement, target, conditions[0] if conditions else None, started)
+    surviving = tuple(files[i] for i in np.flatnonzero(held).tolist())
+    return MergePlan(statement, surviving, plan, report)
 
 
-def _report(statement: MergeStatement, plan: Plan, started: float) -> MergeReport:
-    table = plan.table
-    sizes = np.array([file.size for file in plan.index.groups.files], np.int64)
-    held = np.zeros(len(sizes), np.bool_)
-    held[plan.surviving_numbers] = True
+class _Target(NamedTuple):
+    """The target of a MERGE.
+
+    `where`: the condition on the target alone that ON has.
+    `sizes`: bytes of each file. `held`: flags of the files that may hold a key.
+    """
+
+    table: Table
+    where: Predicate
+    sizes: NDArray[np.int64]
+    held: Flags
+
+
+def _report(statement: MergeStatement, target: _Target, join: JoinKeys | None, started: float) -> MergeReport:
+    table, where, sizes, held = target
     is_off = any(clause.case is ClauseCase.NOT_MATCHED_BY_SOURCE for clause in statement.clauses)
-    held |= is_off  # rows without a partner are changed too
-    written = np.ones(len(sizes), np.bool_) if is_off else table.answers(plan.where.predicate).kept
-    join = plan.joins[0] if plan.joins else None
+    everything = np.ones(len(sizes), np.bool_)
+    written = everything if is_off else table.answers(where).kept
     implied = ImpliedCondition(None, written)
     if join is not None and join.conjuncts and not is_off:
-        implied = implied_condition(join, table, plan.where.predicate, sizes, held)
+        implied = implied_condition(join, table, where, sizes, held)
     condition = None
     if implied.predicate is not None:
         condition = filter_text(implied.predicate, name=statement.target_column)
@@ -194,11 +215,12 @@ def _report(statement: MergeStatement, plan: Plan, started: float) -> MergeRepor
         version=table.version_number,
         keys=0 if join is None else join.count,
         keys_in_no_file=None if join is None else _count_keys_in_no_file(join, table, held),
-        total=_extent(sizes, np.ones(len(sizes), np.bool_)),
+        total=_extent(sizes, everything),
         as_written=_extent(sizes, written),
         with_condition=_extent(sizes, implied.opened),
-        holding=_extent(sizes, held),
-        obstacles=tuple(_obstacles(statement, plan, implied.opened, is_off=is_off)),
+        # Rows without a partner are changed too.
+        holding=_extent(sizes, everything if is_off else held),
+        obstacles=tuple(_obstacles(statement, table, join, implied.opened)),
         condition=condition,
         statement=statement.sql if condition is None else statement.with_condition(condition),
         seconds=time.perf_counter() - started,
@@ -209,21 +231,21 @@ def _extent(sizes: NDArray[np.int64], chosen: Flags) -> FileExtent:
     return FileExtent(int(np.count_nonzero(chosen)), int(sizes[chosen].sum()))
 
 
-def _obstacles(statement: MergeStatement, plan: Plan, opened: Flags, *, is_off: bool) -> Iterator[Obstacle]:
-    for clause in statement.clauses:
-        if clause.case is ClauseCase.NOT_MATCHED_BY_SOURCE:
-            yield Obstacle(WhyNotLess.SWITCHED_OFF, clause.sql)
+def _obstacles(statement: MergeStatement, table: Table, join: JoinKeys | None, opened: Flags) -> Iterator[Obstacle]:
+    off = [clause.sql for clause in statement.clauses if clause.case is ClauseCase.NOT_MATCHED_BY_SOURCE]
+    yield from (Obstacle(WhyNotLess.SWITCHED_OFF, sql) for sql in off)
     if not statement.keys:
         yield Obstacle(WhyNotLess.NO_KEY, statement.on)
-    elif not statement.target_conditions and not is_off:
+    elif not statement.target_conditions and not off:
         yield Obstacle(WhyNotLess.NO_CONDITION, statement.on)
     for sql, unused in statement.unused:
         yield Obstacle(WhyNotLess.NOT_USED, sql, unused.value)
-    for join in plan.joins:
-        for key in join.unused:
-            yield Obstacle(WhyNotLess.KEY_NOT_USED, key.column, key.reason)
-        for column in key_columns(join)[0]:
-            yield from _obstacles_of_column(".".join(column.path), plan.table.file_bounds(column.path), opened)
+    if join is None:
+        return
+    for key in join.unused:
+        yield Obstacle(WhyNotLess.KEY_NOT_USED, key.column, key.reason)
+    for column in key_columns(join)[0]:
+        yield from _obstacles_of_column(".".join(column.path), table.file_bounds(column.path), opened)
 
 
 def _obstacles_of_column(name: str, bounds: Bounds | None, opened: Flags) -> Iterator[Obstacle]:

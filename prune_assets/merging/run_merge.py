@@ -12,7 +12,6 @@ from uuid import uuid4
 import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
-from parquet_core.printable import redacted
 from prune_assets.merging.merge_source import named_source, source_sql
 from prune_assets.merging.plan_merge import plan_merge
 from prune_assets.merging.report import FileExtent
@@ -200,10 +199,10 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
     except AnalysisException as error:
         if not str(error).lstrip().startswith(tuple(f"[{condition}" for condition in _WITHOUT_ENGINE)):
             raise
-        table = planned.plan.table
+        table_format, _ = recognize(table_location(planned.parsed.target), spark)
         raise UnsupportedFeature(
-            f"{redacted(table.name)}: this session cannot run MERGE on the table ({java_message(str(error))}); run "
-            f"this statement with {table.format.read_alone_by} and its extension: {' '.join(shown.splitlines())}"
+            f"{planned.report.target}: this session cannot run MERGE on the table ({java_message(str(error))}); run "
+            f"this statement with {table_format.read_alone_by} and its extension: {' '.join(shown.splitlines())}"
         ) from error
     return rows[0].asDict() if rows else {}
 

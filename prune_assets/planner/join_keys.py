@@ -300,7 +300,7 @@ def _digits(number: pa.DataType) -> tuple[int, int]:
     return {8: 3, 16: 5, 32: 10}.get(bits, 20), 0
 
 
-def _target_type(column: LeafColumn) -> pa.DataType:
+def literal_type(column: LeafColumn) -> pa.DataType:
     """Return the type of literals of a column."""
     assert column.type is not None
     if pa.types.is_timestamp(column.type):
@@ -312,7 +312,7 @@ def _conditions_of_rows(
     keys: pa.Table, usable: Sequence[tuple[JoinedColumn, LeafColumn]], unused: tuple[UnusedKey, ...]
 ) -> JoinKeys:
     own = [_one_array(keys[pair.key]) for pair, _ in usable]
-    converted = [_converted(values, _target_type(column)) for values, (_, column) in zip(own, usable, strict=True)]
+    converted = [_converted(values, literal_type(column)) for values, (_, column) in zip(own, usable, strict=True)]
     can_match = np.ones(keys.num_rows, np.bool_)
     for values, before, (pair, _) in zip(converted, own, usable, strict=True):
         valid = flags_from(values.is_valid())
@@ -354,7 +354,7 @@ def _conditions_of_ranges(
     conjuncts: list[tuple[str, Predicate]] = []
     count = 0
     for pair, column in usable:
-        low, high = (_converted(end, _target_type(column)) for end in (keys[pair.key].low, keys[pair.key].high))
+        low, high = (_converted(end, literal_type(column)) for end in (keys[pair.key].low, keys[pair.key].high))
         if low.null_count or high.null_count:
             unused += (UnusedKey(column.name, pair.key, WhyUnused.CAST, f"{column.type}"),)
             continue

@@ -16,6 +16,7 @@ from delta_tables import write_table
 import prune_assets as pr
 from parquet_core.errors import UnsupportedFeature, WrongUse
 from prune_assets.cli import main
+from prune_assets.merging import plan_merge as plan_merge_module
 from prune_assets.merging.plan_merge import plan_merge_sql
 from prune_assets.merging.report import WhyNotLess
 
@@ -113,7 +114,17 @@ def test_null_is_a_key_of_a_null_safe_comparison(orders):
 def test_a_source_without_keys_opens_nothing(orders):
     source = pa.table({"k": pa.array([None], pa.int64())})
     planned = pr.plan_merge(orders, source, on="t.k = s.k", when=UPSERT)
-    assert (planned.condition, planned.report.with_condition.files) == ("false", 0)
+    assert (planned.condition, planned.report.with_condition.files) == ("t.k < 0L", 0), "Spark may fail on false"
+
+
+def test_no_footer_is_read_of_very_many_files(orders, monkeypatch):
+    source = pa.table({"k": range(0, 4000, 7)})
+    planned = pr.plan_merge(orders, source, on="t.k = s.k", when=UPSERT)
+    monkeypatch.setattr(plan_merge_module, "_MOST_FOOTERS", 10)
+    by_log = pr.plan_merge(orders, source, on="t.k = s.k", when=UPSERT)
+    assert by_log.plan is None
+    assert by_log.statement == planned.statement
+    assert {file.path for file in by_log.surviving_files} == {file.path for file in planned.surviving_files}
 
 
 def test_rows_without_a_partner_need_every_file(orders):
