@@ -44,6 +44,7 @@ class MergeTableOperator(TableOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"source": "sql", "on": "sql"}
     checks: ClassVar[Mapping[str, ArgumentCheck]] = {
         "on": arguments.text,
+        "when": arguments.texts,
         "conn_id": arguments.optional(arguments.text),
     }
     when_empty_line = "the source has no rows"

@@ -18,6 +18,7 @@ from parquet_core.errors import StorageFailure, UnfinishedWrite, WrongUse
 from prune_assets.airflow import (
     AdviseLayoutOperator,
     CheckLayoutOperator,
+    MergeTableOperator,
     OptimizeTableOperator,
     ReadWorkloadOperator,
     SkipReportOperator,
@@ -26,6 +27,9 @@ from prune_assets.airflow import (
 )
 from prune_assets.airflow.spark import options_of
 from prune_assets.airflow.task_errors import TableNotReached, TableTaskError, failing_in_one_line
+from prune_assets.merging import run_merge
+from prune_assets.merging.report import FileExtent, MergeReport
+from prune_assets.merging.run_merge import MergeResult
 from prune_assets.tables.writes.write_result import WriteResult
 
 SORTED = {"sort_by": ["id"]}
@@ -287,6 +291,9 @@ READ = {"predicates": ["id < 1"]}
         (OptimizeTableOperator, {"layout": SORTED, "budget": "200GB"}, "budget = '200GB' is no size"),
         (OptimizeTableOperator, {"layout": SORTED, "predicates": "id = 1"}, "predicates = 'id = 1': give a list"),
         (OptimizeTableOperator, {"layout": SORTED, "dry_run": "yes"}, "dry_run = 'yes': give True or False"),
+        (MergeTableOperator, {"source": "SELECT 1 AS id", "on": ""}, "on = '': give a string"),
+        (MergeTableOperator, {"source": "", "on": "t.id = s.id"}, "source = '': give a query"),
+        (MergeTableOperator, {"source": "q", "on": "t.id = s.id", "when": "DELETE"}, "when = "),
         (AdviseLayoutOperator, {"workload": ["id = 1"], "latest": 0}, "latest = 0: give a whole number of at least 1"),
         (TableChangeSensor, {"table": ""}, "table = '': name a table"),
         (TableChangeSensor, {"version": "last"}, "version = 'last': give a version number"),
@@ -296,6 +303,22 @@ def test_a_wrong_argument_fails_the_parsing_of_the_dag(kind, wrong, said):
     with pytest.raises(WrongUse, match=said) as raised:
         kind(task_id="t", **({"table": "lake/ids"} | wrong))
     assert "\n" not in str(raised.value)
+
+
+def test_a_merge_returns_its_figures(ids, context, monkeypatch, spark):
+    """Only the MERGE itself is replaced: it needs delta-spark, with which the matrix runs it."""
+    merged = []
+
+    def merge(table, changes, *, on, when, session):
+        merged.append((table, [row.id for row in changes.collect()], on, when, session))
+        report = MergeReport(table, 3, 2, 0, *[FileExtent(8, 80)] * 2, *[FileExtent(1, 10)] * 2, (), None, "", 0.1)
+        return MergeResult(report, 4, {}, FileExtent(1, 10), 1, 1, 0, 0.5)
+
+    monkeypatch.setattr(run_merge, "merge", merge)
+    task = MergeTableOperator(task_id="m", table=ids, source="SELECT id FROM range(2)", on="t.id = s.id")
+    figures = task.execute(context)
+    assert merged == [(str(ids), [0, 1], "t.id = s.id", ["MATCHED UPDATE", "NOT MATCHED INSERT"], spark)]
+    assert (figures["files_as_written"], figures["files_opened"], figures["rows_inserted"]) == (8, 1, 1)
 
 
 def test_so_does_one_in_a_layout_file(tmp_path):
