@@ -310,14 +310,14 @@ def test_a_merge_returns_its_figures(ids, context, monkeypatch, spark):
     merged = []
 
     def merge(table, changes, *, on, when, session):
-        merged.append((table, [row.id for row in changes.collect()], on, when, session))
+        merged.append((table, [row.id for row in changes.collect()], on, when, session.version))
         report = MergeReport(table, 3, 2, 0, *[FileExtent(8, 80)] * 2, *[FileExtent(1, 10)] * 2, (), None, "", 0.1)
         return MergeResult(report, 4, {}, FileExtent(1, 10), 1, 1, 0, 0.5)
 
     monkeypatch.setattr(run_merge, "merge", merge)
     task = MergeTableOperator(task_id="m", table=ids, source="SELECT id FROM range(2)", on="t.id = s.id")
     figures = task.execute(context)
-    assert merged == [(str(ids), [0, 1], "t.id = s.id", ["MATCHED UPDATE", "NOT MATCHED INSERT"], spark)]
+    assert merged == [(str(ids), [0, 1], "t.id = s.id", ["MATCHED UPDATE", "NOT MATCHED INSERT"], spark.version)]
     assert (figures["files_as_written"], figures["files_opened"], figures["rows_inserted"]) == (8, 1, 1)
 
 
