@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from parquet_core.errors import WrongUse
+from parquet_core.errors import TableNotFound, WrongUse
+from prune_assets.planner.join_keys import as_rows
 from prune_assets.reading.read_arrow import read_arrow
 from prune_assets.reading.reader import read
 from prune_assets.report.quantities import clipped
@@ -17,7 +19,6 @@ from prune_assets.spark.spark_versions import from_arrow
 from prune_assets.sql.merge_statement import is_path, table_location
 from prune_assets.sql.render import column_sql
 from prune_assets.tables.opening import open_table, recognize
-from prune_assets.tables.parquet import PARQUET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +63,9 @@ class MergeSource:
             rows = from_arrow(self.session, rows)
         if rows is None or isinstance(rows, pa.Table):
             computed = next(sql for sql, name in zip(wanted, plain, strict=True) if name is None)
-            raise WrongUse(f"ON: only Spark computes {computed} of the source; pass a session")
+            raise WrongUse(
+                f"ON: only Spark computes {computed} of the source; pass a session, or --spark to prune merge"
+            )
         frame = rows if statement.source_alias is None else rows.alias(statement.source_alias)
         for condition in statement.source_conditions:
             frame = frame.where(condition)
@@ -86,6 +89,7 @@ def _unquoted(name: str) -> str:
 
 def given_source(source: pa.Table | DataFrame, session: SparkSession | None) -> MergeSource:
     """Return a source whose rows are given."""
+    source = as_rows(source)
     if isinstance(source, pa.Table):
         return MergeSource(source.column_names, source, session=session)
     return MergeSource(source.columns, source, session=source.sparkSession)
@@ -95,21 +99,31 @@ def source_sql(source: str | pa.Table | DataFrame) -> str:
     """Return the source as SQL: rows have the name `source`, and a path of plain files is named as such."""
     if not isinstance(source, str):
         return "source"
-    if is_path(source) and recognize(source)[0] is PARQUET:
-        return f"parquet.`{table_location(source)}`"
-    return source
+    if not is_path(source):
+        return source
+    location = source if "://" in source else Path(source).absolute()
+    return f"{recognize(source)[0].name}.`{location}`"
 
 
 def named_source(sql: str, session: SparkSession | None, semantics: SparkSemantics) -> MergeSource:
     """Open a source by its name or query. Without a session it is read by this package."""
     if sql.startswith("("):
         if session is None:
-            raise WrongUse(f"the source is a query, which only Spark runs: {clipped(sql, 60)}; pass a session")
+            raise WrongUse(
+                f"the source is a query, which only Spark runs: {clipped(sql, 60)}; pass a session, or --spark to "
+                "prune merge"
+            )
         frame = session.sql(f"SELECT * FROM {sql} AS source")  # noqa: S608 - the query of the user's own statement
         return MergeSource(frame.columns, frame, session=session)
     location = table_location(sql)
     if session is not None:
         frame = read(location, session=session) if "/" in location else session.table(sql)
         return MergeSource(frame.columns, frame, session=session)
-    table = open_table(location, semantics=semantics)
+    try:
+        table = open_table(location, semantics=semantics)
+    except TableNotFound as error:
+        if "/" in location:
+            raise
+        message = f"source {error}; if only Spark knows the name, pass a session, or --spark to prune merge"
+        raise TableNotFound(message) from None
     return MergeSource(list(dict.fromkeys(column.path[0] for column in table.columns)), location=location)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parquet_core.arrow_arrays import flags_from, from_numpy
-from parquet_core.errors import UnsupportedFeature
+from parquet_core.errors import UnsupportedFeature, WrongUse
 from parquet_core.layout.overlap import intervals_of, overlap_depth
 from parquet_core.printable import redacted
 from parquet_core.pruning.evidence.listed_values import listed_values
@@ -25,6 +27,7 @@ from prune_assets.planner.join_keys import Join, JoinedColumn, key_conditions, w
 from prune_assets.planner.plan_read import plan_opened
 from prune_assets.reading.reader import filter_text
 from prune_assets.spark.lower_predicate import lower_predicate, semantics_for
+from prune_assets.sql.merge_condition import Unused
 from prune_assets.sql.merge_statement import ClauseCase, merge_statement, parse_merge, table_location
 from prune_assets.tables.opening import open_table
 
@@ -48,6 +51,16 @@ if TYPE_CHECKING:
 _DEEP = 3.0
 # With more files than this, no footer is read: the engine opens all of them anyway, as it knows only the log.
 _MOST_FOOTERS = 1_000
+# A path from the root, of Windows too, or an address.
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
+_UNUSED = {
+    Unused.DISJUNCTION: "its OR has no equality in every branch",
+    Unused.CAST_OF_TARGET: "it casts the target's column; cast the source instead",
+    Unused.EXPRESSION_OF_TARGET: "it computes with the target's column",
+    Unused.NOT_AN_EQUALITY: "it is no equality",
+    Unused.SUBQUERY: "it has a subquery",
+    Unused.AMBIGUOUS: "both tables have a column of a name without a qualifier",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +90,9 @@ class MergePlan:
     def statement(self) -> str:
         """The MERGE with the condition."""
         return self.report.statement
+
+    def __str__(self) -> str:
+        return str(self.report)
 
     def __repr__(self) -> str:
         report = self.report
@@ -161,7 +177,10 @@ def _planned(
     started = time.perf_counter()
     semantics = semantics_for(session, semantics)
     written = parsed()
-    table = open_table(table_location(written.target), semantics=semantics, session=session, cache=metadata_cache())
+    location = table_location(written.target)
+    if "/" in location and not _ABSOLUTE.match(location):
+        raise WrongUse(f"{written.target}: Spark takes only absolute paths; write {Path(location).absolute()}")
+    table = open_table(location, semantics=semantics, session=session, cache=metadata_cache())
     if table.version_number is None:
         raise UnsupportedFeature(f"{redacted(table.name)}: Spark has no MERGE for plain files; the target is no table")
     names = list(dict.fromkeys(column.path[0] for column in [*table.columns, *table.partitions]))
@@ -213,8 +232,8 @@ def _report(statement: MergeStatement, target: _Target, join: JoinKeys | None, s
     return MergeReport(
         target=redacted(table.name),
         version=table.version_number,
-        keys=0 if join is None else join.count,
-        keys_in_no_file=None if join is None else _count_keys_in_no_file(join, table, held),
+        keys=None if join is None or not join.conjuncts else join.count,
+        keys_in_no_file=None if join is None else _count_keys_in_no_file(join, table),
         total=_extent(sizes, everything),
         as_written=_extent(sizes, written),
         with_condition=_extent(sizes, implied.opened),
@@ -238,12 +257,14 @@ def _obstacles(statement: MergeStatement, table: Table, join: JoinKeys | None, o
         yield Obstacle(WhyNotLess.NO_KEY, statement.on)
     elif not statement.target_conditions and not off:
         yield Obstacle(WhyNotLess.NO_CONDITION, statement.on)
+    elif bool(opened.all()) and not off:
+        yield Obstacle(WhyNotLess.NO_EFFECT, " AND ".join(statement.target_conditions))
     for sql, unused in statement.unused:
-        yield Obstacle(WhyNotLess.NOT_USED, sql, unused.value)
+        yield Obstacle(WhyNotLess.NOT_USED, sql, _UNUSED[unused])
     if join is None:
         return
     for key in join.unused:
-        yield Obstacle(WhyNotLess.KEY_NOT_USED, key.column, key.reason)
+        yield Obstacle(WhyNotLess.KEY_NOT_USED, key.column, "; ".join(filter(None, (key.reason, key.remedy))))
     for column in key_columns(join)[0]:
         yield from _obstacles_of_column(".".join(column.path), table.file_bounds(column.path), opened)
 
@@ -260,7 +281,7 @@ def _obstacles_of_column(name: str, bounds: Bounds | None, opened: Flags) -> Ite
         yield Obstacle(WhyNotLess.OVERLAP, name, f"{depth:.0f} files may hold a value, on average")
 
 
-def _count_keys_in_no_file(join: JoinKeys, table: Table, held: Flags) -> int | None:
+def _count_keys_in_no_file(join: JoinKeys, table: Table) -> int | None:
     """Return how many keys have a value that no file can hold; None if no column has bounds."""
     columns, tuples = key_columns(join)
     rows = [column.values for column in columns] if tuples is None else list(tuples.values)
@@ -271,17 +292,17 @@ def _count_keys_in_no_file(join: JoinKeys, table: Table, held: Flags) -> int | N
         bounds = table.file_bounds(column.path)
         if bounds is None:
             continue
-        missing = _without_file(column.values, bounds, held)
+        missing = _without_file(column.values, bounds)
         flags = flags_from(pc.is_in(values, value_set=missing)) if len(missing) else np.zeros(len(values), np.bool_)
         absent = flags if absent is None else absent | flags
     return None if absent is None else int(np.count_nonzero(absent))
 
 
-def _without_file(values: pa.Array, bounds: Bounds, held: Flags) -> pa.Array:
+def _without_file(values: pa.Array, bounds: Bounds) -> pa.Array:
     """Return the values outside of the bounds of every file."""
     listed = listed_values(values, bounds.lower.type)
-    low, high = (listed.places(side)[held] for side in (bounds.lower, bounds.upper))
-    if not flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))[held].all():
+    low, high = listed.places(bounds.lower), listed.places(bounds.upper)
+    if bounds.lower.null_count or bounds.upper.null_count:
         return values[:0]
     covered = np.zeros(len(listed.ascending) + 1, np.int64)
     np.add.at(covered, low // 2, 1)

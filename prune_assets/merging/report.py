@@ -23,8 +23,9 @@ class FileExtent:
 class WhyNotLess(StrEnum):
     """Reasons why a MERGE opens files that hold no key of its source."""
 
-    NO_KEY = "no equality compares a column of the target with the source"
+    NO_KEY = "no equality that every match fulfils compares a column of the target with the source"
     NO_CONDITION = "ON has no condition on the target alone, so the engine opens every file"
+    NO_EFFECT = "the condition on the target excludes no file"
     SWITCHED_OFF = "the clause needs rows of the target without a partner, so the engine opens every file"
     NOT_USED = "the condition does not restrict the target by itself"
     KEY_NOT_USED = "the keys of this column cannot be compared with its bounds"
@@ -50,7 +51,7 @@ class MergeReport:
     """Files of the target that a MERGE opens.
 
     `version`: version of the target. None if it has no versions.
-    `keys`: number of distinct keys of the source, or of their ranges.
+    `keys`: number of distinct keys of the source, or of their ranges. None if no key can be used.
     `keys_in_no_file`: number of keys that no file can hold: their rows are inserted. None if unknown.
     `as_written`, `with_condition`: files that the engine opens without and with the added condition.
     `holding`: files that may hold a key, as far as all metadata shows. The MERGE rewrites at most these.
@@ -61,7 +62,7 @@ class MergeReport:
 
     target: str
     version: int | None
-    keys: int
+    keys: int | None
     keys_in_no_file: int | None
     total: FileExtent
     as_written: FileExtent
@@ -83,7 +84,7 @@ class MergeReport:
         lines = [
             f"MERGE into {self.target}{'' if self.version is None else f', version {self.version}'}",
             "",
-            f"Source           {counted(self.keys, 'key')}{self._inserts()}",
+            f"Source           {self._keys()}",
             f"Target           {self.total}",
             f"Opens as written {self.as_written}{self._share(self.as_written)}",
             f"With condition   {self.with_condition}{self._share(self.with_condition)}",
@@ -98,8 +99,12 @@ class MergeReport:
             lines += ["", self.statement.strip()]
         return "\n".join(lines)
 
-    def _inserts(self) -> str:
-        return f", {self.keys_in_no_file:,} of them in no file" if self.keys_in_no_file else ""
+    def _keys(self) -> str:
+        if self.keys is None:
+            return "no usable key"
+        return counted(self.keys, "key") + (
+            f", {self.keys_in_no_file:,} of them in no file" if self.keys_in_no_file else ""
+        )
 
     def _share(self, extent: FileExtent) -> str:
         return f" ({share_text(extent.bytes, self.total.bytes)})" if self.total.bytes else ""

@@ -82,7 +82,7 @@ class UnusedKey(NamedTuple):
     @property
     def remedy(self) -> str:
         """The step that makes the keys usable, or ""."""
-        return "cast the key to the type of the table's column" if self.why is WhyUnused.CAST else ""
+        return f"cast {self.key} to the type of {self.column}" if self.why is WhyUnused.CAST else ""
 
 
 class JoinedColumn(NamedTuple):
@@ -161,7 +161,7 @@ def _name_of_key(key: str, names: Sequence[str]) -> str:
     if len(alike) == 1:
         return alike[0]
     problem = f"have {counted(len(alike), 'column')} named {key}" if alike else f"have no column {key}"
-    raise WrongUse(f"on: the keys {problem}; they have {listed(list(names))}")
+    raise WrongUse(f"on: the keys {problem}; they have {listed(list(names))}; a pair of columns is on=[('id', 'k')]")
 
 
 def joins_of(
@@ -183,7 +183,17 @@ def joins_of(
     return tuple(_join(rows, names) for rows, names in zip(keys, each, strict=True))
 
 
+def as_rows(rows: KeyRows) -> KeyRows:
+    """Return rows of another library, such as pandas, as an Arrow table, and a DataFrame of Spark unchanged."""
+    if isinstance(rows, pa.Table) or hasattr(rows, "sparkSession"):
+        return rows
+    if not hasattr(rows, "__arrow_c_stream__"):
+        raise WrongUse(f"{type(rows).__name__}: these rows cannot be read as Arrow; pass an Arrow table")
+    return pa.table(rows)
+
+
 def _join(keys: KeyRows, on: KeyNames | None) -> Join:
+    keys = as_rows(keys)
     if isinstance(keys, pa.Table):
         return Join(keys, joined_columns(on, keys.column_names))
     from prune_assets.spark.collect_keys import check_key_types, collect_keys

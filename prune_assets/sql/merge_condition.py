@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import IntFlag, StrEnum, auto
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
+from parquet_core.errors import UnknownColumn
+from parquet_core.printable import listed
 from parquet_core.pruning.predicate import Op
 from prune_assets.sql.functions.registry import find
 from prune_assets.sql.render import column_sql
@@ -132,6 +135,7 @@ class _Condition:
         self.source = source
 
     def parts(self) -> ConditionParts:
+        self._refuse_unknown_columns()
         keys: list[KeyEquality] = []
         conditions: dict[_Sides, list[str]] = {_Sides.TARGET: [], _Sides.SOURCE: []}
         unused: list[tuple[str, Unused]] = []
@@ -152,6 +156,24 @@ class _Condition:
         return ConditionParts(
             tuple(keys), tuple(conditions[_Sides.TARGET]), tuple(conditions[_Sides.SOURCE]), tuple(unused)
         )
+
+    def _refuse_unknown_columns(self) -> None:
+        """Raise UnknownColumn for a name that neither table has, if the columns of both are known."""
+        sides = {side: side.columns for side in (self.target, self.source) if side.columns is not None}
+        if len(sides) < 2:
+            return
+        for column in self.parsed.tree.all_of(Column):
+            keys = column.parts if self.target.case_sensitive else tuple(name.lower() for name in column.parts)
+            is_function = len(keys) == 1 and (function := find(keys[0])) is not None and function.without_brackets
+            lengths = range(1, len(keys))
+            is_known = any(keys[0] in names for names in sides.values()) or any(
+                _has_column(side, keys, length) for side in sides for length in lengths
+            )
+            if not is_known and not is_function:
+                names = [f"{side.prefix}{name}" for side, columns in sides.items() for name in sorted(columns)]
+                near = get_close_matches(".".join(column.parts), names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"the tables have {listed(names)}"
+                raise UnknownColumn(f"ON: unknown column {'.'.join(column.parts)}: {hint}")
 
     # -- keys
 

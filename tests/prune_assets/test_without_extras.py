@@ -34,6 +34,7 @@ class WithoutExtras(PathFinder):
 sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutExtras
 """
 WHERE = "day = DATE '1970-01-02' AND name = 'b'"
+MERGE = "on='t.id = s.id', when=['MATCHED UPDATE']"
 # Each public function that neither Spark nor Dagster runs, as a user calls it.
 CALLS = {
     "advise": "advice = pr.advise(TABLE, workload=pr.Workload.of(TABLE, ['id < 10']))",
@@ -46,11 +47,14 @@ CALLS = {
     "optimize": "pr.optimize(TABLE, layout=SORTED, dry_run=True)",
     "plan": f'pr.plan(TABLE, where="{WHERE}").report.to_json()',
     "plan of a Delta table": "pr.plan(DELTA, where='id < 10', depth='row_groups').report.to_html()",
+    "plan of a join": "pr.plan(TABLE, keys=pr.read_arrow(TABLE, where='id < 10'), on=['id', 'day']).report.to_json()",
+    "plan_merge": f"str(pr.plan_merge(DELTA, TABLE, {MERGE}))",
     "read_arrow": "pr.read_arrow(TABLE, where='id < 10', order_by=['id DESC'], limit=3)",
     "read_arrow of a Delta table": "pr.read_arrow(DELTA, where='id < 10', stats=pr.ReadStats())",
     "read_batches": "pr.read_batches(TABLE, where='id < 10').read_all()",
 }
 WITH_SPARK = {
+    "merge": f"pr.merge(DELTA, TABLE, {MERGE})",
     "optimize": "pr.optimize(TABLE, layout={'sort_by': ['name']})",
     "read": "pr.read(TABLE, where='id < 10')",
     "write": "pr.write(None, TABLE, layout=SORTED)",
@@ -66,10 +70,11 @@ COMMANDS = {
     "head": ["TABLE", "--where", "id < 10"],
     "history": ["DELTA"],
     "inspect": ["TABLE"],
+    "merge": ["MERGE"],
     "vacuum": ["DELTA"],
     "workload": ["QUERIES"],
 }
-PLACES = ("TABLE", "DELTA", "QUERIES", "LAYOUT", "ICEBERG")
+PLACES = ("TABLE", "DELTA", "QUERIES", "LAYOUT", "ICEBERG", "MERGE")
 WITHOUT = f"{BARE}\nimport prune_assets as pr\n{', '.join(PLACES)} = sys.argv[1:]\nSORTED = {{'sort_by': ['id']}}\n"
 EACH = """
 import json, os
@@ -115,11 +120,15 @@ def places(tmp_path_factory):
     write_table(str(root / "delta"), rows.append_column("nested", nested))
     (root / "queries.sql").write_text("SELECT id FROM lake.orders WHERE day = DATE '2024-01-01'")
     (root / "layout.yaml").write_text("sort_by: [id]")
+    tables = f"INTO delta.`{root / 'delta'}` t USING parquet.`{root / 'plain'}` s"
+    (root / "merge.sql").write_text(f"MERGE {tables} ON t.id = s.id WHEN MATCHED THEN DELETE")
     (root / "iceberg/metadata").mkdir(parents=True)
     (root / "iceberg/metadata/v1.metadata.json").write_text("{}")
     return {
         name: str(root / file)
-        for name, file in zip(PLACES, ("plain", "delta", "queries.sql", "layout.yaml", "iceberg"), strict=True)
+        for name, file in zip(
+            PLACES, ("plain", "delta", "queries.sql", "layout.yaml", "iceberg", "merge.sql"), strict=True
+        )
     }
 
 

@@ -46,6 +46,8 @@ CALLS = {
     TABLE.drift_sensor: {},
     TABLE.file_health_check: {},
     TABLE.log_health_check: {},
+    TABLE.merge_asset: {"on": "t.id = s.id"},
+    TABLE.merge_check: {"source": "lake/b", "on": "t.id = s.id"},
     TABLE.optimize_job: {},
     TABLE.partition_sensor: {},
     TABLE.sensor: {},

@@ -217,6 +217,40 @@ def test_a_query_needs_spark(orders):
         pr.plan_merge(orders, pa.table({"k": [1]}), on="t.k = s.k + 1", when=UPSERT)
 
 
+@pytest.mark.parametrize(
+    ("on", "message"),
+    [
+        ("t.kk = s.k", "ON: unknown column t.kk: did you mean t.k?"),
+        ("t.k = s.kk", "ON: unknown column s.kk: did you mean s.k?"),
+        ("target.k = s.k", "ON: unknown column target.k: "),
+    ],
+)
+def test_a_misspelt_column_is_an_error(orders, on, message):
+    with pytest.raises(WrongUse, match=message.replace(".", r"\.").replace("?", r"\?")):
+        pr.plan_merge(orders, pa.table({"k": [1]}), on=on, when=UPSERT)
+
+
+def test_a_relative_path_is_refused_because_spark_takes_none(orders, monkeypatch):
+    monkeypatch.chdir(orders)
+    with pytest.raises(WrongUse, match=r"Spark takes only absolute paths; write /"):
+        plan_merge_sql("MERGE INTO delta.`./x` t USING delta.`/y` s ON t.k = s.k WHEN MATCHED THEN DELETE")
+
+
+def test_a_source_that_only_spark_knows_names_the_option(orders):
+    with pytest.raises(WrongUse, match=r"source updates: .*, or --spark to prune merge"):
+        plan_merge_sql(f"MERGE INTO delta.`{orders}` t USING updates s ON t.k = s.k WHEN MATCHED THEN DELETE")
+
+
+def test_rows_of_other_libraries_are_read_as_arrow(orders):
+    class Rows:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table({"k": [7]}).__arrow_c_stream__(requested_schema)
+
+    Rows.__name__ = "DataFrame"
+    assert pr.plan_merge(orders, Rows(), on="t.k = s.k", when=UPSERT).condition == "t.k = 7L"
+    assert pr.read_arrow(orders, keys=Rows(), columns=["k"]).to_pylist() == [{"k": 7}]
+
+
 def test_plain_files_have_no_merge(tmp_path):
     pq.write_table(pa.table({"k": [1]}), tmp_path / "a.parquet")
     with pytest.raises(UnsupportedFeature, match="no MERGE"):

@@ -150,7 +150,7 @@ def test_a_column_that_spark_casts_is_not_used(tmp_path, column, keys, is_used):
         assert unused.why is WhyUnused.CAST
         assert part.sql == "c = k"
         assert str(keys) in part.reason
-        assert part.remedy == "cast the key to the type of the table's column"
+        assert part.remedy == "cast k to the type of c"
         assert len(planned.surviving_files) == 1
         with pytest.raises(UnsupportedFeature, match=r"keys: read_arrow does not decide this join: c = k: .*pr\.read"):
             pr.read_arrow(table, keys=pa.table({"k": pa.nulls(2, keys)}), on=[("c", "k")])

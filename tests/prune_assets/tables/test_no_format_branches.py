@@ -22,6 +22,7 @@ NAMING = {
     "tables/catalogs/resolve.py",
     "advisor/workload/event_logs/table_of.py",
     "advisor/workload/select.py",
+    "sql/merge_statement.py",
 }
 FILES = [path for path in sorted(PRODUCT.rglob("*.py")) if path.relative_to(PRODUCT).parts[0] != "tables"]
 
