@@ -194,7 +194,7 @@ class _Why:
         self._ordinal = {column.leaf.path: i for i, column in enumerate(data)}
 
     def of(self, column: TableColumn, missing: Counter[str]) -> str:
-        """Return all reasons, the most frequent first; "" if every file has all possible statistics."""
+        """Return the reasons why statistics of a column are missing, the most frequent first; else ""."""
         if column.partition is not None or column.refused:
             return column.refused or "partition column: the log has its values"
         reasons = [self._counted(self._with_property(column, reason), files) for reason, files in missing.most_common()]

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Columnar:
-    """Base of batches; the fields are numpy arrays, Arrow arrays and batches.
+    """Base class of batches, whose fields are numpy arrays, Arrow arrays and batches.
 
-    `elements`: in a ragged batch, the fields with several values per row; the values of row i are the elements
-    `first[i]` to `first[i + 1]`, and `first` is the first field. `batches`: the types of the fields that are batches.
+    `elements`: names of the fields with several values per row. A batch with such fields begins with a field of
+    offsets, `first`: row i has the values from `first[i]` up to but not including `first[i + 1]`.
+    `batches`: types of the fields that are batches.
     """
 
     elements: ClassVar[tuple[str, ...]] = ()

@@ -16,7 +16,7 @@ _USER = re.compile(
     r"(?P<user>[^/\s'\"<>]*|[^/\s'\"<>:]*:(?!\d+/)[^\s'\"<>@]*)@"
 )
 _QUERY = re.compile(r"(?i)(?P<address>[a-z][a-z0-9+.-]*:/[^\s'\"<>?]*)\?(?=[^\s'\"<>]*=)[^\s'\"<>]*[^\s'\"<>;:,.)]")
-# Options that sign or open an address, also if a library shows only the end of the address.
+# Options that contain a signature or a credential. They are hidden even if a message has only the end of the address.
 _OPTION = re.compile(
     r"(?i)(?P<name>[?&;](?:sig|signature|token|password|pwd|secret|(?:access|account|secret)_?key|accountkey)"
     r"|x-(?:amz|goog)-(?:signature|security-token|credential))=[^\s&;'\"<>,)]+"

@@ -1,7 +1,7 @@
-"""Public names of a package, imported on first use; functions can check their arguments.
+"""Import the public names of a package on first use, and check the arguments of public functions.
 
-The names are listed only once, by the imports that a type checker reads. In lazy_loader (Scientific Python's SPEC 1), a
-stub file is this list.
+The imports below `if TYPE_CHECKING` are the only list of the names. lazy_loader (Scientific Python's SPEC 1) uses a
+stub file instead.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class _LastCheckpoint(msgspec.Struct):
 def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
     """Read the hint and compare it with the listing.
 
-    A damaged hint never raises; the complaint describes it.
+    Raises no error for a damaged hint; `complaint` of the result describes the problem.
     """
     if listing.hint is None:
         return Hint(None, "")

@@ -81,8 +81,8 @@ class Tail:
     def live(self) -> list[Add]:
         """Return the added files, oldest first.
 
-        If an earlier action deleted more rows of a file, rows were restored since. The statistics may describe only the
-        rows that were left in between, so they are dropped.
+        If an earlier deletion vector of a file had more rows than the current one, rows were restored. The statistics
+        may describe only the rows that were live in between, so the statistics are dropped.
         """
         if not self.most_deleted:
             return list(reversed(self.added.values()))

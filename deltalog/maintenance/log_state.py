@@ -99,8 +99,8 @@ class LogState(TableVersion):
         """Flag the actions that no newer action replaces.
 
         Of a file that the checkpoint repeats, only the first action is flagged.
-        `doubtful`: flags of actions whose file may be repeated; None if none is.
-        `seen`: these files so far; extended here.
+        `doubtful`: flags of the actions whose file the checkpoint may list twice; None if it lists no file twice.
+        `seen`: keys of such files found so far; this call adds to them.
         """
         valid = np.ones(len(actions), np.bool_)
         if not self._changed_files and doubtful is None:

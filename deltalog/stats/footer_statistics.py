@@ -76,9 +76,9 @@ def adds_of(
     >>> add.stats
     '{"numRecords":3,"minValues":{"id":1},"maxValues":{"id":3},"nullCount":{"id":0},"tightBounds":true}'
 
-    `files`: partition values are keyed by column name, with the texts of the protocol.
+    `files`: partition values are keyed by column name, and serialized as the protocol prescribes.
     `properties`, `domains`: table properties and domain metadata, which decide the columns with statistics.
-    `data_change`: False if the table had the rows of the files before.
+    `data_change`: False if the table already contains the rows of these files.
     `traffic`: counts the bytes read.
 
     Raises WrongUse for values of other partition columns than the table's, TableNotFound for a missing file,

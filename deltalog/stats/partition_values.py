@@ -1,7 +1,8 @@
 """Partition values as evidence for pruning: each value text in the log is valid for all rows of a file.
 
-Bounds are computed for each distinct value, as if the value were a file with one row. An empty string in a STRING
-column is the empty string to some writers and null to others, and so is Hive's name for null: both remain possible.
+Bounds are computed for each distinct value, as if the value were a file with one row. In a STRING
+column, some writers mean null by an empty string or by Hive's name for null, and others the text itself: both remain
+possible.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from deltalog.table.schema import TableSchema
 
-# Features that listing live files, reading deletion vectors and skipping support.
+# Reader features that this package supports when it lists live files, reads deletion vectors and skips data.
 READER_FEATURES = frozenset(
     {
         "columnMapping",

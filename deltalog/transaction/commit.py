@@ -320,8 +320,8 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
         except MalformedLog:
             raise
         except PruneError as error:
-            # A client that retries by itself reports the version taken even if this commit took it, so the outcome is
-            # uncertain.
+            # A client with retries of its own may report that the version is taken although this commit took it, so the
+            # outcome is uncertain.
             raise _uncertain(draft, path, error) from None
         if concurrent is not None and concurrent.txn_id == draft.txn_id:
             notes = () if doubt is None else (f"{doubt}; it was",)

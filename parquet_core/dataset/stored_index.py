@@ -1,7 +1,7 @@
-"""Disk cache of one table, addressed by its current row groups.
+"""Disk cache of one table's metadata, looked up by the table's current row groups.
 
-The files of a table change between two plans. Each column is cached with the generation of files from which it was
-read; a file with the same state (path, size, modification times, etag) keeps its cached row groups.
+Files may change between two plans, so each column is cached with the generation of files from which it was read. A file
+with the same state (path, size, modification times, etag) keeps its cached row groups.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
 
 
 def _extra(columns: Sequence[LeafColumn], known: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the outermost parts of columns that are not `known`, as dotted names."""
+    """Return, for each column, its shortest prefix that is not in `known`, as a dotted name."""
     extra: dict[str, None] = {}
     for column in columns:
         unknown = next((name for name in _names(column) if name not in known), None)

@@ -67,10 +67,10 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
 
 
 def comparable_minima(bounds: Bounds) -> pa.Array:
-    """Return lower bounds in which unknown bounds of early dates and timestamps are the common calendar start.
+    """Return the lower bounds; unknown ones of dates and timestamps are replaced by the common calendar start.
 
-    A lower bound before that start is unknown, because calendars differ. Such containers are not compared with each
-    other.
+    A lower bound before that start is unknown, because calendars differ. Containers with such a bound are not compared
+    with each other.
     """
     lower, upper = bounds.lower, bounds.upper
     if not (pa.types.is_date32(lower.type) or pa.types.is_timestamp(lower.type)):

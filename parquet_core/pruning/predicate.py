@@ -181,7 +181,7 @@ class Unsupported:
     `may_raise`: the condition may raise on a row while Spark reads.
     `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows.
     `no_value`: the condition compares with a text that is not a value of the type, so it selects no row or fails.
-    `cause`: None if no code depends on the reason.
+    `cause`: the reason as a value, for reasons that other code tests for; else None.
     `source`: syntax tree, for the code that created the condition; None if unknown.
     """
 

@@ -87,7 +87,7 @@ def outcomes_on_rows(leaf: Leaf, values: Mapping[Path, pa.Array], count: int) ->
 
 
 def refuse_unsupported(predicate: Predicate, use: RowUse) -> None:
-    """Raise UnsupportedFeature for a condition that is evaluated on no row.
+    """Raise UnsupportedFeature for a condition that cannot be evaluated on rows.
 
     >>> try:
     ...     refuse_unsupported(Unsupported("f(x) = 1", "f() is not known here", is_whole=True), RowUse.COUNT)

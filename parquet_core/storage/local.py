@@ -240,7 +240,7 @@ class WantedRanges(NamedTuple):
 
 
 def is_compiled() -> bool:
-    """Return True if compiled calls list and read many files, without the interpreter lock."""
+    """Return True if the compiled module is built, which lists and reads many files without the interpreter lock."""
     return system_calls is not None
 
 

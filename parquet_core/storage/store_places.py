@@ -22,7 +22,7 @@ from parquet_core.storage.stores import (
 )
 
 _ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
-# Looser than the rules of the stores. Of any other name, the library would use only a part.
+# Accepts more names than the stores do, but no name of which obstore would use only a part.
 _BUCKET = re.compile(r"[A-Za-z0-9._$-]+")
 _AZURE_HOST = re.compile(r"(?P<account>[^.]+)(?P<zone>\.z\w\w)?\.(?:dfs|blob)\.(?P<cloud>.+)")
 _FABRIC = "fabric.microsoft.com"

@@ -184,7 +184,7 @@ class _Spread(NamedTuple):
     share_apart: float
 
     def groups(self, rows: Numbers, lookup: MatchingValues | None = None) -> tuple[Flags, int]:
-        """Return flags of the row groups of the sampled `rows`, and the number of others that hold rows of equal value.
+        """Flag the row groups of the sampled `rows`, and estimate how many others have rows with the same values.
 
         `lookup`: the condition that these rows satisfy.
         """

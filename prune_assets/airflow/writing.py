@@ -42,8 +42,8 @@ class WriteTableOperator(TableOperator):
     same table with "overwrite" and "replace_partitions", and adds the rows again with "append".
     `conn_id`: a connection whose host is a Spark Connect server (`sc://host:15002`) or a master (`local[4]`), with
     Spark options as its extra; without it Spark runs in the task.
-    `when_empty`: "pass", "skip" or "fail" if the source has no rows. Only with "pass" such a run replaces rows: with
-    the mode "overwrite" the table is empty afterwards.
+    `when_empty`: "pass", "skip" or "fail" if the source has no rows. A source without
+    rows replaces rows only with "pass"; in the mode "overwrite" the table is then empty.
 
     If a worker is killed, the table contains either its old rows or all new rows.
     """

@@ -204,7 +204,7 @@ def _started() -> tuple[SparkStart, list[Problem]]:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform, its version if the marker contains it, and the marker."""
+    """A platform, recognized by its `marker`, a variable or a file. `version`: None if the marker does not state it."""
 
     name: str
     version: str | None

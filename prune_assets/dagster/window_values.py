@@ -96,8 +96,8 @@ class TimeType:
     """Conversions between time windows and one type of partition column.
 
     `values_of`: returns the column values of a window.
-    `instants_of`: returns a parsed value in the form of `values_of`, and a list of instants: each window that contains
-    the value contains one of them.
+    `instants_of`: takes a parsed column value and the zone of the partitions. Returns the value in the form of
+    `values_of`, and the instants that it may mean: each window with this value contains at least one of them.
     """
 
     values_of: Callable[[dg.TimeWindow], WindowValues]

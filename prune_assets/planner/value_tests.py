@@ -365,9 +365,9 @@ def _remainders(divisor: int, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
-    """Return the local minute of the day of each instant, as the class of the instant.
+    """Group instants by their local minute of the day; return the number of the group of each instant.
 
-    An instant for which the zone's rules are uncertain is a class of its own.
+    An instant for which the zone's rules are uncertain is a group of its own.
     """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)

@@ -71,7 +71,7 @@ class ArrowColumns:
     `leaves`: leaves to read, by name; partition columns have no entry.
     `compared`: every column that a predicate may refer to, by path.
     `in_files`: types of nested columns with the names that files use inside lists and maps.
-    `filled`: columns that may have values in files that lack them.
+    `filled`: columns that may have a default value, which files without the column get.
     `null_tested`: columns that are only tested for null, so that any stored type is accepted.
     """
 

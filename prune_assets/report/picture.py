@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import RowGroupReport, SkipReport
 
-# The width of the value column on an asset's page in a window of 1,440 points.
+# The last is the width of the value column on an asset's page, in a window of 1,440 points.
 _LABEL, _BAR, _GAP, _LEAST_WIDTH = 70, 180, 8, 370
 # Width of a character at 12 points, in the widest font that browsers use for digits, points and spaces.
 _CHARACTER = 7

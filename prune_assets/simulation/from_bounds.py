@@ -116,7 +116,7 @@ def _scale(bounds: Bounds) -> tuple[Floats, Floats]:
 
 
 def _unit(arrow_type: pa.DataType) -> float:
-    """Return the distance of adjacent values: 1 whole number, day, tick or rank; 0 if continuous."""
+    """Return the distance between adjacent values: 1 for whole numbers, days, ticks and ranks; 0 if continuous."""
     return 0.0 if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type) else 1.0
 
 

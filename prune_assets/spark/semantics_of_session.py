@@ -24,9 +24,10 @@ _KNOWN: WeakKeyDictionary[SparkSession, dict[str, Span | None]] = WeakKeyDiction
 
 
 def semantics_of(session: SparkSession) -> SparkSemantics:
-    """Read the settings of a session and, once, the span of its time zone.
+    """Read the settings of a session.
 
-    Raises for an unsupported Spark.
+    The period in which Spark and this machine agree on its time zone is computed once for each session and zone. Raises
+    UnsupportedFeature for a version of Spark that is not supported.
     """
     # Behavior that became a setting in Spark 4 is always on before.
     version = check_session(session)

@@ -1,4 +1,4 @@
-"""Files that the scans of a statement of Spark opened, from Spark's own status."""
+"""Number of files that each scan of a Spark statement opened, from Spark's SQL status store."""
 
 from __future__ import annotations
 

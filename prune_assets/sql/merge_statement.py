@@ -178,7 +178,7 @@ def _matched_condition(clauses: Sequence[MergeClause], sides: tuple[MergeSide, M
             return None
         try:
             conditions = parts_of_condition(parse_predicate(clause.condition), *sides).target_conditions
-        except PredicateSyntaxError:  # a form that only the engine of the MERGE reads restricts nothing here
+        except PredicateSyntaxError:  # syntax that only the engine parses: the clause may apply to every row
             return None
         if not conditions:
             return None

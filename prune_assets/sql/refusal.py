@@ -11,9 +11,9 @@ class Refusal(Exception):
     """Reason why a part of a predicate cannot be lowered.
 
     `remedy`: what to write instead.
-    `raises`: True if, with ansi.enabled, Spark certainly raises an error for a constant of the part.
-    `no_value`: True if a text contains no value of the type. Spark raises with ansi.enabled, and compares with NULL
-    without it.
+    `raises`: True if the part has a constant for which Spark certainly raises an error with ansi.enabled.
+    `no_value`: True if the part has a string that cannot be converted to the type that it is compared with. Spark
+    raises an error with ansi.enabled, and compares with NULL without it.
     `cause`: as in `Unsupported`.
     """
 

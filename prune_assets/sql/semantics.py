@@ -104,7 +104,7 @@ class SparkSemantics:
 _SETTINGS = [one.name for one in fields(SparkSemantics) if one.compare]
 # A name in backticks is a separate token, because a quote in it does not start a literal.
 _TOKEN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
-# After one of these, a quote may not begin a literal, or a backslash may not be an escape.
+# After one of these, a quote does not always begin a literal, or a backslash an escape.
 _MISLEADING = re.compile(r"""--|/\*|\br['"]""", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""Arrow types of declared columns, with field names as in the table and as in files."""
+"""Arrow types of declared columns: one with the field names of the table, one with the field names in files."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def _doubling(size: NDArray[np.float64], start: int, stop: int) -> Iterator[tupl
 
     The largest unit has at most half the size of a subrange.
     """
-    # The units on each side of the largest total less than half of the run, so the recursion depth is logarithmic.
+    # The sizes on each side of the largest unit add up to less than half of the run: few levels of recursion.
     if stop - start < 2:
         return
     run = size[start:stop]

@@ -34,7 +34,7 @@ def placed(ordered: NDArray[Any], bounds: NDArray[Any]) -> Numbers:
 
 
 def search(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
-    """Return the result of `np.searchsorted`, which is much faster for sorted values."""
+    """Return `np.searchsorted(ordered, values)`. Many values are sorted first, because that search is much faster."""
     if len(values) < _MANY:
         return np.searchsorted(ordered, values)
     if (values[1:] >= values[:-1]).all():

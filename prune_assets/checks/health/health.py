@@ -63,8 +63,8 @@ def check_files(
     [('statistics.missing', ('x',))]
 
     `columns`: columns to check; by default all columns by which predicates prune.
-    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and 10
-    that a merge would remove are a warning.
+    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and it is
+    a warning if compaction would save 10 files.
     `allow`: as in `plan`.
 
     Raises the errors of opening a table.
@@ -157,7 +157,7 @@ def check_log(
 
     `max_commits`: number of commits that a reader may have to replay.
     `max_small_files`: number of live files that may be smaller than 32 MiB; by default more than 1,000 are an error,
-    and 10 that a merge would remove are a warning.
+    and it is a warning if compaction would save 10 files.
     `allow`: addresses below which the log may refer to files, in addition to the table's own.
 
     Raises WrongUse for a table that is not a Delta table, and the errors of opening one.

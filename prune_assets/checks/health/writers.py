@@ -51,7 +51,7 @@ _ANEW = "write these files again by their own writer, without it"
 
 
 def newer_format(name: str, index: MetadataIndex, columns: Iterable[LeafColumn]) -> Iterator[Finding]:
-    """Report features that Spark does not read or skip by.
+    """Report newer features of the format that Spark cannot read, or cannot use to skip data.
 
     Findings about files come first, then findings about columns.
     """

@@ -110,7 +110,7 @@ class Reasons:
         return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the outcomes of the leaves, and the open outcomes, for the block of row groups around `position`."""
+        """Return the outcomes of each leaf in the block around `position`, and those that keep row groups."""
         block_index = position // _BLOCK
         if block_index not in self._blocks:
             # Row groups are visited in order, so earlier blocks are not needed any more.

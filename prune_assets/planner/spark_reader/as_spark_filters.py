@@ -150,9 +150,9 @@ class _Filters:
         return {spark_type.kind, to.kind} in _UNWRAPPED
 
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
-        """Return True if Spark keeps a cast on the column.
+        """Return True if Spark compares a cast of the column, and not the column itself.
 
-        Spark keeps a cast that reduces digits, and the casts of `_is_cast_for_good`.
+        Spark removes such a cast unless it may lose digits, or is one of `_is_cast_for_good`.
         """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]

@@ -1,4 +1,7 @@
-"""Functions of one value, defined by their value at every ordinal and their monotone pieces."""
+"""SQL functions of one argument: their results, and the ranges of arguments on which they are monotone.
+
+Values are represented by integers, the ordinals of `spark_types.py`.
+"""
 
 from __future__ import annotations
 

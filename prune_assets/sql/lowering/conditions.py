@@ -87,7 +87,7 @@ class Conditions:
         written: dict[nodes.SyntaxNode, nodes.SyntaxNode] | None = None,
     ) -> None:
         self._parsed = parsed
-        # The node as read, for each node that was built from others.
+        # Parsed node of each node that lowering built; messages show its text.
         self._written = {} if written is None else written
         self._guards = Guards()
         self._context = LoweringContext(
@@ -235,7 +235,7 @@ class Conditions:
     ) -> Predicate | None:
         """Lower a condition on a formatted date to a condition on the date.
 
-        In years where that is not exact, the result is `unsupported`.
+        For dates in years in which the two conditions differ, the predicate is `unsupported`. None for other nodes.
         """
         dates = date_condition(node)
         if dates is None:
@@ -257,7 +257,7 @@ class Conditions:
         return LeafCondition(self._context, "").constant(node)
 
     def _is_truth_test(self, operand: nodes.SyntaxNode) -> bool:
-        """Return whether the operand of IS TRUE, FALSE or UNKNOWN is a condition; otherwise the test is a cast."""
+        """Return whether the operand of IS TRUE, FALSE or UNKNOWN is boolean; Spark casts other operands to boolean."""
         if isinstance(operand, nodes.Column):
             return is_boolean(operand)
         if isinstance(operand, nodes.Literal):

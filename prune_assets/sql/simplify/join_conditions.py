@@ -76,7 +76,7 @@ def _is_true(joined: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
 
 
 def only_column(operand: Predicate) -> Path | None:
-    """Return the only column of a predicate that is NULL exactly for null; None for other predicates."""
+    """Return the column of a predicate on one column that is NULL if and only if the column is null, else None."""
     inner = operand.child if isinstance(operand, Not) else operand
     parts = inner.children if isinstance(inner, Or) and len(inner.children) <= MOST else (inner,)
     if not all(isinstance(part, Compare | Interval | In) for part in parts):

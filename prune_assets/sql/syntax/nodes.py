@@ -287,7 +287,7 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullSafe(Binary):
-    """`<=>`, or IS DISTINCT FROM, its opposite, with `is_same` False."""
+    """`<=>`; with `is_same` False its opposite, IS DISTINCT FROM."""
 
     is_same: bool
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The values of an exact type: all multiples of 10**-scale from `low` to `high`, both unscaled and included."""
+    """The values of an exact type: `n * 10**-scale` for each integer n from `low` to `high`, both included."""
 
     type: pa.DataType
     low: int

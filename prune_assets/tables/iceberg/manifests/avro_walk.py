@@ -49,7 +49,7 @@ class Node:
 
     `size`: bytes of a value of type FIXED.
     `least`: minimum bytes of a value.
-    `slot`: index of the table cell that gets the position of the value; -1 for none.
+    `slot`: column of the output array in which the value's position is stored; -1 if it is not stored.
     """
 
     def __init__(self, kind: int, children: list[Node], size: int, least: int, slot: int) -> None:
