@@ -63,8 +63,8 @@ def check_files(
     [('statistics.missing', ('x',))]
 
     `columns`: columns to check; by default all columns by which predicates prune.
-    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and it is
-    a warning if compaction would save 10 files.
+    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and
+    it is a warning if compaction would save 10 files.
     `allow`: as in `plan`.
 
     Raises the errors of opening a table.
