@@ -199,13 +199,13 @@ def _planned(
         held = np.isin(np.arange(len(files)), plan.surviving_numbers)
     else:
         files = table.read(np.zeros(len(held), np.bool_)).groups.files
-    target = _Target(table, written_where.predicate, np.array([file.size for file in files], np.int64), held)
+    target = _MergeTarget(table, written_where.predicate, np.array([file.size for file in files], np.int64), held)
     report = _report(statement, target, conditions[0] if conditions else None, started)
     surviving = tuple(files[i] for i in np.flatnonzero(held).tolist())
     return MergePlan(statement, surviving, plan, report)
 
 
-class _Target(NamedTuple):
+class _MergeTarget(NamedTuple):
     """The target of a MERGE.
 
     `where`: the condition on the target alone that ON has.
@@ -218,7 +218,7 @@ class _Target(NamedTuple):
     held: Flags
 
 
-def _report(statement: MergeStatement, target: _Target, join: JoinKeys | None, started: float) -> MergeReport:
+def _report(statement: MergeStatement, target: _MergeTarget, join: JoinKeys | None, started: float) -> MergeReport:
     table, where, sizes, held = target
     is_off = any(clause.case is ClauseCase.NOT_MATCHED_BY_SOURCE for clause in statement.clauses)
     everything = np.ones(len(sizes), np.bool_)
