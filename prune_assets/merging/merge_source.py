@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # `s.k`, `k`, or the same in backquotes.
 _NAME = r"`(?:[^`]|``)+`|[^\W\d]\w*"
+_CLOCK = re.compile(r"\b(?:current_\w+|curdate|now|localtimestamp|unix_timestamp)\b", re.IGNORECASE)
 _COLUMN = re.compile(rf"(?:({_NAME})\s*\.\s*)?({_NAME})")
 
 
@@ -51,7 +52,7 @@ class MergeSource:
 
     def keys(self, statement: MergeStatement) -> pa.Table | Mapping[str, KeyRanges]:
         """Return the keys of the source, one column for each expression, named by its SQL."""
-        wanted = list(dict.fromkeys(key.source for key in statement.keys))
+        wanted = list(dict.fromkeys(key.source for key in statement.keys if is_timeless(key.source)))
         qualifier = statement.source_alias or _unquoted(statement.source.rpartition(".")[2])
         plain = [_plain_column(sql, qualifier, self.columns) for sql in wanted]
         names = [name for name in plain if name is not None]
@@ -67,11 +68,20 @@ class MergeSource:
                 f"ON: only Spark computes {computed} of the source; pass a session, or --spark to prune merge"
             )
         frame = rows if statement.source_alias is None else rows.alias(statement.source_alias)
-        for condition in statement.source_conditions:
+        for condition in filter(is_timeless, statement.source_conditions):
             frame = frame.where(condition)
         keys = frame.selectExpr(*(f"{sql} AS {column_sql((sql,))}" for sql in wanted))
         check_key_types(keys, wanted)
         return collect_keys(keys, wanted)
+
+
+def is_timeless(sql: str) -> bool:
+    """Return True if an expression has no function of the current time, whose value may differ when the MERGE runs.
+
+    >>> is_timeless("s.day"), is_timeless("s.at < now()"), is_timeless("date_sub(current_date, s.n)")
+    (True, False, False)
+    """
+    return _CLOCK.search(sql) is None
 
 
 def _plain_column(sql: str, qualifier: str, columns: Sequence[str]) -> str | None:

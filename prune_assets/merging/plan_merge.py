@@ -20,7 +20,7 @@ from parquet_core.pruning.evidence.listed_values import listed_values
 from parquet_core.quantities import counted
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.merging.implied_condition import ImpliedCondition, implied_condition, key_columns
-from prune_assets.merging.merge_source import given_source, named_source, source_sql
+from prune_assets.merging.merge_source import given_source, is_timeless, named_source, source_sql
 from prune_assets.merging.report import FileExtent, MergeReport, Obstacle, WhyNotLess
 from prune_assets.planner.explain.plan import Plan
 from prune_assets.planner.join_keys import Join, JoinedColumn, key_conditions, with_keys
@@ -186,7 +186,9 @@ def _planned(
     names = list(dict.fromkeys(column.path[0] for column in [*table.columns, *table.partitions]))
     source = named_source(written.source, session, semantics) if source is None else source
     statement = parsed(names, source.columns, case_sensitive=semantics.case_sensitive)
-    keys = tuple(JoinedColumn(key.target, key.source, key.null_safe) for key in statement.keys)
+    keys = tuple(
+        JoinedColumn(key.target, key.source, key.null_safe) for key in statement.keys if is_timeless(key.source)
+    )
     joins = [Join(source.keys(statement), keys)] if keys else []
     where = " AND ".join(statement.target_conditions) or "true"
     written_where = lower_predicate(where, table, session=session, semantics=semantics)
@@ -259,12 +261,15 @@ def _obstacles(statement: MergeStatement, table: Table, join: JoinKeys | None, o
         yield Obstacle(WhyNotLess.NO_CONDITION, statement.on)
     elif bool(opened.all()) and not off:
         yield Obstacle(WhyNotLess.NO_EFFECT, " AND ".join(statement.target_conditions))
+    for key in statement.keys:
+        if not is_timeless(key.source):
+            yield Obstacle(WhyNotLess.NOT_USED, key.sql, "its value depends on the current time")
     for sql, unused in statement.unused:
         yield Obstacle(WhyNotLess.NOT_USED, sql, _UNUSED[unused])
     if join is None:
         return
-    for key in join.unused:
-        yield Obstacle(WhyNotLess.KEY_NOT_USED, key.column, "; ".join(filter(None, (key.reason, key.remedy))))
+    for each in join.unused:
+        yield Obstacle(WhyNotLess.KEY_NOT_USED, each.column, "; ".join(filter(None, (each.reason, each.remedy))))
     for column in key_columns(join)[0]:
         yield from _obstacles_of_column(".".join(column.path), table.file_bounds(column.path), opened)
 

@@ -230,6 +230,15 @@ def test_a_misspelt_column_is_an_error(orders, on, message):
         pr.plan_merge(orders, pa.table({"k": [1]}), on=on, when=UPSERT)
 
 
+def test_a_key_that_depends_on_the_current_time_is_not_used(events):
+    """The statement may run on another day than the plan."""
+    source = pa.table({"n": pa.array([1, 2], pa.int32())})
+    on = "t.day = date_sub(current_date(), s.n) AND t.k = s.n"
+    planned = pr.plan_merge(events, source, on=on, when=UPSERT)
+    assert planned.condition == "(t.k = 1) OR (t.k = 2)"
+    assert (WhyNotLess.NOT_USED, "t.day = date_sub(current_date(), s.n)") in obstacles(planned)
+
+
 def test_a_relative_path_is_refused_because_spark_takes_none(orders, monkeypatch):
     monkeypatch.chdir(orders)
     with pytest.raises(WrongUse, match=r"Spark takes only absolute paths; write /"):
