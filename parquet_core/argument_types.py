@@ -43,8 +43,8 @@ def public_function(
 ) -> Callable[Arguments, Result]:
     """Wrap a public function: check its arguments first, and translate its exceptions by `failure`.
 
-    `makers`: returns how users create an object of a class, by class name, or a mapping, by `function.name`; called
-    only for an error.
+    `makers`: returns texts that show users how to create an object, by class name. The text for a mapping has the key
+    `function.parameter`. Called only for an error.
     """
 
     @wraps(function)
@@ -69,9 +69,9 @@ def check_arguments(
     *,
     makers: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Raise WrongUse for an argument of a type that the annotation excludes.
+    """Raise WrongUse for an argument whose type the annotation excludes.
 
-    Missing or extra arguments are left to the call, whose TypeError names them, if the other arguments fit.
+    Missing and extra arguments are not reported here: the call itself raises a TypeError that names them.
     """
     signature, hints = _signature(function)
     places = sum(parameter.kind is not parameter.KEYWORD_ONLY for parameter in signature.parameters.values())
@@ -93,7 +93,7 @@ def check_arguments(
 
 
 def _parameter_hint(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
-    """Return a message that names the parameter that takes the class of `value`; "" if no other parameter does.
+    """Return a message that suggests another parameter for a value of this class; "" if no parameter accepts it.
 
     `name`: parameter to which the value was passed.
     """
@@ -153,7 +153,7 @@ def _nouns(hint: Any) -> Iterator[str]:
 
 
 def matches(value: object, hint: Any) -> bool:
-    """Return False if a value cannot be of an annotated type.
+    """Return True unless the type of a value contradicts the annotation.
 
     The elements of lists and mappings are checked too.
 
@@ -260,7 +260,7 @@ def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any
 
 
 class _ByName(type):
-    """A class whose instances are the instances of any class with its name."""
+    """Metaclass of a stand-in: instances of any class with the same name count as instances of the stand-in."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return any(ancestor.__name__ == cls.__name__ for ancestor in type(value).__mro__)

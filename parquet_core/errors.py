@@ -28,7 +28,7 @@ from parquet_core.printable import one_line, redacted
 class PruneError(Exception):
     """Base of all errors of this project.
 
-    The message is one line, and never holds the secrets of an address.
+    The message is one line, and never contains credentials from a URL.
 
     >>> import prune_assets as pr
     >>> try:

@@ -69,8 +69,8 @@ def fill(blocks: Blocks) -> float:
 def estimated_fpp(blocks: Blocks) -> float:
     """Return the probability of a false positive.
 
-    A hash selects each block with equal probability, and one bit of each of its words. The result is the mean over
-    blocks of the product over words of the fraction of set bits.
+    A hash selects one block, and one bit in each word of this block. The probability that all these bits are set is the
+    product of the fractions of set bits in the words. The result is the mean of these products over all blocks.
 
     >>> estimated_fpp(np.array([[0xFFFFFFFF] * 7 + [0xFFFF]], np.uint32))
     0.5

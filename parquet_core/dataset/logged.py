@@ -154,7 +154,7 @@ def named_as_in_table(provenance: Provenance, logged: LoggedFiles, *, any_case: 
 
 
 def _may_hide_columns(provenance: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
-    """Return True if a leaf without a match may be a column: it has no field id, or the field id of a column."""
+    """Return True if an unmatched leaf may still be a column: it has no field id, or the field id of a column."""
     numbers = {column.field_id for column in logged.columns}
     groups = [(element.name, element.field_id) for element in provenance.elements if element.children]
     for leaf, stored in zip(named, provenance.columns, strict=True):

@@ -78,10 +78,10 @@ class PageBatch(Columnar):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The column of pages, with facts about its row groups.
+    """A column whose pages are joined, with facts about its row groups.
 
     `num_rows`: number of rows of each row group.
-    `kind`: for each row group, the index of its trust in `trusts`.
+    `kind`: for each row group, the index in `trusts` of the applicable `Trust`.
     """
 
     column: LeafColumn

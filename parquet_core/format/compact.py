@@ -628,7 +628,7 @@ def _sunk(
             numbers[column] = _MISSING
         position = _row(data, position, size, of, numbers, 1, depth + 1, sinks)
         sink.extend(row)
-    # Elements must really take the bytes that `_count` assumed, so that many lists need no more memory than one.
+    # Check the minimum size that `_count` assumed, so that the encoded bytes limit the memory of all lists together.
     if position - first < count * of.least:
         raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)
     return position

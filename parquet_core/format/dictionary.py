@@ -50,8 +50,8 @@ def is_complete(chunks: ColumnChunks, i: int) -> str | None:
     if not kinds <= set(PageType):
         return "the encoding statistics name pages of an unknown kind"
     if not data:
-        # parquet-java takes this as "all pages use the dictionary". The opposite is safe and costs a chunk without
-        # values nothing.
+        # parquet-java takes this as "all pages use the dictionary". The opposite assumption is safe, and it loses
+        # nothing if the chunk has no values.
         return "the encoding statistics name no data page"
     if not data <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
         return "some data pages are not dictionary-encoded"

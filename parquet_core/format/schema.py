@@ -36,7 +36,7 @@ _MOST_BYTES = (1 << 31) - 1  # limit of a fixed length, which has 32 bits
 def in_any_case(name: str) -> str:
     """Fold case at least as far as any reader does.
 
-    Names that some reader treats as equal have the same result; so may other names.
+    Names that some reader treats as equal have the same result; distinct names may share a result too.
     """
     return name.upper().casefold()
 

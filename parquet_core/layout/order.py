@@ -237,7 +237,7 @@ def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[n
     less, same = flags_from(sorts_before(after, before)), flags_from(pc.equal(after, before))
     is_float = pa.types.is_floating(values.type)
     if values.null_count or is_float:
-        # NaN sorts above all values, and nulls sort outside of values and NaN.
+        # NaN sorts above all other values. Nulls sort before or after everything else, NaN included.
         level = np.where(flags_from(pc.is_valid(values)), 0, 2 if key.nulls_last else -2).astype(np.int8)
         if is_float:
             level += flags_from(pc.is_nan(values)) * np.int8(-1 if key.descending else 1)

@@ -91,7 +91,7 @@ def prune(
     while True:
         contradictions = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
-        # A contradiction found meanwhile makes statistics untrusted that were already evaluated: evaluate again.
+        # If the evaluation found a contradiction, statistics that it used are no longer trusted: evaluate again.
         if index.footers.contradictions == contradictions:
             break
     access = _access(query, states[-2], states[-1].of_pages)

@@ -76,8 +76,8 @@ class FileAnswers:
     files has no statistics.
     `elsewhere`: None if no other process was involved.
     `by_list`: None if the table has no manifest list.
-    `bounds`: bounds by partition values, for columns in leaves of several columns, which other levels combine with the
-    bounds of other columns. A file counts as one row.
+    `bounds`: bounds from partition values, for partition columns in leaves on several columns. Other levels combine
+    them with the bounds of the other columns. A file counts as one row.
     """
 
     partitions: OutcomeArray
@@ -94,7 +94,7 @@ class FileAnswers:
     def with_partitions(
         self, leaf: MultiColumnLeaf, bounds: Mapping[Path, Bounds], file: NDArray[np.int64]
     ) -> dict[Path, Bounds]:
-        """Return bounds of containers in the given files, with bounds by partition values where nothing is known."""
+        """Return bounds of containers in the given files; partition values replace unknown bounds."""
         of_values = {path: self.bounds[path].take(file) for path in columns_of_leaf(leaf) if path in self.bounds}
         both = {
             path: first_known(of_column, of_values[path]) for path, of_column in bounds.items() if path in of_values

@@ -179,7 +179,7 @@ class Unsupported:
     `null_with`: columns; the condition is NULL if one of them is null.
     `is_whole`: `sql` states exactly this condition, no more and no less.
     `may_raise`: the condition may raise on a row while Spark reads.
-    `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows.
+    `raises`: evaluating a constant of the condition is an error, so Spark in ANSI mode fails regardless of the rows.
     `no_value`: the condition compares with a text that is not a value of the type, so it selects no row or fails.
     `cause`: the reason as a value, for reasons that other code tests for; else None.
     `source`: syntax tree, for the code that created the condition; None if unknown.

@@ -61,9 +61,9 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if a table's column is null in every row of such files.
+    """Return True if a table's column is null in every row of files with this schema.
 
-    Such files have no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
+    The schema has no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
     the table's type.
     """
     stored = provenance.by_path.get(column.path)
@@ -77,7 +77,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
         within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
         if not within:
             return True
-        # The file has a plain value in place of a struct, or a list or map, whose leaves do not prune.
+        # The file has a plain value in place of a struct, or a list or map (predicates on their leaves do not prune).
         if any(len(leaf.path) == depth for leaf in within) or all(leaf.unsupported for leaf in within):
             return False
     return False

@@ -27,8 +27,8 @@ class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
     `provenances`: distinct provenances of footers, whose schemas have the names of the files.
-    `paths`: per column, its possible paths in files, the one that the table expects first. A column is missing if its
-    only path in files is its path in the table.
+    `paths`: per column, its possible paths in files, beginning with the path that the table expects. A column is
+    missing if its only path in files is its path in the table.
     `numbers`: per column, its field id, if ids identify columns; the same path may then be another column in another
     file. None if names identify columns.
     """

@@ -101,7 +101,7 @@ def is_passing(message: str) -> bool:
 def server_of(uri: str) -> str:
     """Return the endpoint of a URI's store, with the environment variable that sets it.
 
-    "the server" if no variable sets it.
+    Returns "the server" if no variable sets the endpoint.
     """
     store = OF_SCHEME.get(scheme_of(uri) or "")
     endpoint = None if store is None else endpoint_of(store)

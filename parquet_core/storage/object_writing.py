@@ -65,7 +65,7 @@ class ObjectWriter(NamedTuple):
         """Verify that the store refuses to create an object that exists. See `storage.writing`."""
         try:
             existed = not self.put_if_absent(uri, data)
-            # The object exists after the first answer.
+            # The object exists now, so a second success means that the store overwrites.
             if not existed and self.put_if_absent(uri, data):
                 raise _overwrites(uri, "ignores")
         except UncertainWrite as error:

@@ -216,7 +216,7 @@ def session_options() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
+def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - used only as a cache key
     store = OF_SCHEME[scheme_of(root) or ""]
     check_variables(root, store)
     with opening(root, store):
@@ -319,7 +319,7 @@ class WebServer:
         """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(uri)
 
-    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as of other stores
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as in other stores
         """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(prefix)
 

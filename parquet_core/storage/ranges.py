@@ -50,7 +50,7 @@ def read_range(file: DataFile, start: int, length: int, *, purpose: str, traffic
 
 
 def read_ranges(file: DataFile, ranges: Sequence[tuple[int, int]], *, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read (start, length) ranges of one file, near ones in one request.
+    """Read (start, length) ranges of one file. Near ranges share a request.
 
     The results are in the order of `ranges`.
     """

@@ -111,7 +111,7 @@ def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
 
 
 def first_known(bounds: Bounds, others: Bounds) -> Bounds:
-    """Return bounds of the same containers, with the others where nothing is known about the values."""
+    """Replace bounds by `others` in containers whose values are unknown."""
     is_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     unknown = ~(flags_from(bounds.lower.is_valid()) | flags_from(bounds.upper.is_valid()) | is_null)
     if not unknown.any():

@@ -1,6 +1,7 @@
 """Find contradictions in the metadata of files. Contradicting metadata are not trusted.
 
-Contradictions are `Doubt` flags: flags of row groups when footers are read, and flags of a column when it is read.
+Contradictions are recorded as `Doubt` flags: for whole row groups when footers are read, and for a column when its
+structures are read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rules for contradicting counts and bounds of a column in Parquet, Delta logs and Iceberg manifests.
 
-A count outside of its range is unknown. Bounds whose counts leave no value for them are unknown, and so are these
-counts. If the lower bound is above the upper bound, both are unknown. An entry with a contradiction keeps its row
-count.
+A count outside of its range is unknown. If the counts leave no value that the bounds could describe, both the counts
+and the bounds are unknown. If the lower bound is above the upper bound, both bounds are unknown. An entry with a
+contradiction keeps its row count.
 """
 
 from __future__ import annotations

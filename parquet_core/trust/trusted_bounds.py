@@ -248,7 +248,7 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> pa.Array:
-    """Raise each maximum that may be a prefix above all values with the prefix; null if there is no such bound.
+    """Replace each maximum that may be a prefix by a bound above all values with this prefix; null if none exists.
 
     Entries whose `trust_index` is -1 keep their maximum.
     """

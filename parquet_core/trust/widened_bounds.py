@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 def enclosing_floats(wide: pa.Array) -> Pair:
     """Return the floats that enclose each double, equal if the double is a float.
 
-    The text of a float may have been parsed as a double. Such a double is no exact float; it gets the floats one step
+    The text of a float may have been parsed as a double. A double that is not exactly a float gets the floats one step
     below and above its rounded value.
     """
     doubles, valid = numbers_from(wide), flags_from(wide.is_valid())

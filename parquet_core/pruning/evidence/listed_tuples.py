@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import InTuples
     from parquet_core.trust.bounds import Bounds
 
-# Numbers of candidates of a container that are tested first: most containers with many candidates hold one of them.
+# How many candidates of each container are tested first: in most containers with many candidates, one of these matches.
 SAMPLES = (2, 16)
-# Limits of candidates that are tested together, and in all. A container beyond the limit is kept.
+# Limits on the candidates that are tested together and in total. Containers beyond the total limit are kept.
 MAX_CELLS = 1 << 18
 MAX_TESTS = 8 << 20
 _MOST_KEYS = 1 << 62
@@ -93,7 +93,7 @@ class _Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Candidates(Columnar):
-    """The tuples that a box may hold: `count` ones from `start` on in an order."""
+    """Tuples that each box may hold: `count` tuples from position `start` on, in the order with the number `order`."""
 
     box: Numbers
     order: Numbers
@@ -196,7 +196,7 @@ def _test(
 
 
 def _candidates(listed: ListedTuples, sides: Sequence[_Side], boxes: Numbers) -> _Candidates:
-    """Return the candidates of each box in the order with the fewest."""
+    """Return the candidates of each box, from the order with the fewest candidates."""
     chosen, first = np.zeros(len(boxes), np.int64), np.zeros(len(boxes), np.int64)
     count = np.full(len(boxes), np.iinfo(np.int64).max)
     for i, order in enumerate(listed.orders):

@@ -131,7 +131,7 @@ def _places(ordered: NDArray[Any], values: NDArray[Any] | None) -> Scale:
 
 
 def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
-    """Flag where the comparison cannot be TRUE, and cannot be FALSE."""
+    """Flag containers where the comparison cannot be TRUE, and containers where it cannot be FALSE."""
     low, high = placed.low, placed.high
     match op:
         case Op.LT:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds, Presence
 
 
-# Comparisons that are TRUE for a value smaller than the literal, equal to it, or larger.
+# Comparisons that are TRUE for values smaller than the literal, for values equal to it, and for larger values.
 HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
 HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})

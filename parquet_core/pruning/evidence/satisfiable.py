@@ -174,7 +174,7 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     if pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
-        with np.errstate(over="ignore", under="ignore"):  # the successors of the largest value and of zero
+        with np.errstate(over="ignore", under="ignore"):  # overflows after the largest value, underflows after zero
             after = np.nextafter(numbers, numbers.dtype.type(np.inf))
         return [from_numpy(after, arrow_type), from_numpy(extremes, arrow_type)]
     if pa.types.is_integer(arrow_type) or pa.types.is_date32(arrow_type) or pa.types.is_timestamp(arrow_type):
