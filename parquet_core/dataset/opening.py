@@ -325,7 +325,7 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[Ro
     if known is not None:
         groups = known[0]
         kind = groups.kind[like[old]]
-        # Footer kinds that only removed files had are dropped.
+        # Drop footer kinds that no remaining file has.
         used = distinct(np.sort(kind))
         layout.kind[old] = layout.number(groups.kinds[i] for i in used.tolist())[np.searchsorted(used, kind)]
         layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]

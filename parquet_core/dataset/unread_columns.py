@@ -106,9 +106,9 @@ class UnreadColumn:
 
 
 def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
-    """Return the columns of files with rows whose stored type Spark cannot read, one entry per column and stored type.
+    """Return columns whose stored type Spark cannot read, one entry per column and stored type.
 
-    Each distinct schema is checked once.
+    Files without rows are ignored. Each distinct schema is checked once.
     """
     # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}

@@ -166,9 +166,9 @@ def list_of(kind: Kind) -> Kind:
 
 
 def rows_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of structs with a separate table.
+    """Return the kind of a list whose structs are decoded into a separate table.
 
-    A row of that table is the start position of a struct, followed by its numbers.
+    Each row of the table has the start position of a struct, then its numbers. `sink`: index of the table.
     """
     return Kind(_ROWS_KIND, (_LIST, _SET), {}, kind, sink)
 

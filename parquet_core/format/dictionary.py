@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.schema import LeafColumn
 
-# Most bytes of a dictionary page; writers limit dictionaries to 1 MiB by default.
+# Maximum size of a dictionary page in bytes; writers limit dictionaries to 1 MiB by default.
 MAX_PAGE_BYTES = 64 << 20
 GUESS_BYTES = 256 << 10
 _MAX_RATIO = 1032  # limit of deflate; other codecs have higher limits, but distinct values never reach them
@@ -158,7 +158,7 @@ def _doubt(page: PageHeader, chunks: ColumnChunks, i: int) -> str:
 
 
 def _decompress(stored: memoryview, codec: int, size: int) -> bytes | pa.Buffer | None:
-    """Return exactly `size` bytes; None if the page size differs."""
+    """Decompress a page to exactly `size` bytes; None if its size differs."""
     if codec == UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:

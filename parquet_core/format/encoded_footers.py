@@ -30,7 +30,7 @@ FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
 _LARGEST_HINT = 16 << 20
 # Bytes of file tails that may stay in memory in addition to the footers, unless half of the tails is more.
 _SPARE_BYTES = 1 << 20
-# Most bytes of footers that are decoded together.
+# Limit for the bytes of footers that are decoded together.
 _BATCH_BYTES = 32 << 20
 
 Part = TypeVar("Part")

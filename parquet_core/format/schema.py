@@ -163,7 +163,7 @@ class _Group:
 
 
 def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
-    # Columns are identified by path, so one of two columns would get the bounds of the other.
+    # Columns are identified by path: if two columns had the same path, one would get the bounds of the other.
     seen: set[Path] = set()
     for leaf in leaves:
         if leaf.path in seen:

@@ -36,7 +36,7 @@ _ORDERS: dict[int, Order] = {
 class InspectedPages:
     """Page indexes of successive chunks.
 
-    `lower`, `upper`: bounds by page, None if not listed.
+    `lower`, `upper`: bounds by page. None unless single pages were requested.
     """
 
     batch: PageBatch

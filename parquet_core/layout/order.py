@@ -92,7 +92,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
 def _out_of_order_flags(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
     """Flag containers that certainly begin before the previous container ends.
 
-    The first container has no flag. With `descending`, the direction is reversed.
+    The result has no flag for the first container. With `descending`, the direction is reversed.
     """
     if descending:
         return flags_from(pc.greater(bounds.upper[1:], bounds.lower[:-1]))
@@ -230,7 +230,7 @@ def _comparable(values: pa.Array) -> pa.Array:
 def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Flag values that sort before their predecessor, and values that equal it.
 
-    The first value has no flag.
+    The results have no flags for the first value.
     """
     before, after = values[:-1], values[1:]
     sorts_before = pc.greater if key.descending else pc.less

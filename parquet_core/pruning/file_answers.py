@@ -141,7 +141,7 @@ class FileAnswers:
 
 
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return the outcomes of a predicate by directory names.
+    """Return the outcomes of a predicate in each file, as far as directory names decide them.
 
     Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
     statistics evaluates them.

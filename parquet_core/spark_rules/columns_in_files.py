@@ -1,8 +1,8 @@
 """Leaves of one file that Spark reads for a column of the table.
 
 Spark reads the leaf of the same name, possibly stored as another type. It reads null in every row for a column that the
-file lacks. A Spark setting decides whether names that differ only in case are one column; files with such a name stay
-undecided.
+file lacks. A Spark setting decides whether names that differ only in case are one column. For such names, it remains
+unknown what Spark reads.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file; None if missing.
+    """Find the table's column in one file; None if it is missing or stored as another type.
 
-    None also if the file stores it as another type. Timestamps in milliseconds and in microseconds count as one type;
-    `timestamp_step` takes the stored unit into account.
+    Timestamps in milliseconds and in microseconds count as one type; `timestamp_step` takes the stored unit into
+    account.
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:

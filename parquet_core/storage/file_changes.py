@@ -49,7 +49,7 @@ def staged(path: str) -> Iterator[str]:
 def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
     """Publish a staged file as `path`; return False if another file has that name.
 
-    `replace`: overwrite an existing file. Raises as `put_if_absent`.
+    `replace`: overwrite an existing file. Raises the errors of `put_if_absent`.
     """
     if not is_remote(path):
         return local_writing.publish(temporary, local_path(path), replace=replace)

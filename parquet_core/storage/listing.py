@@ -255,7 +255,7 @@ def _may_be_directory(path: str) -> bool:
 
 
 def _match_and_walk(path: str) -> tuple[list[Match], Walked | None]:
-    """Look up a path as a file, and list it as a directory meanwhile."""
+    """Look up a path as a file and list it as a directory, at the same time."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="parquet-storage") as pool:

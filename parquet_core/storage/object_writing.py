@@ -40,7 +40,7 @@ class ObjectWriter(NamedTuple):
     bucket: Bucket
 
     def put_if_absent(self, uri: str, data: bytes) -> bool:
-        """Create an object unless one of this name exists; return True if created.
+        """Create an object unless the key exists already; return True if created.
 
         See `storage.writing`.
         """

@@ -127,9 +127,9 @@ class Bucket:
             )
 
     def _whole(self, listing: Callable[[ObjectStore], Listed]) -> Listed:
-        """Return a complete listing; retry if an answer breaks off.
+        """Return a complete listing; retry if a response ends early.
 
-        obstore itself retries broken answers only for reads.
+        obstore itself retries only reads in this case.
         """
         pause = RETRIES["backoff"]["init_backoff"].total_seconds()
         for _ in range(RETRIES["max_retries"]):
@@ -145,7 +145,7 @@ class Bucket:
     def _place(self, store: ObjectStore, uri: str) -> tuple[ObjectStore, str]:
         """Return a store and the key of an object in it.
 
-        obstore refuses keys with an empty segment, so such an object gets a store that starts after the segment.
+        obstore refuses keys with an empty segment. For such a key, the returned store starts after the segment.
         """
         key = self.key(uri)
         above, empty, name = f"/{key}".rpartition("//")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Doubt(IntFlag):
-    """Contradictions in metadata. The members up to SHARED_INDEX concern whole row groups, the others columns."""
+    """Contradictions in metadata. Members up to SHARED_INDEX concern whole row groups, later members single columns."""
 
     ROWS = 1
     PLACES = 2

@@ -77,13 +77,13 @@ def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
 
 
 def within(counts: Counts, most: Counts) -> Flags:
-    """Return flags of the counts from 0 to `most`."""
+    """Flag counts that are between 0 and `most`, both included."""
     flags: Flags = (counts >= 0) & (counts <= most)
     return flags
 
 
 def counts_within(counts: Counts, most: Counts) -> Counts:
-    """Return the counts from 0 to `most`; MISSING for others."""
+    """Replace counts that are not between 0 and `most` by MISSING."""
     return np.where(within(counts, most), counts, MISSING)
 
 

@@ -80,8 +80,8 @@ def _later(upper: pa.Array) -> pa.Array:
 def _modern(pair: Pair) -> Pair:
     """Replace bounds before the start of the common calendar: lower ones with null, upper ones with the start.
 
-    A reader may read such a value as another date or time, because of its calendar or of historical zone offsets with
-    seconds. The value that it reads is never after the start.
+    A reader may read a value before the start as another date or time, because of its calendar or of
+    historical zone offsets with seconds. The value that it reads is never after the start.
     """
     start = common_calendar_start(pair.lower.type)
     lower, upper = (pc.less(side, start) for side in pair)

@@ -67,7 +67,7 @@ _LABELS = {
 
 
 class Mark(Enum):
-    """A property of files by which a release with the fix is recognized, for files without a version."""
+    """A file property that proves that the writer has the fix, for files that do not name its version."""
 
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 

@@ -67,9 +67,9 @@ _KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
 
 
 def listed_values(values: pa.Array, arrow_type: pa.DataType) -> ListedValues:
-    """Return the sorted values, cast to `arrow_type`; at least one value.
+    """Return the sorted values of an IN list, cast to `arrow_type`.
 
-    The result is cached as long as the array lives. `arrow_type`: usually the type of bounds.
+    `values`: at least one. `arrow_type`: usually the type of bounds. The result is cached as long as the array lives.
     """
     key = id(values), arrow_type
     listed = _KNOWN.get(key)

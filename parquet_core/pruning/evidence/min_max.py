@@ -1,8 +1,9 @@
 """Bounds as evidence; row-group statistics and page indexes are evaluated alike.
 
 Floating-point bounds enclose the numbers. NaN is larger than every number and may be present unless its count is known
-to be 0. Equal bounds are the only value of the container, so any condition can be tested on this value. That is also
-true of truncated bounds, because the lower one is at most the smallest value, and the upper one at least the largest.
+to be 0. Bounds that are equal are the only value of the container, so any condition can be tested on it. That is also
+true of truncated bounds, because the lower bound is at most the smallest value, and the upper bound at least the
+largest.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
 def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
     """Flag the values of a column that may satisfy all `parts`.
 
-    Null is a value here. `values`: in the type of the literals; strings as `BINARY`.
+    Null counts as a value. `values`: values in the type of the literals; strings as `BINARY`.
     """
     selected = np.ones(len(values), np.bool_)
     for part in parts:
@@ -193,5 +193,5 @@ def _decimals(values: pa.Array) -> list[pa.Array]:
 
 
 def _end(digits: int, scale: int) -> Decimal:
-    """Return the largest decimal of these digits and scale."""
+    """Return the largest decimal with this number of digits and this scale."""
     return Decimal((0, (9,) * digits, -scale))
