@@ -134,7 +134,7 @@ def _either(nouns: list[str]) -> str:
 
 
 def _nouns(hint: Any) -> Iterator[str]:
-    """Yield the alternatives of a hint, as nouns for messages."""
+    """Yield a noun for each alternative type of a hint, for messages."""
     arguments, origin = get_args(hint), get_origin(hint)
     if origin in {typing.Union, types.UnionType}:
         for part in arguments:
@@ -186,7 +186,7 @@ def _is_other_number(value: object, hint: Any) -> bool:
 
 
 def _all(values: Any, hints: tuple[Any, ...]) -> bool:
-    """Check one element of each class; an iterator is not consumed."""
+    """Return True if one element of each class matches the hint; an iterator is not consumed."""
     if not hints or not hasattr(type(values), "__len__") or not hasattr(type(values), "__iter__"):
         return True
     return all(matches(value, hints[0]) for value in {type(value): value for value in values}.values())
@@ -196,7 +196,7 @@ def _is_instance(value: object, hint: Any) -> bool:
     if hint is None or hint is types.NoneType:
         return value is None
     if hint in {int, float, bool}:
-        # Numbers of numpy are included. Its bool is not registered as a number.
+        # numpy's numbers are included. numpy's bool is not registered as a number.
         return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
     if not inspect.isclass(hint):
         return True

@@ -167,9 +167,9 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
 
 
 def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
-    """Return stored numbers in the order of the values; None for other types.
+    """Return stored numbers that sort like the values; None for types not stored as numbers of up to 64 bits.
 
-    Types of more than 64 bits return None too. Nulls become arbitrary numbers.
+    Nulls become arbitrary numbers.
 
     >>> ordered_numbers(pa.array([True, False])).tolist()
     [1, 0]

@@ -48,7 +48,7 @@ class PruneError(Exception):
 
     @property
     def remedy(self) -> str:
-        """The remedy in the last argument; empty if it has no remedy."""
+        """The text of the `Fix` in the second argument; empty if there is no `Fix`."""
         fix = self.args[1] if len(self.args) == 2 else None
         return one_line(redacted(str(fix))) if isinstance(fix, Fix) else ""
 

@@ -139,7 +139,7 @@ class MetadataCache:
         with contextlib.suppress(OSError):
             marker = self.directory / _LAST_LOOK
             if not marker.exists() or marker.stat().st_mtime < time.time() - _LOOK_SECONDS:
-                marker.touch(mode=0o600)  # first, so that other processes do not evict too
+                marker.touch(mode=0o600)  # before the eviction, so that other processes do not evict too
                 self.evict()
 
     def evict(self) -> None:

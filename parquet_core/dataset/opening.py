@@ -125,7 +125,7 @@ class ListedDataset:
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
     def of_files(self, files: Numbers) -> ListedDataset:
-        """Return a table of some files, without a cache and with its own count of traffic."""
+        """Return a table of some files, without a cache and with separate traffic counters."""
         values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,

@@ -140,7 +140,7 @@ def _rows(
 
 
 def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
-    """Decode trusted bounds of pages, in blocks of pages: decoding takes a multiple of the memory of the result."""
+    """Decode trusted bounds of pages, in blocks because decoding takes a multiple of the memory of the result."""
     if len(written) <= _BLOCK:
         return bounds_as_read(source.column, written, source.trusts, np.repeat(source.kind, counts))
     ends = np.cumsum(counts)

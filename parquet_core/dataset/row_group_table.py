@@ -132,7 +132,7 @@ class RowGroupTable:
     def chunk_trusts(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
-        """Return the distinct trusts in the chunks of a column, and for each chunk the index of its trust.
+        """Return the distinct `Trust` objects of a column's chunks, and for each chunk the index of its `Trust`.
 
         `chunks`: the chunks of the row groups at `positions`.
         `believing`: True to trust writers despite their known faults.

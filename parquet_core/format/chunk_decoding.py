@@ -86,10 +86,10 @@ _EMPTY_LIST_BYTES = 1
 
 @dataclass(frozen=True, slots=True)
 class ChunkRanges:
-    """Encoded chunks of one column, with the expected values.
+    """Encoded chunks of one column, with values from schema and file that they must match.
 
     `start`, `stop`: byte range of each chunk's metadata in `buffer`.
-    `physical`: physical type by the schema.
+    `physical`: physical type in the schema.
     `file_size`: in bytes.
     `path`: path of the column.
     `place`: returns the location of a chunk, given its number, for messages.

@@ -91,7 +91,7 @@ class Kind:
         self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
-        # Most wanted fields are numbers; `plain` gives their offsets without Python objects.
+        # Most of the requested fields are numbers; `plain` gives their offsets without Python objects.
         numeric = [field for field, kind in fields.items() if kind.code == _INTEGER_KIND]
         self.plain: Table = array("q", [-1]) * (last + 1)
         for field in numeric:
@@ -140,7 +140,7 @@ BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
 BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 # A struct or list that is skipped now and decoded on demand; its value is its bytes.
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
-# As ENCODED, for lists only: the bytes of a struct would not decode as a list.
+# Like ENCODED, but for lists only: the bytes of a struct would not decode as a list.
 ENCODED_LIST = Kind(_ENCODED_KIND, (_LIST, _SET), {})
 
 
@@ -232,7 +232,7 @@ def decode_tables(
 ) -> tuple[Table, list[Table]]:
     """Decode structs as `decode_table` does; also return the tables of list elements.
 
-    `sinks`: number of the tables of list elements, see `Kind`.
+    `sinks`: number of tables of list elements, see `Kind`.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     table = array("q", [MISSING]) * (spec.width * len(first))

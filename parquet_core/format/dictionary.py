@@ -70,7 +70,7 @@ def _judge_encodings(encodings: int) -> str | None:
 def dictionary_range(chunks: ColumnChunks, i: int, first_page: int | None) -> tuple[int, int] | str:
     """Return offset and length of the dictionary page of chunk `i`.
 
-    Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
+    Returns the reason as text if the page is missing. `first_page`: offset of the first data page in the offset index;
     None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
     `page_bytes` corrects.
     """

@@ -78,9 +78,9 @@ class LeafColumn:
     `unsupported`: why predicates on this column do not prune, "" if they do; its bounds may be known nevertheless.
     `type_length`: in bytes, as written; some writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark
     pushes down no filter on such columns.
-    `may_be_filled`: if a file lacks the column, Spark may read other values than null.
+    `may_be_filled`: True if Spark may read other values than null from a file that lacks the column.
     `field_id`: as written, None if missing.
-    `always_null`: the writer declared the null type, whose physical type is meaningless.
+    `always_null`: True if the writer declared the null type, whose physical type is meaningless.
     """
 
     path: Path

@@ -197,7 +197,7 @@ class BloomFacts:
     `reason`: why the filter is missing or not trusted, empty if it is trusted.
     `bytes`: size of the bitset.
     `fill`: share of set bits.
-    `estimated_fpp`: probability that the filter reports a value that is absent.
+    `estimated_fpp`: probability that the filter reports an absent value as present.
     `estimated_distinct`: number of distinct values, None if every bit is set.
     """
 
@@ -271,7 +271,7 @@ class RowGroupFacts:
 class ProbeFacts:
     """Answer of the bloom filter of one row group.
 
-    `verdict`: `absent` is certain.
+    `verdict`: only `absent` is certain.
     `reason`: why the answer is unknown.
     """
 

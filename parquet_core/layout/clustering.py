@@ -172,7 +172,7 @@ def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
 
 
 def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
-    """Report a single-column sort key whose values fill many row groups."""
+    """Report a single-column sort key if many row groups repeat the only value of the previous row group."""
     index = bound.index
     for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
         bounds = index.page_indexes.filled_bounds(column)

@@ -229,7 +229,7 @@ def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, of
 
 
 def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> list[int]:
-    """Return the bytes of min and max of each page, together.
+    """Return, for each page, the total bytes of its min and max.
 
     `first_row`: first row of each page.
     """

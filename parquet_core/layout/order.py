@@ -55,7 +55,7 @@ def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequenc
 
 
 def check_order(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the order by the sort key, or clustering along the curve."""
+    """Report whether rows are ordered by the sort key or, for a curve, clustered along the curve."""
     yield from check_clustering(bound)
     for column in bound.partition_columns:
         message = "a partition column: every file holds one value of it"

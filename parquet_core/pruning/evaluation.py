@@ -154,7 +154,7 @@ def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None)
         ranges, matches = join(ranges, may), join(matches, must)
     matches = matches.only(~_may_raise(query, before))
     if index.groups.deleted is not None:
-        # Which rows of these files are deleted is unknown.
+        # It is unknown which rows of these files are deleted.
         matches = matches.only(~index.groups.deleted[index.groups.file])
     return make_access_plan(ranges, matches, index.groups.row_count)
 

@@ -67,8 +67,8 @@ class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
     `partitions`: outcomes by partition values only.
-    `outcomes`: by partition values and file statistics.
-    `by_leaf`: as `outcomes`, for each leaf.
+    `outcomes`: outcomes by partition values and file statistics.
+    `by_leaf`: outcomes of each leaf by partition values and file statistics.
     `by_partition`: outcomes of each leaf by partition values only. None if equal to `by_leaf`: they differ only if
     partition columns have statistics too.
     `by_values`: partition columns that have values.

@@ -1,7 +1,7 @@
 """Dates and timestamps that Spark may rebase from the hybrid Julian and Gregorian calendar.
 
-Spark before 3.0 wrote the hybrid calendar. Later versions write it if a setting requires it, and record that in the
-footer. Both calendars agree from a first common day on.
+Spark before 3.0 wrote dates in the hybrid calendar. Later versions do so if a setting requires it, and record that in
+the footer. Both calendars agree from a first common day on.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Partitions:
 def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> Partitions:
     """Read the partition columns of a table from the directory names.
 
-    `infer_types`: False if all columns are strings.
+    `infer_types`: False to read the values of all columns as strings.
     """
     spellings, value_strings, index_of = listing.partitioning
     if not spellings:

@@ -72,7 +72,7 @@ def client_settings(store: Store) -> dict[str, str]:
 
 
 def endpoint_of(store: Store) -> tuple[str, str] | None:
-    """Return the endpoint from the environment and its variable; None if not set."""
+    """Return the endpoint that the environment sets, and the name of the variable; None if not set."""
     return next(((value, name) for name in store.endpoints if (value := os.environ.get(name, "").strip())), None)
 
 

@@ -50,7 +50,7 @@ _WITHOUT_ANSWER = re.compile(r"error sending request|timed out")
 def explaining(uri: str) -> Iterator[None]:
     """Convert errors of storage libraries to PruneError.
 
-    That includes the panics of Rust libraries, which do not derive from Exception and whose class cannot be imported.
+    Panics of Rust libraries are converted too. They do not derive from Exception, and their class cannot be imported.
     """
     try:
         yield

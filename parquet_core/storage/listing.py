@@ -77,7 +77,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
 
 
 def look_up(paths: Sequence[str]) -> list[DataFile]:
-    """Look up files that a log names, under any name.
+    """Look up files that a log lists, whatever their names are.
 
     Raises TableNotFound for the first missing file.
     """

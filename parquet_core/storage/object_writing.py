@@ -122,7 +122,7 @@ def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
 
 
 def _judged(error: BaseException, uri: str) -> PruneError:
-    """Return the error of a failed write: UncertainWrite if it may have been written."""
+    """Return the error for a failed write: UncertainWrite if the object may have been written."""
     message = str(error)
     refused = isinstance(error, _REFUSALS) or _REFUSED.search(message) is not None
     certain = refused and _TRIED_AGAIN.search(message) is None

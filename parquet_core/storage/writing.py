@@ -45,7 +45,7 @@ def put_if_absent(path: str, data: bytes) -> bool:
 def needs_proof(path: str) -> bool:
     """Return True if a store has not refused to overwrite an object yet.
 
-    Refusals count within this process. Local files need no proof.
+    Only refusals in this process count. Local files need no proof.
     """
     return scheme_of(path) is not None and _settings(path) not in _PROVEN
 

@@ -92,7 +92,7 @@ def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
-    """Place bounds at the containers `at`; of other containers only the row counts are known."""
+    """Place bounds at the containers `at`; in all other containers, only the row counts are known."""
     if len(at) == len(row_count):
         return bounds
     source = np.full(len(row_count), -1, np.int64)

@@ -4,8 +4,9 @@ A container may hold a listed tuple only if all values of one tuple are within t
 bounds are mapped to ranks among the listed values of a column, so a container is a box of ranks and a tuple is a point.
 
 The tuples are sorted once for each column, by this column first. All tuples in a box are between its two corners in
-each of these orders; the order with the fewest tuples between the corners has the candidates. If only the last column
-of an order has several ranks in the box, for example next to partition columns, then each candidate is in the box.
+each of these orders; the candidates come from the order with the fewest tuples between the corners. If only the last
+column of an order has several ranks in the box, for example next to partition columns, then each candidate is in the
+box.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class _Column(NamedTuple):
 class _Order(NamedTuple):
     """The tuples in the order of their keys.
 
-    `weights`: weight of each column's rank in a key; 0 for a column that no 64-bit key has room for.
-    `keys`: ascending keys. `tuples`: the number of the tuple of each key.
+    `weights`: weight of each column's rank in a key; 0 for a column that does not fit into a 64-bit key.
+    `keys`: ascending keys. `tuples`: for each key, the number of its tuple.
     """
 
     weights: tuple[int, ...]

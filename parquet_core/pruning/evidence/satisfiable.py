@@ -101,9 +101,9 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """True if a comparison with the largest value of the type may have replaced one with a larger literal.
+    """True if the leaf compares with the largest value of the type, perhaps in place of a larger literal.
 
-    The replaced comparison is wrong for stored values beyond the type, which Spark reads: decimals with more digits
+    The leaf is then wrong for stored values beyond the type, which Spark reads: decimals with more digits
     than declared, up to 38, and UINT_8 and UINT_16 beyond their range.
     """
     match leaf:

@@ -23,7 +23,7 @@ _WORD = 8
 
 
 def placed(ordered: NDArray[Any], bounds: NDArray[Any]) -> Numbers:
-    """Return `2 * i + 1` for a bound equal to the i-th number, and `2 * i` for one between it and the number before.
+    """Return `2 * i + 1` for a bound equal to number i, and `2 * i` for a bound between numbers i - 1 and i.
 
     >>> placed(np.array([10, 20]), np.array([5, 10, 15, 25])).tolist()
     [0, 1, 2, 4]
@@ -57,7 +57,7 @@ def _search_ascending(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
 class SortedBytes(NamedTuple):
     """Sorted byte strings.
 
-    `common`: the prefix of all. `heads`: the eight bytes after it, as numbers; zeros fill short strings.
+    `common`: common prefix of all strings. `heads`: the next eight bytes as numbers; zeros fill short strings.
     """
 
     ascending: pa.Array
