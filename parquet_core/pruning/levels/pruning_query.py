@@ -75,7 +75,7 @@ class PruningQuery:
 
         `outcomes`: outcomes of all `parts` in these row groups.
 
-        The result includes columns of undecided null tests, if they have both nulls and values in a row group. A column
+        The result includes columns whose null test is undecided: a row group may hold both nulls and values. A column
         that is only tested on values is left out unless one of its dictionaries was read: a column with too many values
         for a dictionary hardly has a page with a single value.
         """
