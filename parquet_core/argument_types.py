@@ -43,8 +43,8 @@ def public_function(
 ) -> Callable[Arguments, Result]:
     """Wrap a public function: check its arguments first, and translate its exceptions by `failure`.
 
-    `makers`: returns how users create an object of a class, by class name, or a mapping, by `function.name`; called
-    only for an error.
+    `makers`: returns texts that show users how to create an object, by class name. The text for a mapping has the key
+    `function.parameter`. Called only for an error.
     """
 
     @wraps(function)
@@ -69,9 +69,9 @@ def check_arguments(
     *,
     makers: Callable[[], Mapping[str, str]],
 ) -> None:
-    """Raise WrongUse for an argument of a type that the annotation excludes.
+    """Raise WrongUse for an argument whose type the annotation excludes.
 
-    Missing or extra arguments are left to the call, whose TypeError names them, if the other arguments fit.
+    Missing and extra arguments are not reported here: the call itself raises a TypeError that names them.
     """
     signature, hints = _signature(function)
     places = sum(parameter.kind is not parameter.KEYWORD_ONLY for parameter in signature.parameters.values())
@@ -93,7 +93,7 @@ def check_arguments(
 
 
 def _parameter_hint(name: str, value: object, hints: Mapping[str, Any], makers: Mapping[str, str]) -> str:
-    """Return a message that names the parameter that takes the class of `value`; "" if no other parameter does.
+    """Return a message that suggests another parameter for a value of this class; "" if no parameter accepts it.
 
     `name`: parameter to which the value was passed.
     """
@@ -134,7 +134,7 @@ def _either(nouns: list[str]) -> str:
 
 
 def _nouns(hint: Any) -> Iterator[str]:
-    """Yield the alternatives of a hint, as nouns for messages."""
+    """Yield a noun for each alternative type of a hint, for messages."""
     arguments, origin = get_args(hint), get_origin(hint)
     if origin in {typing.Union, types.UnionType}:
         for part in arguments:
@@ -153,7 +153,7 @@ def _nouns(hint: Any) -> Iterator[str]:
 
 
 def matches(value: object, hint: Any) -> bool:
-    """Return False if a value cannot be of an annotated type.
+    """Return True unless the type of a value contradicts the annotation.
 
     The elements of lists and mappings are checked too.
 
@@ -186,7 +186,7 @@ def _is_other_number(value: object, hint: Any) -> bool:
 
 
 def _all(values: Any, hints: tuple[Any, ...]) -> bool:
-    """Check one element of each class; an iterator is not consumed."""
+    """Return True if one element of each class matches the hint; an iterator is not consumed."""
     if not hints or not hasattr(type(values), "__len__") or not hasattr(type(values), "__iter__"):
         return True
     return all(matches(value, hints[0]) for value in {type(value): value for value in values}.values())
@@ -196,7 +196,7 @@ def _is_instance(value: object, hint: Any) -> bool:
     if hint is None or hint is types.NoneType:
         return value is None
     if hint in {int, float, bool}:
-        # Numbers of numpy are included. Its bool is not registered as a number.
+        # numpy's numbers are included. numpy's bool is not registered as a number.
         return isinstance(value, Number) or type(value).__name__ in {"bool", "bool_"}
     if not inspect.isclass(hint):
         return True
@@ -260,7 +260,7 @@ def evaluated(annotation: str, module: types.ModuleType, names: Mapping[str, Any
 
 
 class _ByName(type):
-    """A class whose instances are the instances of any class with its name."""
+    """Metaclass of a stand-in: instances of any class with the same name count as instances of the stand-in."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return any(ancestor.__name__ == cls.__name__ for ancestor in type(value).__mro__)

@@ -1,8 +1,8 @@
 """Convert between Arrow arrays, numpy arrays and Python values without slow imports.
 
 `pyarrow.array` checks numpy arrays for a mask. The first check in a process imports numpy's masked arrays, which
-takes half the time of a plan over a thousand files. For the first Python value it imports pandas if that is installed,
-which takes ten times the time of the plan.
+takes half the time of a plan over a thousand files. The first conversion of a Python value imports pandas if it is
+installed, which takes ten times the time of the plan.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def scalar_of(value: Any, arrow_type: pa.DataType) -> pa.Scalar:
     return array_of([value], arrow_type)[0]
 
 
-def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - what takes the place of nulls
+def filled(array: pa.Array, value: float | bool) -> pa.Array:  # noqa: FBT001 - the value that replaces nulls
     """Replace the nulls of an array by a value.
 
     `pc.fill_null` would import pandas for a Python value.
@@ -167,9 +167,9 @@ def numbers_from(array: pa.Array) -> NDArray[Any]:
 
 
 def ordered_numbers(array: pa.Array) -> NDArray[Any] | None:
-    """Return stored numbers in the order of the values; None for other types.
+    """Return stored numbers that sort like the values; None for types not stored as numbers of up to 64 bits.
 
-    Types of more than 64 bits return None too. Nulls become arbitrary numbers.
+    Nulls become arbitrary numbers.
 
     >>> ordered_numbers(pa.array([True, False])).tolist()
     [1, 0]

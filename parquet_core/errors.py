@@ -28,7 +28,7 @@ from parquet_core.printable import one_line, redacted
 class PruneError(Exception):
     """Base of all errors of this project.
 
-    The message is one line, and never holds the secrets of an address.
+    The message is one line, and never contains credentials from a URL.
 
     >>> import prune_assets as pr
     >>> try:
@@ -48,7 +48,7 @@ class PruneError(Exception):
 
     @property
     def remedy(self) -> str:
-        """The remedy in the last argument; empty if it has no remedy."""
+        """The text of the `Fix` in the second argument; empty if there is no `Fix`."""
         fix = self.args[1] if len(self.args) == 2 else None
         return one_line(redacted(str(fix))) if isinstance(fix, Fix) else ""
 

@@ -48,7 +48,7 @@ class Setting(Enum):
 
 OPTIMIZES = frozenset({Step.OPTIMIZE, Step.OPTIMIZE_ROWS, Step.OPTIMIZE_FULL})
 
-# Texts of a layer above for its steps, with `{place}` and `{layout}` as placeholders. `prune_assets` fills them in.
+# Text of each step in the layer above, with `{place}` and `{layout}` as placeholders. `prune_assets` adds the texts.
 WORDS: dict[Step, str] = {}
 
 
@@ -75,7 +75,10 @@ class Fix:
     value: object = ""
 
     def text(self, words: Mapping[Step, str], *, layout: str = "layout.yaml") -> str:
-        """Return the remedy in the words of a tool; `layout`: the layout's path."""
+        """Return the remedy as text.
+
+        `words`: a tool's text for each step. `layout`: the layout's path.
+        """
         step = "" if self.step is None else words.get(self.step, self.step.value)
         return f"{self.before}{step.format(place=self.place, layout=layout)}{self.with_setting({}).after}"
 

@@ -58,7 +58,7 @@ def _without_user(match: re.Match[str]) -> str:
 def printable(text: str, *, keep: str = "") -> str:
     r"""Escape control characters and lone surrogates, except the characters in `keep`.
 
-    A terminal would obey control characters, and an encoder refuse lone surrogates.
+    A terminal would execute control characters, and an encoder would refuse lone surrogates.
 
     >>> printable("a\x1b[2Jb"), printable("caf\u00e9\udc80"), printable("a\nb", keep="\n")
     ('a\\x1b[2Jb', 'café\\udc80', 'a\nb')
@@ -88,7 +88,7 @@ def shown(value: object) -> str:
     """
     try:
         return one_line(repr(value))
-    except Exception:  # noqa: BLE001 - of a number of many digits, or by a class of others
+    except Exception:  # noqa: BLE001 - repr fails for very long numbers, and may fail in any class
         return f"a value of type {type(value).__name__}"
 
 

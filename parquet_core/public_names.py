@@ -25,8 +25,8 @@ def on_first_use(
     """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
     The names are the imports below `if TYPE_CHECKING` in the package. With `makers`, functions check the types of their
-    arguments; see `public_function` for `makers` and `failure`. `failure` also translates an ImportError of the module
-    of a name.
+    arguments; see `public_function` for `makers` and `failure`. If the module of a name cannot be imported, `failure`
+    translates the ImportError too.
 
     >>> import deltalog
     >>> names, get, _ = on_first_use("deltalog")

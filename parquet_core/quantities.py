@@ -18,7 +18,7 @@ _LAST_STEP = 999.95
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Format a count with its noun.
 
-    `plural`: needed if the plural is not the noun and an s.
+    `plural`: plural of the noun; by default the noun with an s.
 
     >>> counted(1, "file"), counted(1234, "row group"), counted(0, "page index", "page indexes")
     ('1 file', '1,234 row groups', '0 page indexes')

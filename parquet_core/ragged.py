@@ -60,7 +60,7 @@ def rows_with(flags: NDArray[np.bool_], first: Numbers) -> NDArray[np.bool_]:
 
 
 def spans(first: Numbers, counts: Numbers) -> Numbers:
-    """Return spans one after another, each of `counts` consecutive numbers from `first`.
+    """Return concatenated spans: for each i, `counts[i]` consecutive numbers from `first[i]`.
 
     >>> spans(np.array([7, 2]), np.array([2, 1])).tolist()
     [7, 8, 2]

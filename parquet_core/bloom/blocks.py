@@ -50,7 +50,7 @@ def bit_numbers(hashes: Hashes) -> NDArray[np.uint32]:
 
 
 def masks(hashes: Hashes) -> Blocks:
-    """Return a block per hash with only its bits set.
+    """Return, for each hash, a block in which only the bits of the hash are set.
 
     Shape (hashes, 8).
     """
@@ -69,8 +69,8 @@ def fill(blocks: Blocks) -> float:
 def estimated_fpp(blocks: Blocks) -> float:
     """Return the probability of a false positive.
 
-    A hash selects each block with equal probability, and one bit of each of its words. The result is the mean over
-    blocks of the product over words of the fraction of set bits.
+    A hash selects one block, and one bit in each word of this block. The probability that all these bits are set is the
+    product of the fractions of set bits in the words. The result is the mean of these products over all blocks.
 
     >>> estimated_fpp(np.array([[0xFFFFFFFF] * 7 + [0xFFFF]], np.uint32))
     0.5
@@ -81,7 +81,7 @@ def estimated_fpp(blocks: Blocks) -> float:
 def estimated_ndv(blocks: Blocks) -> float:
     """Estimate the number of distinct values in a filter.
 
-    Infinite if every bit is set. A value leaves a given bit unset with probability 1 - 1 / (32 * blocks).
+    The result is infinite if every bit is set. A value leaves a given bit unset with probability 1 - 1 / (32 * blocks).
 
     >>> round(estimated_ndv(np.array([[1] * 8], np.uint32)))
     1

@@ -206,7 +206,7 @@ class BloomFilters:
 
 
 def _against_filters(column: LeafColumn, provenance: Provenance) -> str:
-    """Return why bloom filters of files of one provenance must not be probed for a column; "" if they may be probed."""
+    """Return why a column's bloom filters are not usable in files of one schema and writer; "" if they are usable."""
     if leaf_as_read(column, provenance) is None:
         return "the file lacks the column or stores it as another type"
     if sum(leaf.name == column.name for leaf in provenance.columns) > 1:

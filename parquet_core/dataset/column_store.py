@@ -52,7 +52,7 @@ class StoredColumn(Generic[Values]):
     def added(self, positions: Positions, values: Values) -> StoredColumn[Values]:
         """Return a copy of the column with new values.
 
-        `positions`: row groups or files of the new values, which had none before.
+        `positions`: row groups or files of the new values; the column has no values for them yet.
         """
         slot = self.slot.copy()
         slot[positions] = (0 if self.values is None else len(self.values)) + np.arange(len(positions))

@@ -214,7 +214,7 @@ def _decode_one_type(column: LeafColumn, written: list[PlainValues | str]) -> li
         return [part for part in written if isinstance(part, str)]
     first = firsts(np.array([len(part) for part in parts], np.int64))
     values = comparable_values(column, join_values(parts))
-    # A reader may decode an out-of-range entry to some value, so a dictionary with one must not prove absence.
+    # A reader may decode an out-of-range entry to some value, so a dictionary with such an entry proves no absence.
     whole = ~rows_with(~valid_flags(values), first)
     slices = iter(
         [

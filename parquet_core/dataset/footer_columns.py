@@ -99,7 +99,7 @@ class FooterColumn(Columnar):
 class FooterColumns:
     """Decoder of columns from footers, which caches each column.
 
-    `contradictions`: number of contradictions that `doubt` recorded, after footers were read.
+    `contradictions`: number of calls of `doubt` that recorded a contradiction.
     """
 
     groups: RowGroupTable
@@ -133,9 +133,9 @@ class FooterColumns:
         return reasons_of(self.doubts(column)[positions], against)
 
     def doubt(self, column: LeafColumn, positions: Positions, doubt: Doubt) -> None:
-        """Record that the statistics of a column contradict another structure, such as a page index, in row groups.
+        """Record row groups in which a column's statistics contradict another structure, such as a page index.
 
-        From then on, neither of the two is trusted.
+        From then on, neither the statistics nor the other structure is trusted there.
         """
         if len(positions) == 0:
             return
@@ -276,7 +276,7 @@ class FooterColumns:
         return ColumnChunks.concat(chunks).take(chosen), Bounds.concat(bounds).take(chosen)
 
     def _absent(self, column: LeafColumn) -> NDArray[np.bool_]:
-        """Return flags of the provenances whose files lack the column, so that Spark reads null in all rows."""
+        """Return, for each provenance (schema and writer), True if Spark reads null in all rows of its files."""
         names = self.groups.names
         if names.numbers is not None:
             return np.array([reads_as_null(column, provenance) for provenance in self.groups.provenances], np.bool_)
@@ -284,9 +284,9 @@ class FooterColumns:
         return np.array([reads_as_null(wanted, provenance) for provenance in names.provenances], np.bool_)
 
     def _own_paths(self, column: LeafColumn) -> list[Path | None] | None:
-        """Return the column's path in the files of each provenance; None if these files lack the column.
+        """Return, for each provenance (schema and writer), the column's path in its files; None if they lack it.
 
-        The result as a whole is None if columns are identified by names instead of field ids.
+        If names identify columns, instead of field ids, None is returned in place of the list.
         """
         groups = self.groups
         if groups.names.numbers is None:

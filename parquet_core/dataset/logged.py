@@ -90,7 +90,7 @@ class Numbered:
     column.
     `names`: field id by path, for files without field ids (a name mapping).
     `tops`: names of top-level columns by field id.
-    `renamed`: field ids of lists and maps with renamed parts, and of these parts.
+    `renamed`: field ids of lists and maps that have renamed parts, and field ids of these parts.
     """
 
     columns: Mapping[int, LoggedColumn]
@@ -154,7 +154,7 @@ def named_as_in_table(provenance: Provenance, logged: LoggedFiles, *, any_case: 
 
 
 def _may_hide_columns(provenance: Provenance, named: Sequence[LeafColumn], logged: LoggedFiles) -> bool:
-    """Return True if a leaf without a match may be a column: it has no field id, or the field id of a column."""
+    """Return True if an unmatched leaf may still be a column: it has no field id, or the field id of a column."""
     numbers = {column.field_id for column in logged.columns}
     groups = [(element.name, element.field_id) for element in provenance.elements if element.children]
     for leaf, stored in zip(named, provenance.columns, strict=True):
@@ -196,7 +196,7 @@ def _named_by_number(provenance: Provenance, numbered: Numbered) -> Provenance:
 
 
 def _top_by_number(provenance: Provenance, numbered: Numbered, top: str) -> str:
-    """Return the table's name of a top-level column of a file; "" if the table lacks the column."""
+    """Return the name that the table gives to a file's top-level column; "" if the table lacks the column."""
     number = provenance.top_numbers.get(top)
     return numbered.tops.get(numbered.names.get((top,), -1) if number is None else number, "")
 

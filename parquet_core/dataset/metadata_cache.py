@@ -1,7 +1,7 @@
 """Metadata cache of tables: decoded in memory, encoded on disk.
 
 In memory, a key includes the state of the data files, so that a value is never used after the files change. Cached
-values are immutable: a caller that may change one copies it.
+values are immutable: a caller must copy a value before it changes the value.
 
 On disk, each dataset has a directory, with one file for its row groups and one per column. A file is a magic number, a
 checksum and an Arrow IPC stream. Complete files are renamed into place; a damaged or foreign file counts as missing.
@@ -107,8 +107,8 @@ def generation_of(files: Iterable[DataFile]) -> str:
 def is_settled(file: DataFile, now_ns: int) -> bool:
     """Return True if any change of a file after `now_ns` would alter its modification times or ETag.
 
-    A second write shortly after the first one can have the same modification time, so fresh files are not settled. A
-    web server may return neither a time nor an ETag.
+    A second write shortly after the first one can have the same modification time, so fresh files are not settled. Nor
+    are files of a web server that returns neither a time nor an ETag.
     """
     is_dated = file.modified_ns > 0 or file.changed_ns > 0 or file.etag is not None
     return is_dated and file.modified_ns < now_ns - _FRESH_NS
@@ -139,7 +139,7 @@ class MetadataCache:
         with contextlib.suppress(OSError):
             marker = self.directory / _LAST_LOOK
             if not marker.exists() or marker.stat().st_mtime < time.time() - _LOOK_SECONDS:
-                marker.touch(mode=0o600)  # first, so that other processes do not evict too
+                marker.touch(mode=0o600)  # before the eviction, so that other processes do not evict too
                 self.evict()
 
     def evict(self) -> None:

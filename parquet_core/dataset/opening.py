@@ -61,8 +61,8 @@ def list_dataset(
     """List the data files of a table without reading footers.
 
     `cache`, `infer_partition_types`: as in `read_dataset`, which also documents the errors.
-    `any_case`: True to match column names of files without case, as Spark does unless `spark.sql.caseSensitive` is set.
-    If False, a column that a file spells in another case is unknown in that file.
+    `any_case`: True to ignore case in column names of files, as Spark does unless `spark.sql.caseSensitive` is set. If
+    False, a column that a file spells in another case is unknown in that file.
     """
     table = table if isinstance(table, str | os.PathLike) else list(table)
     listing = list_table(table)
@@ -105,10 +105,9 @@ class ListedDataset:
     _of_summary: tuple[LeafColumn, ...] | None = None
 
     def read_for_schema(self, *, whole_below: int | None = None) -> MetadataIndex:
-        """Read the footer that defines the schema; all footers if no directory name can exclude files.
+        """Read only the footer that defines the schema, or all footers if directory names cannot exclude any file.
 
-        `whole_below`: with at least this many files that are not cached, only the schema's footer is read. None for no
-        limit.
+        `whole_below`: all footers are read only if fewer files than this are not cached. None for no limit.
         """
         few = whole_below is None or int(np.count_nonzero(self.unread())) < whole_below
         final = few and not self.partitions.values
@@ -126,7 +125,7 @@ class ListedDataset:
         return self.of_files(chosen if self.summary is not None else np.concatenate([np.zeros(1, np.int64), chosen]))
 
     def of_files(self, files: Numbers) -> ListedDataset:
-        """Return a table of some files, without a cache and with its own count of traffic."""
+        """Return a table of some files, without a cache and with separate traffic counters."""
         values = {path: of_files.take(files) for path, of_files in self.partitions.values.items()}
         return ListedDataset(
             name=self.name,
@@ -201,7 +200,7 @@ def read_logged(
     """Read the footers of the files that `logged` marks as opened.
 
     `cache`: metadata of unchanged files is taken from it instead of being read.
-    `any_case`: True to match column names of files without case.
+    `any_case`: True to ignore case in column names of files.
 
     Raises MalformedFile, UnsupportedFeature and StorageFailure, each naming the file.
     """
@@ -247,7 +246,7 @@ class _PlacedGroups(NamedTuple):
 
 
 def _placed(opened: Flags, groups: RowGroups, rows_of_files: Numbers, *, unopened: int) -> _PlacedGroups:
-    """Number the row groups of all files. An unopened file counts as one row group with ordinal -1.
+    """Number the row groups of all files. An unopened file counts as one row group, whose number in the file is -1.
 
     `rows_of_files`: row count of each file, used for unopened files.
     `unopened`: index of the provenance of unopened files.
@@ -326,7 +325,7 @@ def _row_groups(files: Sequence[DataFile], source: FooterSource, known: tuple[Ro
     if known is not None:
         groups = known[0]
         kind = groups.kind[like[old]]
-        # Footer kinds that only removed files had are dropped.
+        # Drop footer kinds that no remaining file has.
         used = distinct(np.sort(kind))
         layout.kind[old] = layout.number(groups.kinds[i] for i in used.tolist())[np.searchsorted(used, kind)]
         layout.counts[old] = (groups.first[like + 1] - groups.first[like])[old]

@@ -78,10 +78,10 @@ class PageBatch(Columnar):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The column of pages, with facts about its row groups.
+    """A column whose pages are joined, with facts about its row groups.
 
     `num_rows`: number of rows of each row group.
-    `kind`: for each row group, the index of its trust in `trusts`.
+    `kind`: for each row group, the index in `trusts` of the applicable `Trust`.
     """
 
     column: LeafColumn
@@ -140,7 +140,7 @@ def _rows(
 
 
 def _decode(source: Source, written: WrittenStatistics, counts: Numbers) -> Bounds:
-    """Decode trusted bounds of pages, in blocks of pages: decoding takes a multiple of the memory of the result."""
+    """Decode trusted bounds of pages, in blocks because decoding takes a multiple of the memory of the result."""
     if len(written) <= _BLOCK:
         return bounds_as_read(source.column, written, source.trusts, np.repeat(source.kind, counts))
     ends = np.cumsum(counts)

@@ -70,7 +70,7 @@ class PageIndexes:
     def missing(
         self, columns: Sequence[LeafColumn], located: Sequence[LeafColumn], positions: Positions
     ) -> list[Wanted]:
-        """Return what `fetch(columns)` and `locations(located)` would have to read, because it is not cached."""
+        """Return the structures that `fetch(columns)` and `locations(located)` would have to read: those not cached."""
         chunks = self.footers.chunks
         paged = [(it, self._pages_of(it).missing(positions), chunks(it).column_index) for it in columns]
         paged += [(it, self._offsets_of(it).missing(positions), chunks(it).offset_index) for it in (*columns, *located)]

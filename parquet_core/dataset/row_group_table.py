@@ -39,7 +39,8 @@ class RowGroupTable:
     `ordinal`: its number in the file; -1 for the one row group of an unopened file.
     `row_count`: its number of rows; 1 if unknown, because the row group may not be empty.
     `doubts`: distrusted claims about the whole row group.
-    `uncounted`: True if its row count is unknown. `uncounted` is None if exactly the row groups of unopened files are.
+    `uncounted`: True if its row count is unknown. `uncounted` is None if exactly the row groups of
+    unopened files have unknown row counts.
 
     For each file:
     `provenance_ids`: the index in `provenances` of its schema, writer and column orders.
@@ -49,7 +50,8 @@ class RowGroupTable:
 
     `columns`: leaves of the file from which Spark takes the schema (`summary`, if that file contains no data). A column
     that a directory name overrides is marked as unsupported for pruning.
-    `partition_values`: values of the `partitions` whose values are certain, by path, one per file.
+    `partition_values`: one value per file for each column of `partitions`, by path; columns with uncertain values are
+    missing.
     `names`: the names of the columns in files.
     """
 
@@ -124,13 +126,13 @@ class RowGroupTable:
         return file if self.opened is None else (np.cumsum(self.opened) - 1)[file]
 
     def trusts(self, column: LeafColumn) -> list[Trust]:
-        """Return the trust in a column per provenance: the least trust of any chunk in its files."""
+        """Return, for each provenance (schema and writer), a `Trust` in the column that is valid for every chunk."""
         return [trust(column, provenance) for provenance in self.provenances]
 
     def chunk_trusts(
         self, column: LeafColumn, chunks: ColumnChunks, positions: Positions, *, believing: bool = False
     ) -> tuple[list[Trust], Positions]:
-        """Return the distinct trusts in the chunks of a column, and for each chunk the index of its trust.
+        """Return the distinct `Trust` objects of a column's chunks, and for each chunk the index of its `Trust`.
 
         `chunks`: the chunks of the row groups at `positions`.
         `believing`: True to trust writers despite their known faults.

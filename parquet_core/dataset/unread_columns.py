@@ -33,7 +33,7 @@ class ExtraColumn:
 
 
 def extra_columns(index: MetadataIndex) -> list[ExtraColumn]:
-    """Return the columns of files with rows that the table's schema, which Spark takes from one file, lacks."""
+    """Return columns that the table's schema lacks, from files with rows. Spark takes this schema from one file."""
     groups = index.groups.read_from()
     files = distinct(index.groups.file[groups[index.groups.row_count[groups] > 0]])
     known = {name for column in (*index.groups.columns, *index.groups.partitions) for name in _names(column)}
@@ -62,7 +62,7 @@ def _names(column: LeafColumn) -> list[tuple[str, ...]]:
     """Return the case-folded paths from the top-level column to the leaf.
 
     For a list or map, return only the top-level column, because writers name the parts of lists and maps differently.
-    Spark compares names without case.
+    Spark ignores case in names.
     """
     path = tuple(part.casefold() for part in column.path)
     depth = 1 if column.max_repetition_level else len(path)
@@ -77,7 +77,7 @@ class UnreadColumn:
     `stored`: type in `files`.
     `files`: numbers of these files, ascending.
     `others`: if `wanted` or `stored` is the null type, the files that store the table's type; otherwise empty.
-    `is_untyped`: True if the table has the null type, so that the stored type is the one to keep.
+    `is_untyped`: True if the table has the null type, so that the other files are rewritten with the stored type.
     """
 
     path: Path
@@ -106,9 +106,9 @@ class UnreadColumn:
 
 
 def unread_columns(index: MetadataIndex) -> list[UnreadColumn]:
-    """Return the columns of files with rows whose stored type Spark cannot read, one entry per column and stored type.
+    """Return columns whose stored type Spark cannot read, one entry per column and stored type.
 
-    Each distinct schema is checked once.
+    Files without rows are ignored. Each distinct schema is checked once.
     """
     # Footers with the same schema share one `columns` object.
     numbers: dict[int, int] = {}

@@ -86,10 +86,10 @@ _EMPTY_LIST_BYTES = 1
 
 @dataclass(frozen=True, slots=True)
 class ChunkRanges:
-    """Encoded chunks of one column, with the expected values.
+    """Encoded chunks of one column, with values from schema and file that they must match.
 
     `start`, `stop`: byte range of each chunk's metadata in `buffer`.
-    `physical`: physical type by the schema.
+    `physical`: physical type in the schema.
     `file_size`: in bytes.
     `path`: path of the column.
     `place`: returns the location of a chunk, given its number, for messages.
@@ -310,7 +310,7 @@ def _statistics(ranges: ChunkRanges, table: Numbers, chunks: ColumnChunks) -> Wr
         nan_count=_field(table, 3, 12, 9).copy(),
         min_exact=flags(8),
         max_exact=flags(7),
-        # Statistics of encrypted chunks are not trusted, even if a plaintext footer has some: 0 values disable them.
+        # Statistics of encrypted chunks are not trusted, even if a plaintext footer has some. A 0 disables them.
         num_values=np.where(chunks.present, chunks.num_values, 0),
         row_count=ranges.row_count,
         all_null=None,

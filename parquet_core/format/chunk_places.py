@@ -60,8 +60,8 @@ def conflicts(table: Numbers, around: Surroundings) -> NDArray[np.uint8]:
     """Return the conflicts of each column chunk, as bits of Conflict.
 
     `table`: decoded rows of CHUNK_PLACES. Chunks that are encrypted, in another file, or lack a field have no
-    conflicts. An unrepeated column has one value per row, nulls included. A repeated column has at least one, so
-    MORE_VALUES is not a contradiction there.
+    conflicts. An unrepeated column has one value per row, nulls included. A repeated column has at least one value
+    per row, so its MORE_VALUES flags are not contradictions.
     """
     column_of = CHUNK_PLACES.offset
     here = (table[:, column_of(8)] == MISSING) & (table[:, column_of(1) + 1] <= 0)

@@ -42,12 +42,12 @@ ALL_TRAITS = ChunkTraits.DICTIONARY | ChunkTraits.SEVERAL_PAGES
 class ColumnChunks(Columnar):
     """Chunks of one column in successive row groups.
 
-    Negative numbers are unknown or missing. Byte ranges have shape (chunks, 2): offset and length.
+    A negative number means unknown or missing. Byte ranges have shape (chunks, 2): offset and length.
     `present`: True if the footer describes the chunk; False if the column is encrypted.
     `num_values`: number of level entries, including nulls.
     `codec`: compression, numbered as in parquet.thrift.
     `encodings`: bit e is set for encoding e.
-    `data_pages`: number of data pages by the encoding statistics.
+    `data_pages`: number of data pages according to the encoding statistics.
     `data_page_offset`, `dictionary_page_offset`: as written.
     `value_bytes`: unencoded size of byte array values.
     `encoding_stats`: the encoded list. None if missing.

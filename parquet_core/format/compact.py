@@ -91,7 +91,7 @@ class Kind:
         self.least: int = least
         ends = list(accumulate((kind.width for kind in fields.values()), initial=1))
         self.offsets: list[int] = [ends[numbers[field]] if field in numbers else 0 for field in range(last + 1)]
-        # Most wanted fields are numbers; `plain` gives their offsets without Python objects.
+        # Most of the requested fields are numbers; `plain` gives their offsets without Python objects.
         numeric = [field for field, kind in fields.items() if kind.code == _INTEGER_KIND]
         self.plain: Table = array("q", [-1]) * (last + 1)
         for field in numeric:
@@ -140,7 +140,7 @@ BOOLEAN = Kind(_BOOLEAN_KIND, (_TRUE, _FALSE), {})
 BINARY = Kind(_BINARY_KIND, (_BINARY,), {})
 # A struct or list that is skipped now and decoded on demand; its value is its bytes.
 ENCODED = Kind(_ENCODED_KIND, (_STRUCT, _LIST, _SET), {})
-# As ENCODED, for lists only: the bytes of a struct would not decode as a list.
+# Like ENCODED, but for lists only: the bytes of a struct would not decode as a list.
 ENCODED_LIST = Kind(_ENCODED_KIND, (_LIST, _SET), {})
 
 
@@ -166,9 +166,9 @@ def list_of(kind: Kind) -> Kind:
 
 
 def rows_of(kind: Kind, sink: int) -> Kind:
-    """Return the kind of a list of structs with a separate table.
+    """Return the kind of a list whose structs are decoded into a separate table.
 
-    A row of that table is the start position of a struct, followed by its numbers.
+    Each row of the table has the start position of a struct, then its numbers. `sink`: index of the table.
     """
     return Kind(_ROWS_KIND, (_LIST, _SET), {}, kind, sink)
 
@@ -232,7 +232,7 @@ def decode_tables(
 ) -> tuple[Table, list[Table]]:
     """Decode structs as `decode_table` does; also return the tables of list elements.
 
-    `sinks`: number of the tables of list elements, see `Kind`.
+    `sinks`: number of tables of list elements, see `Kind`.
     """
     first, last, at = array("q", starts.tobytes()), array("q", stops.tobytes()), array("q", [0])
     table = array("q", [MISSING]) * (spec.width * len(first))
@@ -628,7 +628,7 @@ def _sunk(
             numbers[column] = _MISSING
         position = _row(data, position, size, of, numbers, 1, depth + 1, sinks)
         sink.extend(row)
-    # Elements must really take the bytes that `_count` assumed, so that many lists need no more memory than one.
+    # Check the minimum size that `_count` assumed, so that the encoded bytes limit the memory of all lists together.
     if position - first < count * of.least:
         raise _BadBytes(f"a list of {count} elements, {of.least} bytes each or more, in {position - first}", position)
     return position

@@ -51,7 +51,7 @@ def comparable_values(
 ) -> pa.Array:
     """Decode single values into an array of `bounds_type(column)`.
 
-    Missing values become null, and so do values that the type cannot hold: a wrong width, an integer beyond its
+    Missing values become null. Values that the type cannot hold also become null: a wrong width, an integer beyond its
     declared bits, a decimal beyond its precision, a time beyond a day. NaN is kept. If the type has no order, all
     values are null. `step`: units of `bounds_type(column)` per unit of the stored timestamps, an array if files differ;
     by default `timestamp_step(column)`.

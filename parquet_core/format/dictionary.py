@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.format.column_chunk import ColumnChunks
     from parquet_core.format.schema import LeafColumn
 
-# Most bytes of a dictionary page; writers limit dictionaries to 1 MiB by default.
+# Maximum size of a dictionary page in bytes; writers limit dictionaries to 1 MiB by default.
 MAX_PAGE_BYTES = 64 << 20
 GUESS_BYTES = 256 << 10
 _MAX_RATIO = 1032  # limit of deflate; other codecs have higher limits, but distinct values never reach them
@@ -50,8 +50,8 @@ def is_complete(chunks: ColumnChunks, i: int) -> str | None:
     if not kinds <= set(PageType):
         return "the encoding statistics name pages of an unknown kind"
     if not data:
-        # parquet-java takes this as "all pages use the dictionary". The opposite is safe and costs a chunk without
-        # values nothing.
+        # parquet-java takes this as "all pages use the dictionary". The opposite assumption is safe, and it loses
+        # nothing if the chunk has no values.
         return "the encoding statistics name no data page"
     if not data <= {_PLAIN_DICTIONARY, _RLE_DICTIONARY}:
         return "some data pages are not dictionary-encoded"
@@ -70,7 +70,7 @@ def _judge_encodings(encodings: int) -> str | None:
 def dictionary_range(chunks: ColumnChunks, i: int, first_page: int | None) -> tuple[int, int] | str:
     """Return offset and length of the dictionary page of chunk `i`.
 
-    Returns the reason as text if the page is missing. `first_page`: offset of the first data page by the offset index,
+    Returns the reason as text if the page is missing. `first_page`: offset of the first data page in the offset index;
     None if unknown. The length is exact if the offset of the first data page is known; otherwise it is a guess, which
     `page_bytes` corrects.
     """
@@ -158,7 +158,7 @@ def _doubt(page: PageHeader, chunks: ColumnChunks, i: int) -> str:
 
 
 def _decompress(stored: memoryview, codec: int, size: int) -> bytes | pa.Buffer | None:
-    """Return exactly `size` bytes; None if the page size differs."""
+    """Decompress a page to exactly `size` bytes; None if its size differs."""
     if codec == UNCOMPRESSED:
         return stored.tobytes()
     if codec == _GZIP:

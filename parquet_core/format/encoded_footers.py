@@ -28,9 +28,9 @@ SIZE_HINT = 64 << 10
 MOST_FOOTER_BYTES = 256 << 20
 FOOTER_VARIABLE = "PRUNE_FOOTER_BYTES"
 _LARGEST_HINT = 16 << 20
-# Limit of the bytes next to footers that are kept with them.
+# Bytes of file tails that may stay in memory in addition to the footers, unless half of the tails is more.
 _SPARE_BYTES = 1 << 20
-# Most bytes of footers that are decoded together.
+# Limit for the bytes of footers that are decoded together.
 _BATCH_BYTES = 32 << 20
 
 Part = TypeVar("Part")
@@ -147,7 +147,7 @@ def _read(
         starts, stops = np.concatenate([before.starts, starts]), np.concatenate([before.stops, stops])
         decoded += len(before.files)
     if len(encoded) - int((stops - starts).sum()) > max(len(encoded) // 2, _SPARE_BYTES):
-        # If the tails are mostly other bytes, keep only the footers, which are decoded again.
+        # If the tails consist mostly of other bytes, keep only the footers, and decode these again.
         footers = [encoded[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
         encoded, ends = b"".join(footers), np.cumsum(stops - starts)
         starts, stops = ends - (stops - starts), ends

@@ -101,7 +101,7 @@ class Footers:
 
     @property
     def kind_of_group(self) -> Numbers:
-        """Kind of each row group's file."""
+        """For each row group, the index in `kinds` of its file's footer kind."""
         return self.kind[self.file]
 
     def place(self, position: int, name: str = "") -> str:
@@ -319,9 +319,9 @@ def _footers(encoded: bytes, starts: Numbers, stops: Numbers, files: Sequence[Da
 
 
 def _encoded_kinds(encoded: bytes, table: Numbers) -> tuple[tuple[EncodedKind, ...], Numbers]:
-    """Return the distinct kinds of footers, and each file's kind.
+    """Return the distinct footer kinds, and for each file the index of its kind.
 
-    Files of one writer share their kind, byte for byte.
+    Footers of one writer usually have equal kinds, byte for byte.
     """
     kinds: dict[EncodedKind, int] = {}
     columns = np.array([_FILE_META_DATA.offset(field) for field in (2, 5, 6, 7)])

@@ -50,7 +50,7 @@ class PlainValues:
         return PlainValues(self.buffer, self.start, np.where(flags, self.length, -1))
 
     def fixed(self, width: int) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the values of one width as bytes, and their flags.
+        """Return the values of one width as bytes, and flags of these values.
 
         The bytes have shape (values, width); values of other widths are 0.
 

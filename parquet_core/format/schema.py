@@ -36,7 +36,7 @@ _MOST_BYTES = (1 << 31) - 1  # limit of a fixed length, which has 32 bits
 def in_any_case(name: str) -> str:
     """Fold case at least as far as any reader does.
 
-    Names that some reader treats as equal have the same result; so may other names.
+    Names that some reader treats as equal have the same result; distinct names may share a result too.
     """
     return name.upper().casefold()
 
@@ -78,9 +78,9 @@ class LeafColumn:
     `unsupported`: why predicates on this column do not prune, "" if they do; its bounds may be known nevertheless.
     `type_length`: in bytes, as written; some writers give one for other types than FIXED_LEN_BYTE_ARRAY, and Spark
     pushes down no filter on such columns.
-    `may_be_filled`: if a file lacks the column, Spark may read other values than null.
+    `may_be_filled`: True if Spark may read other values than null from a file that lacks the column.
     `field_id`: as written, None if missing.
-    `always_null`: the writer declared the null type, whose physical type is meaningless.
+    `always_null`: True if the writer declared the null type, whose physical type is meaningless.
     """
 
     path: Path
@@ -163,7 +163,7 @@ class _Group:
 
 
 def _refuse_same_paths(leaves: list[LeafColumn], place: str) -> None:
-    # Columns are identified by path, so one of two columns would get the bounds of the other.
+    # Columns are identified by path: if two columns had the same path, one would get the bounds of the other.
     seen: set[Path] = set()
     for leaf in leaves:
         if leaf.path in seen:

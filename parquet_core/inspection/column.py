@@ -37,7 +37,7 @@ def describe_column(index: MetadataIndex, column: LeafColumn, footers: Footers |
     """
     chunks, bounds = index.footers.chunks(column), index.footers.bounds(column)
     whole = fold_pages(bounds, np.zeros(len(bounds), np.int64), 1)
-    # A file from before the column was added is no reason for distrust: all of its rows are null.
+    # A file that was written before the column was added is no reason for distrust: the column is null in all rows.
     trusts = [
         trust(column, footer_kind)
         for footer_kind in index.groups.distinct_provenances()

@@ -27,7 +27,7 @@ Verdict = Literal["absent", "maybe", "unknown"]
 class Hex:
     """Bytes that are not text, as two hexadecimal digits each.
 
-    They are invalid UTF-8, or not text by their type.
+    The bytes are invalid UTF-8, or their type is not text.
     """
 
     hex: str
@@ -89,7 +89,7 @@ class PageSummary:
 class WriterFault:
     """A known fault of a writer that may affect a column.
 
-    `code`: the report in the writer's tracker, at `source`.
+    `code`: id of the bug report in the writer's issue tracker. `source`: address of the report.
     `untrusted`: the statistics that are not trusted.
     `row_groups`: the number of row groups that the fault may affect.
     """
@@ -114,9 +114,9 @@ class ColumnFacts:
     `lower`, `upper`, `null_count`, `nan_count`: None unless known for every row group.
     `encrypted`, `with_bounds`, `with_column_index`, `with_offset_index`, `with_bloom_filter`: numbers of row groups.
     `without_bounds`: number of row groups that may hold a value and lack bounds.
-    `overlap_depth`: for each row group, how many row groups may hold the same value, at the value that most of them
-    share; averaged over row groups. 1.0 means no overlap. A row group without bounds counts as holding every value.
-    None if no row group has bounds.
+    `overlap_depth`: the depth of a row group is the largest number of row groups that may share one of its values;
+    `overlap_depth` is the average depth. 1.0 means no overlap. A row group without bounds counts as holding every
+    value. None if no row group has bounds.
     `pages`, `uncompressed_bytes`: None for a table.
     """
 
@@ -197,7 +197,7 @@ class BloomFacts:
     `reason`: why the filter is missing or not trusted, empty if it is trusted.
     `bytes`: size of the bitset.
     `fill`: share of set bits.
-    `estimated_fpp`: probability that the filter reports a value that is absent.
+    `estimated_fpp`: probability that the filter reports an absent value as present.
     `estimated_distinct`: number of distinct values, None if every bit is set.
     """
 
@@ -215,7 +215,7 @@ class ChunkFacts:
 
     `values`: number of level entries, nulls included.
     `value_bytes`: unencoded bytes of byte array values.
-    `data_pages`: number of pages by the encoding statistics.
+    `data_pages`: number of pages according to the encoding statistics.
     `dictionary`: "complete" if every data page uses the dictionary.
     `lower`, `upper`: trusted bounds.
     `min_exact`, `max_exact`: True if the bound is a value of the chunk.
@@ -271,7 +271,7 @@ class RowGroupFacts:
 class ProbeFacts:
     """Answer of the bloom filter of one row group.
 
-    `verdict`: `absent` is certain.
+    `verdict`: only `absent` is certain.
     `reason`: why the answer is unknown.
     """
 

@@ -36,7 +36,7 @@ _ORDERS: dict[int, Order] = {
 class InspectedPages:
     """Page indexes of successive chunks.
 
-    `lower`, `upper`: bounds by page, None if not listed.
+    `lower`, `upper`: bounds by page. None unless single pages were requested.
     """
 
     batch: PageBatch
@@ -105,7 +105,7 @@ def _known(value: np.int64) -> int | None:
 def recomputed_orders(batch: PageBatch) -> Positions:
     """Recompute the boundary order of each chunk, as `boundary_order` does for one chunk.
 
-    -1 if a page that may hold a value has no bounds, or if the column index is not trusted.
+    The order is -1 if a page that may hold a value has no bounds, or if the column index is not trusted.
     """
     bounds, owner = batch.bounds, batch.row_group
     bounded = flags_from(pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()))

@@ -29,8 +29,8 @@ _OTHER_TYPE = "the file lacks the column, stores it as another type, or has two 
 def probed_column(index: MetadataIndex, columns: Sequence[LeafColumn]) -> LeafColumn:
     """Return the column whose bloom filters are probed.
 
-    It is the only chosen column, or the only one with filters. Raises WrongUse if no column or more than one is
-    possible.
+    It is the only chosen column, or the only chosen column with filters. Raises WrongUse if that does not determine
+    one column.
     """
     if len(columns) == 1:
         return columns[0]

@@ -79,9 +79,9 @@ def _float_value(value: float | None) -> Value:
 def parse_value(column: LeafColumn, literal: str) -> pa.Array:
     """Parse text as one value of the column's type.
 
-    Raises WrongUse for text that is not such a value. Dates are yyyy-mm-dd, timestamps ISO 8601 (UTC if the column is
-    UTC and the text has no zone), bytes 0x and hex digits or else UTF-8 text. A decimal may have fewer digits after the
-    point than the column, not more.
+    Raises WrongUse for text that is not a value of this type. Dates are written as yyyy-mm-dd, timestamps in ISO 8601
+    (in UTC if the column is UTC and the text has no zone), and bytes as 0x with hex digits or as UTF-8 text. A decimal
+    may have fewer digits after the point than the column, but not more.
 
     >>> from parquet_core.format.schema import LeafColumn, Physical, SortOrder
     >>> parse_value(LeafColumn(("n",), 0, Physical.INT32, pa.int8(), SortOrder.SIGNED), "-7").to_pylist()

@@ -87,7 +87,7 @@ def bind(
 def _partition_column(name: str, index: MetadataIndex) -> LeafColumn | None:
     """Return the partition column with this name; None if missing.
 
-    Names are compared without case.
+    Case is ignored.
     """
     return next((column for column in index.groups.partitions if column.name.casefold() == name.casefold()), None)
 

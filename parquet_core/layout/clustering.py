@@ -1,6 +1,6 @@
 """Check clustering along a curve, and keys of low cardinality.
 
-A curve is judged by the number of row groups that an equality on each column keeps.
+A curve is judged by the number of row groups that an equality condition keeps, for each column of the curve.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def _text_between(low: bytes, high: bytes, i: int, points: int) -> bytes:
     return min(max(low, low[:start] + value.to_bytes(_BYTES, "big").rstrip(b"\0")), high)
 
 
-# With at least `FEWEST` row groups, a curve is ineffective if an equality keeps more than `MOST_KEPT` of them on every
-# column. With fewer row groups the share is less certain, but from `_FEWEST_AT_ALL` on, an effective curve keeps at
-# most `_NEARLY_ALL` of them on one of its columns.
+# A curve is ineffective if, for every one of its columns, an equality keeps more than the share `MOST_KEPT` of the row
+# groups. With fewer than `FEWEST` row groups, the share is less certain, so the limit is `_NEARLY_ALL`. With fewer than
+# `_FEWEST_AT_ALL`, no curve is ineffective.
 FEWEST, MOST_KEPT = 16, 0.6
 _FEWEST_AT_ALL, _NEARLY_ALL = 4, 0.9
 # Row groups to sample, and values to take from each.
@@ -102,7 +102,7 @@ _FIX = Fix(
 
 
 def check_clustering(bound: BoundLayout) -> Iterator[Finding]:
-    """Report row groups kept by an equality, and overlap depth.
+    """Report how many row groups an equality condition keeps, and the overlap depth.
 
     The order of single columns is not checked, because no column ascends along a curve.
     """
@@ -143,11 +143,11 @@ def kept_by_equality(
     partition: NDArray[np.int64],
     within: NDArray[np.int64] | None = None,
 ) -> tuple[float, float | None]:
-    """Return the average row groups kept by an equality, and overlap depth.
+    """Return the average number of row groups that an equality condition keeps, and the overlap depth.
 
     `partition`: a partition number per file. `within`: positions of the row groups to count, None for all. The average
-    is over values that are spread evenly between the bounds of row groups. The overlap depth is computed within
-    partitions of all row groups; None if no row group `within` has bounds.
+    is taken over values that are spread evenly between the bounds of row groups. The overlap depth is the average over
+    all row groups, which overlap only within a partition; None if no row group of `within` has bounds.
     """
     bounds = index.page_indexes.filled_bounds(column)
     counted_bounds = bounds if within is None else bounds.take(within)
@@ -172,7 +172,7 @@ def _average_cover(lower: pa.Array, upper: pa.Array) -> float:
 
 
 def check_low_cardinality(bound: BoundLayout) -> Iterator[Finding]:
-    """Report a single-column sort key whose values fill many row groups."""
+    """Report a single-column sort key if many row groups repeat the only value of the previous row group."""
     index = bound.index
     for column, _ in bound.sort_key if len(bound.layout.sort_by) == 1 else ():
         bounds = index.page_indexes.filled_bounds(column)

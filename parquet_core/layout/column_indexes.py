@@ -109,7 +109,7 @@ def _absences(
 ) -> Iterator[Finding]:
     """Report row groups without a column index, with the cause for the first one.
 
-    If NaN explains the first one, which is harmless, row groups with other causes become a second finding.
+    NaN is a harmless cause. If it is the cause for the first row group, a second finding reports other causes.
     """
     if column.physical is Physical.INT96:
         share = share_of_files(index, positions.tolist())
@@ -229,7 +229,7 @@ def _cause_in_values(index: MetadataIndex, column: LeafColumn, position: int, of
 
 
 def _bound_bytes(values: Iterator[pa.Array], first_row: NDArray[np.int64]) -> list[int]:
-    """Return the bytes of min and max of each page, together.
+    """Return, for each page, the total bytes of its min and max.
 
     `first_row`: first row of each page.
     """

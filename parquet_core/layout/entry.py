@@ -16,9 +16,9 @@ Run = TypeVar("Run")
 
 
 class Code(NamedTuple):
-    """The meaning of a code of findings, and a general remedy.
+    """Meaning of a finding code, and a general remedy.
 
-    `remedy`: "" for a note, and if a layer above provides the remedy.
+    `remedy`: "" if none is needed, or if a layer above provides the remedy.
     """
 
     means: str
@@ -29,7 +29,7 @@ class Code(NamedTuple):
 class Check(Generic[Run]):
     """A check in a registry.
 
-    Tools and the page of codes list the texts of registered checks.
+    Tools and the documentation of finding codes list the texts of registered checks.
 
     `codes`: codes of its findings; each code belongs to one check.
     `run`: returns the findings; all checks of a registry take the same arguments.

@@ -55,7 +55,7 @@ def unsorted_files(index: MetadataIndex, files: Sequence[int], sort_key: Sequenc
 
 
 def check_order(bound: BoundLayout) -> Iterator[Finding]:
-    """Report the order by the sort key, or clustering along the curve."""
+    """Report whether rows are ordered by the sort key or, for a curve, clustered along the curve."""
     yield from check_clustering(bound)
     for column in bound.partition_columns:
         message = "a partition column: every file holds one value of it"
@@ -92,7 +92,7 @@ def _by_row_groups(index: MetadataIndex, ordered: OrderedColumn) -> Finding:
 def _out_of_order_flags(bounds: Bounds, *, descending: bool) -> NDArray[np.bool_]:
     """Flag containers that certainly begin before the previous container ends.
 
-    The first container has no flag. With `descending`, the direction is reversed.
+    The result has no flag for the first container. With `descending`, the direction is reversed.
     """
     if descending:
         return flags_from(pc.greater(bounds.upper[1:], bounds.lower[:-1]))
@@ -230,14 +230,14 @@ def _comparable(values: pa.Array) -> pa.Array:
 def _steps(values: pa.Array, key: SortKey) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Flag values that sort before their predecessor, and values that equal it.
 
-    The first value has no flag.
+    The results have no flags for the first value.
     """
     before, after = values[:-1], values[1:]
     sorts_before = pc.greater if key.descending else pc.less
     less, same = flags_from(sorts_before(after, before)), flags_from(pc.equal(after, before))
     is_float = pa.types.is_floating(values.type)
     if values.null_count or is_float:
-        # NaN sorts above all values, and nulls sort outside of values and NaN.
+        # NaN sorts above all other values. Nulls sort before or after everything else, NaN included.
         level = np.where(flags_from(pc.is_valid(values)), 0, 2 if key.nulls_last else -2).astype(np.int8)
         if is_float:
             level += flags_from(pc.is_nan(values)) * np.int8(-1 if key.descending else 1)

@@ -1,8 +1,9 @@
 """Check that files and row groups do not overlap.
 
 The overlap depth is the number of containers that a query opens for the value that most of their bounds include. Two
-files may share the value where one ends and the next begins: any sort of rows with equal keys can do so, and it is not
-reported as an overlap. The overlap depth counts both files, since a reader that looks for this value opens both.
+files may share the value where one ends and the next begins. This is not reported as an overlap, because any sort of
+rows with equal keys may split them. The overlap depth counts both files, since a reader that looks for this value opens
+both.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def intervals_of(bounds: Bounds, partition: Positions | None = None) -> Interval
 
 
 def comparable_minima(bounds: Bounds) -> pa.Array:
-    """Return the lower bounds; unknown ones of dates and timestamps are replaced by the common calendar start.
+    """Return the lower bounds. For dates and timestamps, the common calendar start replaces unknown lower bounds.
 
-    A lower bound before that start is unknown, because calendars differ. Containers with such a bound are not compared
-    with each other.
+    A lower bound before this start is unknown, because calendars differ before it. Its container is compared with
+    others only from the start on.
     """
     lower, upper = bounds.lower, bounds.upper
     if not (pa.types.is_date32(lower.type) or pa.types.is_timestamp(lower.type)):
@@ -112,7 +113,7 @@ def overlap_depth(intervals: Intervals) -> float | None:
 
 
 def _most_covered(low: Positions, high: Positions) -> Positions:
-    """Return the largest number of intervals over a point of each interval.
+    """Return, for each interval, the largest number of intervals that share one of its points.
 
     Only points where some interval begins need to be counted.
     """

@@ -34,7 +34,7 @@ class SortKey(NamedTuple):
 
 
 def direction_hint(name: str, columns: Sequence[str]) -> str:
-    """Return a hint on directions if `name` is column and word.
+    """Return a hint on sort directions if `name` is a column followed by a word.
 
     Returns "" for other names.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Codecs of Spark's Parquet writer; the last two require an additional library.
 CODECS = ("zstd", "snappy", "gzip", "lz4", "lz4_raw", "none", "uncompressed", "brotli", "lzo")
-# Codecs with a compression level that parquet-java reads from options, and the highest level.
+# Codecs whose compression level parquet-java reads from options, each with its highest level.
 LEVELS = {"zstd": 22, "gzip": 9}
 # A curve through more columns does not prune on any of them.
 MOST_CURVE_COLUMNS = 5
@@ -60,7 +60,7 @@ class Finding:
     `code`: stable identifier, for filters.
     `location`: file, row group and column, if they apply.
     `remedy`: the next step; empty only for severity `info`.
-    `columns`: the affected columns, () if it is not about any.
+    `columns`: the affected columns; () if the finding does not concern columns.
     `fix`: the remedy as a value, for tools that word it themselves; None if the remedy is only text.
     """
 

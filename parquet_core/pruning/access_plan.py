@@ -79,7 +79,7 @@ class RangeList:
         return np.column_stack([base[self.row_group] + self.start, base[self.row_group] + self.stop])
 
     def row_totals(self, count: int) -> NDArray[np.int64]:
-        """Return the rows in ranges for each of `count` row groups."""
+        """Return, for each of `count` row groups, the number of its rows in the ranges."""
         totals = np.bincount(self.row_group, weights=self.stop - self.start, minlength=count)
         return totals.astype(np.int64)
 

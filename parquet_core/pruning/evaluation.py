@@ -91,7 +91,7 @@ def prune(
     while True:
         contradictions = index.footers.contradictions
         states = evaluate_levels(query, LEVELS)
-        # A contradiction found meanwhile makes statistics untrusted that were already evaluated: evaluate again.
+        # If the evaluation found a contradiction, statistics that it used are no longer trusted: evaluate again.
         if index.footers.contradictions == contradictions:
             break
     access = _access(query, states[-2], states[-1].of_pages)
@@ -154,7 +154,7 @@ def _access(query: PruningQuery, before: LevelState, pages: PageOutcomes | None)
         ranges, matches = join(ranges, may), join(matches, must)
     matches = matches.only(~_may_raise(query, before))
     if index.groups.deleted is not None:
-        # Which rows of these files are deleted is unknown.
+        # It is unknown which rows of these files are deleted.
         matches = matches.only(~index.groups.deleted[index.groups.file])
     return make_access_plan(ranges, matches, index.groups.row_count)
 

@@ -67,8 +67,8 @@ class FileAnswers:
     """The possible outcomes of a predicate in each file.
 
     `partitions`: outcomes by partition values only.
-    `outcomes`: by partition values and file statistics.
-    `by_leaf`: as `outcomes`, for each leaf.
+    `outcomes`: outcomes by partition values and file statistics.
+    `by_leaf`: outcomes of each leaf by partition values and file statistics.
     `by_partition`: outcomes of each leaf by partition values only. None if equal to `by_leaf`: they differ only if
     partition columns have statistics too.
     `by_values`: partition columns that have values.
@@ -76,8 +76,8 @@ class FileAnswers:
     files has no statistics.
     `elsewhere`: None if no other process was involved.
     `by_list`: None if the table has no manifest list.
-    `bounds`: bounds by partition values, for columns in leaves of several columns, which other levels combine with the
-    bounds of other columns. A file counts as one row.
+    `bounds`: bounds from partition values, for partition columns in leaves on several columns. Other levels combine
+    them with the bounds of the other columns. A file counts as one row.
     """
 
     partitions: OutcomeArray
@@ -94,7 +94,7 @@ class FileAnswers:
     def with_partitions(
         self, leaf: MultiColumnLeaf, bounds: Mapping[Path, Bounds], file: NDArray[np.int64]
     ) -> dict[Path, Bounds]:
-        """Return bounds of containers in the given files, with bounds by partition values where nothing is known."""
+        """Return bounds of containers in the given files; partition values replace unknown bounds."""
         of_values = {path: self.bounds[path].take(file) for path in columns_of_leaf(leaf) if path in self.bounds}
         both = {
             path: first_known(of_column, of_values[path]) for path, of_column in bounds.items() if path in of_values
@@ -141,7 +141,7 @@ class FileAnswers:
 
 
 def answers_of_directories(predicate: Predicate, index: MetadataIndex) -> FileAnswers:
-    """Return the outcomes of a predicate by directory names.
+    """Return the outcomes of a predicate in each file, as far as directory names decide them.
 
     Constants are evaluated here only if the predicate names a partition column; otherwise the level of row-group
     statistics evaluates them.

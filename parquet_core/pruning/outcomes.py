@@ -59,8 +59,8 @@ def any_of(children: Sequence[OutcomeArray] | OutcomeArray) -> OutcomeArray:
 def _fold(sets: OutcomeArray, *, weak: int, strong: int) -> OutcomeArray:
     """Combine outcome sets with AND or OR in Kleene's logic.
 
-    `strong`: the truth value of one child that decides the result, even next to NULL. `weak`: the other one. The result
-    is NONE if a child is NONE. Two reductions suffice for any number of children.
+    `strong`: the truth value that decides the result if a child has it, even next to NULL. `weak`: the opposite value.
+    The result is NONE if a child is NONE. Two reductions suffice for any number of children.
     """
     may_be_weak = sets >> weak - 1 & 1
     not_strong = may_be_weak | sets >> 2 & 1

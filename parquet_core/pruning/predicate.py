@@ -34,7 +34,7 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The same set of outcomes for every row."""
+    """A constant condition: the same set of outcomes for every row."""
 
     outcomes: Outcomes
 
@@ -52,7 +52,8 @@ class Compare:
 class CompareColumns:
     """`left op right`; NULL if either column is null.
 
-    Both columns have the same type, or both are numeric: compared as doubles if one is floating-point, else exactly.
+    Both columns have the same type, or both are numeric. Numeric columns of different types are compared as doubles if
+    one is floating-point, else exactly.
     """
 
     left: Path
@@ -177,10 +178,10 @@ class Unsupported:
     `rewrite`: alternative SQL that metadata can decide, "" if unknown.
     `exact`: True if the rewrite is NULL, TRUE and FALSE for the same rows as the condition.
     `null_with`: columns; the condition is NULL if one of them is null.
-    `is_whole`: `sql` states exactly this condition, no more and no less.
-    `may_raise`: the condition may raise on a row while Spark reads.
-    `raises`: a constant of the condition is an error, so Spark with ANSI fails regardless of the rows.
-    `no_value`: the condition compares with a text that is not a value of the type, so it selects no row or fails.
+    `is_whole`: True if `sql` states exactly this condition, no more and no less.
+    `may_raise`: True if the condition may raise on a row while Spark reads.
+    `raises`: True if evaluating a constant of the condition is an error, so that Spark in ANSI mode always fails.
+    `no_value`: True if the condition compares with a text that is not a value of the type. It selects no row, or fails.
     `cause`: the reason as a value, for reasons that other code tests for; else None.
     `source`: syntax tree, for the code that created the condition; None if unknown.
     """

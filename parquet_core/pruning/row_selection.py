@@ -46,9 +46,10 @@ class RowUse(Enum):
 def selected_rows(
     predicate: Predicate, values: Mapping[Path, pa.Array], count: int, use: RowUse = RowUse.READ
 ) -> NDArray[np.bool_]:
-    """Return flags of the rows that a predicate selects, of `count` rows.
+    """Return a flag per row: True if the predicate selects the row.
 
-    `values`: one array per column, in the type of its bounds. Raises UnsupportedFeature if a row cannot be decided.
+    `values`: one array per column, in the type of its bounds. `count`: number of rows. Raises UnsupportedFeature if a
+    row cannot be decided.
 
     >>> import pyarrow as pa
     >>> from parquet_core.pruning.predicate import Compare, Op

@@ -69,14 +69,14 @@ def _places(coarse: Numbers, fine: Numbers) -> Numbers | None:
 
 
 def _spread(first: Numbers, count: int) -> Numbers:
-    """Return the run number of `count` elements; runs begin at `first`."""
+    """Return, for each of `count` elements, the number of its run. Run i begins at `first[i]`."""
     return np.repeat(np.arange(len(first)), np.diff(first, append=count))
 
 
 def _merge(borders: list[Numbers]) -> tuple[Numbers, list[Numbers]]:
-    """Return the union of ascending borders, and the intervals that its elements are in.
+    """Return the union of arrays of ascending borders, and the place of its elements in each array.
 
-    The intervals are one array per array of borders, with an interval number for each element of the union.
+    For each array, an interval number per element of the union shows between which borders the element is.
     """
     together = np.concatenate(borders)
     # numpy's stable sort merges sorted runs.

@@ -55,8 +55,8 @@ def open_outcomes(predicate: Predicate, answers: Sequence[OutcomeArray]) -> list
     """Return the outcomes of each leaf that keep a container from being skipped.
 
     Returns one array per leaf, with a mask of `Outcomes` bits per container: NONE if the leaf keeps nothing. A
-    container is kept while the predicate may be TRUE. An AND may be TRUE because of all its operands, so each keeps the
-    container; an OR because of each operand that may be TRUE. Below NOT, FALSE takes the place of TRUE.
+    container is kept while the predicate may be TRUE. An AND may be TRUE only if all of its operands may be, so each
+    operand keeps the container. In an OR, each operand that may be TRUE keeps it. Below NOT, FALSE replaces TRUE.
 
     `answers`: possible outcomes of the leaves from left to right, in the same form. Does not recurse, so trees may be
     deep.

@@ -1,7 +1,7 @@
 """Dates and timestamps that Spark may rebase from the hybrid Julian and Gregorian calendar.
 
-Spark before 3.0 wrote the hybrid calendar. Later versions write it if a setting requires it, and record that in the
-footer. Both calendars agree from a first common day on.
+Spark before 3.0 wrote dates in the hybrid calendar. Later versions do so if a setting requires it, and record that in
+the footer. Both calendars agree from a first common day on.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _number(digits: str, otherwise: int) -> int:
 def common_calendar_start(arrow_type: pa.DataType) -> pa.Scalar:
     """Return the first date or timestamp that is equal in both calendars.
 
-    A value that is stored before it is also read before it, whatever the calendar.
+    A value that is stored as an earlier one is also read as an earlier one, in either calendar.
     """
     if pa.types.is_date32(arrow_type):
         return scalar_of(GREGORIAN_START, pa.int32()).cast(arrow_type)

@@ -1,8 +1,8 @@
 """Leaves of one file that Spark reads for a column of the table.
 
 Spark reads the leaf of the same name, possibly stored as another type. It reads null in every row for a column that the
-file lacks. A Spark setting decides whether names that differ only in case are one column; files with such a name stay
-undecided.
+file lacks. A Spark setting decides whether names that differ only in case are one column. For such names, it remains
+unknown what Spark reads.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def leaf_in_file(column: LeafColumn, provenance: Provenance) -> LeafColumn | None:
-    """Find the table's column in one file; None if missing.
+    """Find the table's column in one file; None if it is missing or stored as another type.
 
-    None also if the file stores it as another type. Timestamps in milliseconds and in microseconds count as one type;
-    `timestamp_step` takes the stored unit into account.
+    Timestamps in milliseconds and in microseconds count as one type; `timestamp_step` takes the stored unit into
+    account.
     """
     index = column.index
     if 0 <= index < len(provenance.columns) and provenance.columns[index].path == column.path:
@@ -61,9 +61,9 @@ def leaf_as_read(column: LeafColumn, provenance: Provenance) -> LeafColumn | Non
 
 
 def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
-    """Return True if a table's column is null in every row of such files.
+    """Return True if a table's column is null in every row of files with this schema.
 
-    Such files have no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
+    The schema has no leaf of the column's name, or a leaf of the null type whose physical type Spark does not read as
     the table's type.
     """
     stored = provenance.by_path.get(column.path)
@@ -77,7 +77,7 @@ def reads_as_null(column: LeafColumn, provenance: Provenance) -> bool:
         within = [leaf for leaf in alike if folded(leaf.path[:depth]) == wanted[:depth]]
         if not within:
             return True
-        # The file has a plain value in place of a struct, or a list or map, whose leaves do not prune.
+        # The file has a plain value in place of a struct, or a list or map (predicates on their leaves do not prune).
         if any(len(leaf.path) == depth for leaf in within) or all(leaf.unsupported for leaf in within):
             return False
     return False

@@ -1,8 +1,8 @@
 """Names of a table's columns in its files, which may differ in case.
 
 The session decides whether `id` and `ID` are one column. By default they are: if a file lacks the table's spelling,
-Spark reads the only name that differs in nothing but case, at each depth of structs, and refuses a file with two such
-names. Source: ParquetReadSupport.clipParquetSchema of Spark.
+Spark reads the name that differs only in case, at each depth of structs, and refuses a file with two such names.
+Source: ParquetReadSupport.clipParquetSchema of Spark.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NOT_OF_THE_TABLE = "\x00not of the table"
 class NamesInFiles:
     """Paths under which files hold the columns of a table.
 
-    `provenances`: distinct provenances of footers, whose schemas have the names of the files.
-    `paths`: per column, its possible paths in files, the one that the table expects first. A column is missing if its
-    only path in files is its path in the table.
+    `provenances`: distinct footer contents except row groups; their schemas have the names of the files.
+    `paths`: per column, its possible paths in files, beginning with the path that the table expects. A column is
+    missing if its only path in files is its path in the table.
     `numbers`: per column, its field id, if ids identify columns; the same path may then be another column in another
     file. None if names identify columns.
     """

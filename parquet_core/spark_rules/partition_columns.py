@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import Path
     from parquet_core.storage import PartitionListing
 
-# Physical types in which a file would store such values; other types are stored as bytes.
+# Physical types in which a file would store partition values; types that are not listed are stored as bytes.
 _PHYSICAL = {
     pa.int32(): Physical.INT32,
     pa.int64(): Physical.INT64,
@@ -46,14 +46,14 @@ class Partitions:
 def read_partitions(listing: PartitionListing, *, infer_types: bool = True) -> Partitions:
     """Read the partition columns of a table from the directory names.
 
-    `infer_types`: False if all columns are strings.
+    `infer_types`: False to read the values of all columns as strings.
     """
     spellings, value_strings, index_of = listing.partitioning
     if not spellings:
         return Partitions()
     names = spellings[0]
     if len(spellings) > 1 or len({name.casefold() for name in names}) < len(names):
-        # Settings of Spark decide whether these names are one column.
+        # A Spark setting decides whether names that differ only in case are one column.
         return Partitions(
             tuple(_unsupported(name, "two partition columns have names that differ in case only") for name in names)
         )

@@ -37,7 +37,7 @@ _TIME = re.compile(r"\s*[+-]?[0-9]+-|.*:", re.DOTALL)
 
 
 class Form(Enum):
-    """Type as which Spark parses a value string; UNSURE if several are possible."""
+    """Type that Spark infers from a value string; UNSURE if several types are possible."""
 
     NULL = 0
     INT = 1
@@ -49,7 +49,7 @@ class Form(Enum):
     UNSURE = 7
 
 
-# Forms that may occur together with a form without turning the column into strings. With TEXT, all values are strings.
+# For a form, the forms that may occur in the same column without making it a string column. TEXT always makes it one.
 _BESIDE = {Form.DATE: {Form.DATE, Form.UNSURE}, Form.DOUBLE: {Form.DOUBLE, Form.INT, Form.UNSURE}}
 
 
@@ -64,7 +64,7 @@ class Inferred(NamedTuple):
 
 
 def form_of(value_string: str) -> Form:
-    """Return the form as which Spark parses one value string.
+    """Return the type that Spark infers from one value string.
 
     >>> [form_of(text).name for text in ("01", "3000000000", "2024-02-30", "eu", "1.5", "1e5", "3f2a")]
     ['INT', 'LONG', 'UNSURE', 'TEXT', 'DOUBLE', 'UNSURE', 'TEXT']

@@ -1,11 +1,11 @@
-"""Spark's own schema in the footer: types with another comparison, columns with defaults.
+"""Spark's own schema in the footer: types that Spark compares in its own way, and columns with defaults.
 
 Spark compares CHAR columns with padding, and collated strings by their collation. Parquet stores both as plain strings,
-and bounds, dictionaries and filters compare bytes. An INTERVAL is stored as a number, with which no query may compare
-it. Nulls of these types are null in Spark too. A VARIANT is stored as a struct of bytes, which queries do not see as a
-struct.
+and bounds, dictionaries and filters compare bytes. An INTERVAL is stored as a number, but queries cannot compare it
+with numbers. Nulls of these types are null in Spark too. A VARIANT is stored as a struct of bytes, but queries do not
+see a struct.
 
-If a file lacks a column, Spark may read a default that this schema records, or the field of another name that has the
+If a file lacks a column, Spark may read a default that this schema records, or a field that has another name but the
 same field id.
 """
 
@@ -37,9 +37,9 @@ _FILLING_KEYS = ("EXISTS_DEFAULT", "parquet.field.id")
 
 
 class ComparedOtherwise(StrEnum):
-    """Reasons why bounds of a column do not answer comparisons.
+    """Reasons why bounds of a column cannot decide comparisons.
 
-    Null counts of such a column are right.
+    The null counts of the column are nevertheless right.
     """
 
     CHAR = "a CHAR column is compared with padding, its statistics are not"
@@ -95,9 +95,9 @@ def _marked_columns(schema: bytes, spark_schema: str) -> tuple[LeafColumn, ...]:
 
 
 def _by_physical_type(column: LeafColumn) -> LeafColumn:
-    """Return a column of the null type with its physical type, which Spark reads.
+    """Return a column with its physical type in place of a null type, because Spark reads the physical type.
 
-    Only Spark 4.1.0 and 4.1.1 read VOID (SPARK-56045).
+    Only Spark 4.1.0 and 4.1.1 read the null type, VOID (SPARK-56045).
     """
     if not column.always_null or len(column.path) > 1:
         return column

@@ -1,6 +1,6 @@
 """Stored types that Spark reads as another type of the table without a loss.
 
-Spark refuses some of the other types, and truncates values of the rest. Source: observed with both readers of Spark
+Of the other types, Spark refuses some and truncates the values of the rest. Source: observed with both readers of Spark
 4.3; a type that the two read differently is excluded.
 """
 
@@ -31,8 +31,8 @@ _WIDER: dict[pa.DataType, frozenset[pa.DataType]] = {
     pa.string(): frozenset({pa.binary()}),
     pa.binary(): frozenset({pa.string()}),
 }
-# Digits before the point that a decimal needs for Spark to read integers of up to 32 bits, or of 64 bits, as the
-# decimal.
+# Spark reads integers as a decimal if the decimal has at least this many digits before the point: first for integers of
+# up to 32 bits, then for 64 bits.
 _DIGITS, _DIGITS_OF_INT64 = 10, 20
 _INT32 = np.iinfo(np.int32)
 

@@ -1,7 +1,8 @@
 """Columns stored in a type that makes Spark's queries fail.
 
-Spark cannot read the stored type as the table's, and gives up the whole query. Source: observed with the default reader
-of Spark 4.3. Types that Spark reads with a loss, and types for which more than the type decides, are not covered.
+Spark cannot read the stored type as the table's, and the whole query fails. Source: observed with the default reader of
+Spark 4.3. Two kinds of types are not covered: types that Spark reads with a loss, and types that Spark can read or not
+depending on more than the type.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _MAY_BE_READ = {
     Physical.BYTE_ARRAY: _BYTES,
     Physical.FIXED_LEN_BYTE_ARRAY: _BYTES,
 }
-# Stored families that Spark may read as times or as decimals. It reads values with another annotation as neither, and
-# bytes without an annotation not as decimals.
+# Stored families that Spark may read as times or as decimals. Spark does not read values with another annotation as
+# times or decimals, nor bytes without an annotation as decimals.
 _ONLY_OF = {"time": frozenset({"time", "date"}), "decimal": frozenset({"decimal", "small", "large"})}
 _SMALL = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16()})
 _IS: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (

@@ -10,7 +10,7 @@ Supported addresses:
 Credentials come from the environment, in the variables that obstore and fsspec read (`AWS_ACCESS_KEY_ID`,
 `AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME`, ...). obstore does not read
 `~/.aws`: the profile of `AWS_PROFILE` is read through boto3 if boto3 is installed. obstore and fsspec are imported when
-such a URI is first used. The public names resolve on first use, so that code that only parses addresses does not import
+a URI first needs them. The public names resolve on first use, so that code that only parses addresses does not import
 numpy.
 """
 

@@ -1,7 +1,7 @@
 """Locations where files named by metadata may be opened.
 
-These are the table's own directory and the locations that the user allows. Logs and manifests are written by others,
-but the files that they name are opened with the network and the credentials of the user.
+These are the table's own directory and the locations that the user allows. Other people may have written a log or
+manifest, but the files that it names are opened with the network access and the credentials of the user.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def allowed_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
     """Check that a file named by table metadata may be opened; return its address.
 
     `location`: the decoded address of the file. The result has no `..` segments. Raises UnsupportedFeature unless the
-    file is below the table, below an address in `allow`, or below one in PRUNE_DELTA_ALLOW (separated by commas), and
-    MalformedFile for an invalid name.
+    file is below the table, below an address in `allow`, or below an address in PRUNE_DELTA_ALLOW (separated by
+    commas), and MalformedFile for an invalid name.
 
     >>> allowed_place("s3://b/t", "s3://b/t/day=1/x.parquet"), allowed_place("s3://b/t", "s3://b/t/a/../x.parquet")
     ('s3://b/t/day=1/x.parquet', 's3://b/t/x.parquet')

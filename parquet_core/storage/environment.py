@@ -72,15 +72,15 @@ def client_settings(store: Store) -> dict[str, str]:
 
 
 def endpoint_of(store: Store) -> tuple[str, str] | None:
-    """Return the endpoint from the environment and its variable; None if not set."""
+    """Return the endpoint that the environment sets, and the name of the variable; None if not set."""
     return next(((value, name) for name in store.endpoints if (value := os.environ.get(name, "").strip())), None)
 
 
 def check_variables(location: str, store: Store) -> None:
     """Refuse environment variables whose values the library of a store cannot use.
 
-    Raises WrongUse with the name of the first such variable: a URL without a scheme or host, a control character in a
-    credential or region, a missing file, or one variable of a pair.
+    Raises WrongUse, which names the first invalid variable. Invalid are a URL without a scheme or host, a control
+    character in a credential or region, a missing file, and one variable of a pair without the other.
     """
     environment = {name: value for name, value in store_variables().items() if value.strip()}
     asks = not any(name in environment for name in store.keys)

@@ -50,7 +50,7 @@ _WITHOUT_ANSWER = re.compile(r"error sending request|timed out")
 def explaining(uri: str) -> Iterator[None]:
     """Convert errors of storage libraries to PruneError.
 
-    That includes the panics of Rust libraries, which do not derive from Exception and whose class cannot be imported.
+    Panics of Rust libraries are converted too. They do not derive from Exception, and their class cannot be imported.
     """
     try:
         yield
@@ -101,7 +101,7 @@ def is_passing(message: str) -> bool:
 def server_of(uri: str) -> str:
     """Return the endpoint of a URI's store, with the environment variable that sets it.
 
-    "the server" if no variable sets it.
+    Returns "the server" if no variable sets the endpoint.
     """
     store = OF_SCHEME.get(scheme_of(uri) or "")
     endpoint = None if store is None else endpoint_of(store)

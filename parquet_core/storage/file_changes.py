@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from parquet_core.storage.files import DataFile
 
 
-# Larger files are uploaded in parts, for which stores accept no condition. This is safe because all writers of a name
-# write the same content.
+# Larger files are uploaded in parts. Stores cannot make such an upload conditional on a missing object. This is safe
+# because all writers of a name write the same content.
 _SENT_AT_ONCE = 64 << 20
 
 
@@ -49,7 +49,7 @@ def staged(path: str) -> Iterator[str]:
 def publish(temporary: str, path: str, *, replace: bool = False) -> bool:
     """Publish a staged file as `path`; return False if another file has that name.
 
-    `replace`: overwrite an existing file. Raises as `put_if_absent`.
+    `replace`: overwrite an existing file. Raises the errors of `put_if_absent`.
     """
     if not is_remote(path):
         return local_writing.publish(temporary, local_path(path), replace=replace)
@@ -86,9 +86,9 @@ def _move(path: str, to: str) -> None:
 
 
 class Deletions(NamedTuple):
-    """Deleted files, and files that could not be deleted with the reason.
+    """Files that were deleted, and files that could not be deleted.
 
-    The reason includes the next step.
+    `failed`: each file that could not be deleted, and the reason, which includes the next step.
     """
 
     deleted: tuple[DataFile, ...]

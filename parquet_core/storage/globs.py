@@ -52,7 +52,7 @@ def _alternatives(part: str) -> list[list[str]]:
     Each alternative is a list of one-character patterns and _STAR.
     """
     current: list[list[str]] = [[]]
-    opened: list[tuple[list[list[str]], list[list[str]]]] = []  # alternatives before each open brace, and its choices
+    opened: list[tuple[list[list[str]], list[list[str]]]] = []  # of each open brace: alternatives before it, choices
     for escaped, stars, mark, negated, members, brace, literal in _TOKEN.findall(part):
         if brace == "{":
             opened.append((current, []))

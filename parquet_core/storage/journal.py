@@ -104,8 +104,8 @@ def _malformed(path: str, what: str) -> MalformedFile:
 def apply_journal(path: str, directories: dict[str, list[DataFile]]) -> dict[str, str]:
     """Apply a journal to listed files; return target directories by staging directory.
 
-    `path`: the journal. `directories`: files by directory path, with the journal's directory; changed in place. Raises
-    Ended if the journal no longer exists.
+    `path`: the journal. `directories`: files by directory path, including the journal's directory; changed in place.
+    Raises Ended if the journal no longer exists.
     """
     table = path.rpartition("/")[0]
     journal = _read_existing(path)

@@ -50,8 +50,8 @@ def list_data_files(table: str | os.PathLike[str] | Iterable[str]) -> list[DataF
     this function applies the journals of committed but unfinished writes (`parquet_core.storage.journal`).
 
     Raises TableNotFound if nothing is found, WrongUse for directories that Spark refuses to read as one table, and
-    UnfinishedWrite for named files that an unfinished write removes, or a pattern of files in the table of such a
-    write.
+    UnfinishedWrite if an unfinished write removes a named file, or if a pattern names files of a table with an
+    unfinished write.
     """
     return list_table(table).files
 
@@ -69,7 +69,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
         listing = _with_staged(listing, listed.staged)
     if listing.files:
         return listing
-    # Spark skips empty files, so they are damage only if the user named nothing else.
+    # Spark skips empty files. They are returned, and reported as damaged, only if the user named no other files.
     named = [file for file in listed.files if not is_hidden(listed_name(file))]
     if not named:
         raise _no_data_error(paths[0] if paths else "an empty list of files", listed.files, listing)
@@ -77,7 +77,7 @@ def list_table(table: str | os.PathLike[str] | Iterable[str]) -> PartitionListin
 
 
 def look_up(paths: Sequence[str]) -> list[DataFile]:
-    """Look up files that a log names, under any name.
+    """Look up files that a log lists, whatever their names are.
 
     Raises TableNotFound for the first missing file.
     """
@@ -113,7 +113,7 @@ def summaries_below(directory: str | os.PathLike[str]) -> list[DataFile]:
 
 
 def _as_committed(look: Callable[[], _Found], paths: Sequence[str]) -> _Found:
-    """Run a listing, again each time it fails because a journal was deleted before it was read."""
+    """Run a listing. Repeat it each time a journal was deleted before it was read."""
     for _ in range(_ATTEMPTS):
         try:
             return look()
@@ -255,7 +255,7 @@ def _may_be_directory(path: str) -> bool:
 
 
 def _match_and_walk(path: str) -> tuple[list[Match], Walked | None]:
-    """Look up a path as a file, and list it as a directory meanwhile."""
+    """Look up a path as a file and list it as a directory, at the same time."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1, thread_name_prefix="parquet-storage") as pool:
@@ -296,7 +296,7 @@ def _walk(path: str) -> Walked:
 
 
 def _walk_steadily(root: str) -> Walked:
-    """List a local directory, again if its names change meanwhile.
+    """List a local directory. Repeat the listing if names in the directory change meanwhile.
 
     A write that begins during the listing is then seen as a whole.
     """
@@ -335,7 +335,7 @@ def _by_directory(files: Iterable[DataFile], root: str) -> Walked:
         folder, _, name = file.path.rpartition("/")
         if folder not in skipped:
             skipped[folder] = any(map(is_unlisted, folder[len(root) + 1 :].split("/")))
-            # The root counts as existing. `_refuse_sink` needs to know whether there is a sink.
+            # The root exists even if it contains no files. `_refuse_sink` looks for the sink directory.
             by_folder.setdefault(root, [])
             if not skipped[folder] or folder == f"{root}/{_SINK}":
                 by_folder.setdefault(folder, [])

@@ -157,7 +157,7 @@ def _list_at_once(calls: ModuleType, opened: int, directory: str, walked: Walked
     """
     prefix, files = f"{directory}/", walked.files[directory]
     names, is_directory = calls.entries(opened)
-    # `entries` omits names with a leading dot, and most others neither begin nor end with "_": they are visible.
+    # `entries` omits names with a leading dot. A name that neither begins nor ends with "_", like most, is visible.
     visible = [i for i, name in enumerate(names) if (name[0] != "_" and name[-1] != "_") or not is_unlisted(name)]
     below = [prefix + names[i] for i in visible if is_directory[i]]
     rest = [names[i] for i in visible if not is_directory[i]]
@@ -310,7 +310,7 @@ def _check_listed(file: DataFile, descriptor: int) -> None:
 
     Called after the read: an earlier change is detected, and a later change does not affect the bytes.
     """
-    if not file.modified_ns:  # the file is named by a log, or may grow
+    if not file.modified_ns:  # no time to compare: a log names the file, or the file may grow
         return
     status = os.fstat(descriptor)
     same = status.st_size == file.size and status.st_mtime_ns == file.modified_ns

@@ -18,7 +18,7 @@ _CANNOT = {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EML
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
-    """Write a file unless one of this name exists; return True if written.
+    """Write a file unless the name exists already; return True if written.
 
     See `storage.writing`.
     """

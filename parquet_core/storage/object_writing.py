@@ -40,7 +40,7 @@ class ObjectWriter(NamedTuple):
     bucket: Bucket
 
     def put_if_absent(self, uri: str, data: bytes) -> bool:
-        """Create an object unless one of this name exists; return True if created.
+        """Create an object unless the key exists already; return True if created.
 
         See `storage.writing`.
         """
@@ -65,7 +65,7 @@ class ObjectWriter(NamedTuple):
         """Verify that the store refuses to create an object that exists. See `storage.writing`."""
         try:
             existed = not self.put_if_absent(uri, data)
-            # The object exists after the first answer.
+            # The object exists now, so a second success means that the store overwrites.
             if not existed and self.put_if_absent(uri, data):
                 raise _overwrites(uri, "ignores")
         except UncertainWrite as error:
@@ -122,7 +122,7 @@ def _overwrites(uri: str, problem: str) -> UnsupportedFeature:
 
 
 def _judged(error: BaseException, uri: str) -> PruneError:
-    """Return the error of a failed write: UncertainWrite if it may have been written."""
+    """Return the error for a failed write: UncertainWrite if the object may have been written."""
     message = str(error)
     refused = isinstance(error, _REFUSALS) or _REFUSED.search(message) is not None
     certain = refused and _TRIED_AGAIN.search(message) is None

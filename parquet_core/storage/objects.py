@@ -127,9 +127,9 @@ class Bucket:
             )
 
     def _whole(self, listing: Callable[[ObjectStore], Listed]) -> Listed:
-        """Return a complete listing; retry if an answer breaks off.
+        """Return a complete listing; retry if a response ends early.
 
-        obstore itself retries broken answers only for reads.
+        obstore itself retries only reads in this case.
         """
         pause = RETRIES["backoff"]["init_backoff"].total_seconds()
         for _ in range(RETRIES["max_retries"]):
@@ -145,7 +145,7 @@ class Bucket:
     def _place(self, store: ObjectStore, uri: str) -> tuple[ObjectStore, str]:
         """Return a store and the key of an object in it.
 
-        obstore refuses keys with an empty segment, so such an object gets a store that starts after the segment.
+        obstore refuses keys with an empty segment. For such a key, the returned store starts after the segment.
         """
         key = self.key(uri)
         above, empty, name = f"/{key}".rpartition("//")
@@ -216,7 +216,7 @@ def session_options() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - the environment is the cache's key
+def _open(root: str, environment: _Settings, of_session: _Settings) -> Bucket:  # noqa: ARG001 - used only as a cache key
     store = OF_SCHEME[scheme_of(root) or ""]
     check_variables(root, store)
     with opening(root, store):
@@ -319,7 +319,7 @@ class WebServer:
         """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(uri)
 
-    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as of other stores
+    def children(self, prefix: str, wanted: re.Pattern[str]) -> NoReturn:  # noqa: ARG002 - as in other stores
         """Raise UnsupportedFeature: HTTP has no listing."""
         _refuse(prefix)
 

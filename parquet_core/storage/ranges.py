@@ -50,7 +50,7 @@ def read_range(file: DataFile, start: int, length: int, *, purpose: str, traffic
 
 
 def read_ranges(file: DataFile, ranges: Sequence[tuple[int, int]], *, purpose: str, traffic: Traffic) -> list[bytes]:
-    """Read (start, length) ranges of one file, near ones in one request.
+    """Read (start, length) ranges of one file. Near ranges share a request.
 
     The results are in the order of `ranges`.
     """
@@ -85,7 +85,7 @@ def read_each(
 def read_whole(files: Sequence[DataFile], *, purpose: str, traffic: Traffic) -> Iterator[bytes]:
     """Yield whole files, in order; remote files are read in parallel.
 
-    Raises as `read_each`.
+    Raises the errors of `read_each`.
     """
     for answers in read_each([(file, [(0, file.size)]) for file in files], purpose=purpose, traffic=traffic):
         yield answers[0]
@@ -238,10 +238,10 @@ def gather(
 
     `counts`: number of ranges in each buffer.
     `before`: bytes that the first buffer begins with.
-    `arrived`: may be called meanwhile with the first buffer and the number of ranges already in it, counted in order of
-    file and start.
+    `arrived`: may be called during the read with the first buffer and the number of ranges already in it, counted in
+    order of file and start.
 
-    Near ranges of a file are read together. Raises as `read_each`.
+    Near ranges of a file are read together. Raises the errors of `read_each`.
     """
     if len(ranges.file) == 0:
         return [before, *(b"" for _ in counts[1:])][: len(counts)]

@@ -22,7 +22,7 @@ from parquet_core.storage.stores import (
 )
 
 _ARN = re.compile(r"arn:[^:]*:(?P<service>[^:]*):(?P<region>[^:]*):[^:]*:.*")
-# Accepts more names than the stores do, but no name of which obstore would use only a part.
+# Accepts more names than the stores do, but excludes names that obstore would truncate.
 _BUCKET = re.compile(r"[A-Za-z0-9._$-]+")
 _AZURE_HOST = re.compile(r"(?P<account>[^.]+)(?P<zone>\.z\w\w)?\.(?:dfs|blob)\.(?P<cloud>.+)")
 _FABRIC = "fabric.microsoft.com"
@@ -76,7 +76,7 @@ def _domain(region: str) -> str:
 
 
 def _regional_endpoint() -> dict[str, str]:
-    """Return the endpoint of regions whose host obstore gets wrong; else empty."""
+    """Return the endpoint of the configured region if obstore gets its host wrong; empty otherwise."""
     region = first_set(S3_REGIONS, os.environ)
     if region is None or _domain(region) == AWS_DOMAIN or first_set(S3_ENDPOINTS, os.environ) is not None:
         return {}

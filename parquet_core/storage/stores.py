@@ -20,14 +20,14 @@ S3_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 S3_VIRTUAL = "AWS_VIRTUAL_HOSTED_STYLE_REQUEST"
 AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 AZURE_AUTHORITY = "AZURE_AUTHORITY_HOST"
-# Azure clouds: token authority by the end of the host name; None if obstore knows the authority.
+# Token authority of each Azure cloud, by the end of its host names; None if obstore knows the authority.
 AZURE_CLOUDS = {
     "core.windows.net": None,
     "storage.azure.net": None,
     "core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
     "core.usgovcloudapi.net": "https://login.microsoftonline.us",
 }
-# AWS partitions: end of the host name by the first part of the region.
+# End of the host names of an AWS partition, by the first part of its region names.
 AWS_DOMAINS = {"cn": "amazonaws.com.cn"}
 AWS_DOMAIN = "amazonaws.com"
 
@@ -42,8 +42,8 @@ class Store(NamedTuple):
     `spark_scheme`, `driver`: the scheme in Spark, and the Hadoop module that implements it.
 
     The other fields are environment variables that are checked before the library reads them.
-    `endpoints`: in order of precedence.
-    `header_variables`: sent in a header.
+    `endpoints`: variables for the endpoint, in order of precedence.
+    `header_variables`: variables whose values are sent in a header.
     `pair`: two variables that have no effect alone. Unless one of `keys` is set, the library requests credentials from
     the servers in `identity_urls`, and sends or reads the files in `identity_files`.
     """

@@ -30,7 +30,7 @@ _PROVEN: set[object] = set()
 
 
 def put_if_absent(path: str, data: bytes) -> bool:
-    """Write a file unless one of this name exists; return True if written.
+    """Write a file unless the name exists already; return True if written.
 
     Missing directories are created. A store that repeats a request internally may return False although the first
     request wrote the file; `put_unique` compares the content in that case. Raises UnsupportedFeature if the storage
@@ -45,7 +45,7 @@ def put_if_absent(path: str, data: bytes) -> bool:
 def needs_proof(path: str) -> bool:
     """Return True if a store has not refused to overwrite an object yet.
 
-    Refusals count within this process. Local files need no proof.
+    Only refusals in this process count. Local files need no proof.
     """
     return scheme_of(path) is not None and _settings(path) not in _PROVEN
 
@@ -91,7 +91,7 @@ def put_unique(path: str, data: bytes) -> bool:
     """Write a file whose name no other writer uses.
 
     Returns False if a file of this name has other content. If the answer of the store to the first request was lost,
-    the content decides. Raises as `put_if_absent`.
+    the content decides. Raises the errors of `put_if_absent`.
     """
     try:
         return put_if_absent(path, data) or (is_remote(path) and holds(path, data))

@@ -92,7 +92,7 @@ def unknown_bounds(column: LeafColumn, row_count: NDArray[np.int64]) -> Bounds:
 
 
 def spread_bounds(bounds: Bounds, at: NDArray[np.int64], row_count: NDArray[np.int64]) -> Bounds:
-    """Place bounds at the containers `at`; of other containers only the row counts are known."""
+    """Place bounds at the containers `at`; in all other containers, only the row counts are known."""
     if len(at) == len(row_count):
         return bounds
     source = np.full(len(row_count), -1, np.int64)
@@ -111,7 +111,7 @@ def without(bounds: Bounds, doubted: NDArray[np.bool_]) -> Bounds:
 
 
 def first_known(bounds: Bounds, others: Bounds) -> Bounds:
-    """Return bounds of the same containers, with the others where nothing is known about the values."""
+    """Replace bounds by `others` in containers whose values are unknown."""
     is_null = flags_from(pc.equal(bounds.null_count, from_numpy(bounds.row_count)))
     unknown = ~(flags_from(bounds.lower.is_valid()) | flags_from(bounds.upper.is_valid()) | is_null)
     if not unknown.any():

@@ -1,6 +1,7 @@
 """Find contradictions in the metadata of files. Contradicting metadata are not trusted.
 
-Contradictions are `Doubt` flags: flags of row groups when footers are read, and flags of a column when it is read.
+Contradictions are recorded as `Doubt` flags: for whole row groups when footers are read, and for a column when its
+structures are read.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Doubt(IntFlag):
-    """Contradictions in metadata. The members up to SHARED_INDEX concern whole row groups, the others columns."""
+    """Contradictions in metadata. Members up to SHARED_INDEX concern whole row groups, later members single columns."""
 
     ROWS = 1
     PLACES = 2
@@ -167,7 +168,7 @@ def _is_out_of_range(counts: pa.Array, least: Numbers, most: Numbers) -> Flags:
 
 
 def _contradicts_text_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Return flags of chunks whose bounds contradict their pages, for strings.
+    """Flag chunks of strings whose bounds contradict their pages.
 
     Bounds of strings may be truncated, and shorter in pages than in chunks. So a contradiction is a page outside the
     chunk's bounds, or an exact bound that no page reaches.
@@ -191,7 +192,7 @@ def _contradicts_text_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Fl
 
 
 def _contradicts_number_pages(chunks: Bounds, pages: Bounds, first: Numbers) -> Flags:
-    """Return flags of chunks whose bounds contradict their pages, for numbers.
+    """Flag chunks of numbers whose bounds contradict their pages.
 
     Bounds of numbers are never truncated. So a contradiction is a page outside the chunk's bounds, or a bound that
     differs from the bound of all pages.
@@ -216,7 +217,7 @@ def _numbers(values: pa.Array) -> NDArray[Any]:
 
 
 def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the smallest and the largest number of each chunk's pages; neutral extremes without known numbers."""
+    """Return the smallest and the largest number of each chunk's pages; neutral extremes if no number is known."""
     bound_numbers, bounded = _numbers(values), valid_flags(values)
     floating = bound_numbers.dtype.kind == "f"
     top, bottom = (
@@ -228,7 +229,7 @@ def _extremes(values: pa.Array, first: Numbers) -> tuple[NDArray[Any], NDArray[A
 
 
 def _bounds_every_page(values: pa.Array, pages: Bounds, first: Numbers) -> Flags:
-    """Return flags of chunks in which every page with values, and at least one page, has a bound."""
+    """Flag chunks with at least one page bound in which every page with values has a bound."""
     bounded = valid_flags(values)
     if bounded.all():
         return np.ones(len(first) - 1, np.bool_)

@@ -1,8 +1,8 @@
 """Rules for contradicting counts and bounds of a column in Parquet, Delta logs and Iceberg manifests.
 
-A count outside of its range is unknown. Bounds whose counts leave no value for them are unknown, and so are these
-counts. If the lower bound is above the upper bound, both are unknown. An entry with a contradiction keeps its row
-count.
+A count outside of its range is unknown. If the counts leave no value that the bounds could describe, both the counts
+and the bounds are unknown. If the lower bound is above the upper bound, both bounds are unknown. An entry with a
+contradiction keeps its row count.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ def consistent_bounds(claimed: ClaimedBounds) -> Bounds:
 
 
 def within(counts: Counts, most: Counts) -> Flags:
-    """Return flags of the counts from 0 to `most`."""
+    """Flag counts that are between 0 and `most`, both included."""
     flags: Flags = (counts >= 0) & (counts <= most)
     return flags
 
 
 def counts_within(counts: Counts, most: Counts) -> Counts:
-    """Return the counts from 0 to `most`; MISSING for others."""
+    """Replace counts that are not between 0 and `most` by MISSING."""
     return np.where(within(counts, most), counts, MISSING)
 
 

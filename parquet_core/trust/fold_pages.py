@@ -23,7 +23,7 @@ def fold_pages(pages: Bounds, container: NDArray[np.int64], containers: int) -> 
     `container`: the container of each page, ascending from 0.
 
     A bound is known if every page that may hold a value has one, and a count if every page has one. A container without
-    pages is unknown, with 0 rows. Whether a combined bound is exact is unknown.
+    pages is unknown, with 0 rows. Combined bounds do not count as exact.
     """
     nulls, nans = (numbers_from(filled(counts, 0)) for counts in (pages.null_count, pages.nan_count))
     valueless = nulls + nans == pages.row_count

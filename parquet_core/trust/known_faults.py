@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parquet_core.format.provenance import Provenance
     from parquet_core.format.schema import LeafColumn
 
-# parquet-cpp became part of Arrow before it had a version of its own, so pyarrow 0.9 to 3.0 all name 1.5.1-SNAPSHOT.
+# parquet-cpp kept the version 1.5.1-SNAPSHOT after it became part of Arrow, so every pyarrow from 0.9 to 3.0 writes it.
 _PARQUET_CPP, _ARROW_CPP = "parquet-cpp", "parquet-cpp-arrow"
 _ARROW2, _ARROW_RS, _ARROW_GO = "Arrow2 - Native Rust implementation of Arrow", "parquet-rs", "parquet-go"
 _POLARS, _POLARS_PYTHON = "Polars", "Polars (python)"

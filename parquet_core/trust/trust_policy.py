@@ -138,7 +138,7 @@ def _judge(
 
 
 def _has_nan_in_bounds(leaf: LeafColumn, order: int | None, provenance: Provenance) -> bool:
-    # Other tools of parquet-mr copy row groups of other writers, whose bounds leave NaN out. Spark's writer does not.
+    # Spark's writer copies no row groups. Other tools of parquet-mr copy row groups of writers whose bounds omit NaN.
     by_spark = SPARK_VERSION_KEY in provenance.key_values and _COPIED not in provenance.key_values
     is_float = order == TYPE_ORDER and leaf.physical in {Physical.FLOAT, Physical.DOUBLE}
     return by_spark and is_float and counts_nan_in(provenance.created_by)

@@ -138,7 +138,7 @@ def wrong_null_counts(
 
 
 def holds_nulls_alone(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    """Return flags of containers of an unrepeated column that hold only nulls, without contradicting entries."""
+    """Flag containers that hold only nulls and have consistent statistics. The column must be unrepeated."""
     nulls = _null_counts(column, written, _has_its_rows(column, written))
     nulls_alone: Flags = (nulls == written.row_count) & ~_contradicts_nulls(column, written, nulls)
     return nulls_alone
@@ -153,14 +153,14 @@ def _may_be_nan(column: LeafColumn) -> bool:
 
 
 def _has_its_rows(column: LeafColumn, written: WrittenStatistics) -> Flags:
-    # An unrepeated column has one level entry per row, a repeated one at least one. Other counts are wrong.
+    # An unrepeated column has one level entry per row, a repeated column at least one. Other counts are wrong.
     repeated = column.max_repetition_level > 0
     has: Flags = written.num_values >= written.row_count if repeated else written.num_values == written.row_count
     return has
 
 
 def _null_counts(column: LeafColumn, written: WrittenStatistics, credible: Flags) -> Counts:
-    """Return the number of nulls, for a repeated column including null and empty lists; MISSING if unknown."""
+    """Return null counts; MISSING if unknown. In a repeated column, null and empty lists count too."""
     counts = np.where(credible, counts_within(written.null_count, written.num_values), MISSING)
     if written.all_null is None:
         return counts
@@ -215,8 +215,8 @@ def _contradicts_nans(
 def _pair(column: LeafColumn, lower: PlainValues, upper: PlainValues, step: Step) -> _Pair:
     """Decode both bounds and flag unusable ones.
 
-    A bound is unusable if the type cannot hold it. For floating-point columns, NaN is unusable, and so is a bound
-    without its counterpart, which the writer may have dropped because of NaN.
+    A bound is unusable if the type cannot hold it. In floating-point columns, NaN is unusable, and a bound
+    without its counterpart is unusable too: the writer may have dropped the counterpart because of NaN.
     """
     low, high = comparable_values(column, lower, step=step), comparable_values(column, upper, step=step)
     bad = (lower.valid & ~valid_flags(low)) | (upper.valid & ~valid_flags(high))
@@ -248,7 +248,7 @@ def _with_deprecated(
 def _with_prefixes_raised(
     high: pa.Array, written: WrittenStatistics, trusts: Sequence[Trust], trust_index: NDArray[np.int64]
 ) -> pa.Array:
-    """Raise each maximum that may be a prefix above all values with the prefix; null if there is no such bound.
+    """Replace each maximum that may be a prefix by a bound above all values with this prefix; null if none exists.
 
     Entries whose `trust_index` is -1 keep their maximum.
     """
@@ -272,7 +272,7 @@ def _side(
     if rebased.any() and (pa.types.is_date32(values.type) or pa.types.is_timestamp(values.type)):
         start = common_calendar_start(values.type)
         early = rebased & flags_from(pc.less(values, start))
-        # Another calendar moves no value across the start.
+        # A conversion between calendars never moves a value across the start.
         values = pc.if_else(from_numpy(early & is_upper), start, values)
         good = good & (~early | is_upper)
     trusted = good & valid_flags(values)

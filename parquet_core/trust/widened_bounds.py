@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 def enclosing_floats(wide: pa.Array) -> Pair:
     """Return the floats that enclose each double, equal if the double is a float.
 
-    The text of a float may have been parsed as a double. Such a double is no exact float; it gets the floats one step
+    The text of a float may have been parsed as a double. A double that is not exactly a float gets the floats one step
     below and above its rounded value.
     """
     doubles, valid = numbers_from(wide), flags_from(wide.is_valid())
@@ -80,8 +80,8 @@ def _later(upper: pa.Array) -> pa.Array:
 def _modern(pair: Pair) -> Pair:
     """Replace bounds before the start of the common calendar: lower ones with null, upper ones with the start.
 
-    A reader may read such a value as another date or time, because of its calendar or of historical zone offsets with
-    seconds. The value that it reads is never after the start.
+    A reader may read a value before the start as another date or time, because of its calendar or of
+    historical zone offsets with seconds. The value that it reads is never after the start.
     """
     start = common_calendar_start(pair.lower.type)
     lower, upper = (pc.less(side, start) for side in pair)

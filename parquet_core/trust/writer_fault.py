@@ -67,7 +67,7 @@ _LABELS = {
 
 
 class Mark(Enum):
-    """A property of files by which a release with the fix is recognized, for files without a version."""
+    """A file property that proves that the writer has the fix, for files that do not name its version."""
 
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 
@@ -78,7 +78,7 @@ class Mark(Enum):
 
 @lru_cache(maxsize=64)
 def _shares_vtables(encoded: str) -> bool:
-    """True if two fields of an encoded Arrow schema share a vtable; False also if the schema is missing.
+    """True if two fields of an encoded Arrow schema share a vtable; False if not, or if the schema is missing.
 
     Source: Message.fbs and Schema.fbs of Arrow: the header is member 2 of a message, the fields member 1 of a schema.
     """
@@ -187,7 +187,7 @@ class KnownFault:
 
     A file whose `created_by` has no version counts as written by an affected release.
 
-    `code`: id of the report in the writer's tracker.
+    `code`: id of the bug report in the writer's issue tracker.
     `application`: name of the writer in `created_by`.
     `columns`: columns that are affected.
     `wrong`: metadata that is wrong.

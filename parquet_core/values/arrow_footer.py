@@ -116,7 +116,7 @@ def _checked_metadata(footers: Footers, file: int) -> pq.FileMetaData:
     start = int(footers.start[file])
     with reading(footers.files[file]):
         try:
-            # Decoding the footer before has proved that no list claims more elements than it has; Arrow trusts counts.
+            # Arrow trusts list counts. `read_footers` has checked that no list claims more elements than it has.
             return _metadata(footers.encoded[start : start + int(footers.footer_bytes[file])])
         except pa.ArrowInvalid as error:
             # Arrow rejects some schemas that other readers accept, for example maps with optional keys.

@@ -15,7 +15,7 @@ from parquet_core.arrow_arrays import flags_from, from_numpy, numbers_from
 
 # Range of microseconds in which Arrow may have wrapped an instant; it ends at 1970 plus 2**64 nanoseconds.
 _FIRST_WRAPPED, _LAST_WRAPPED = (1 << 63) // 1_000, (1 << 64) // 1_000
-# Remainder of the wrapped nanoseconds of an instant that really is after 2262 and has whole microseconds.
+# An instant that really is after 2262 wraps in nanoseconds too. With whole microseconds, it leaves this remainder.
 _REMAINDER_OF_LATER = -(1 << 64) % 1_000
 
 

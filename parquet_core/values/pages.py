@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Limit of an uncompressed page: 64 MiB, or 64 times its stored bytes if that is more.
 FREE_PAGE_BYTES = 64 << 20
 MOST_RATIO = 64
-# Bytes that Arrow reads past a chunk of old writers, whose sizes do not include the header of the dictionary page.
+# Bytes that Arrow reads past the end of a chunk if an old writer left the dictionary page header out of the chunk size.
 BEHIND = 100
 
 _MOST_HEADER_BYTES = 16 << 20  # a header may contain two long values as statistics

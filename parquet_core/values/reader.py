@@ -129,7 +129,7 @@ class ValueReader:
         return [i for i, leaf in leaves if any(leaf.name == c or leaf.name.startswith(f"{c}.") for c in columns)]
 
     def _runs(self, groups: Sequence[int], leaves: Sequence[int]) -> Iterator[list[_PagePlace]]:
-        """Yield the chunks of row groups, small row groups together."""
+        """Yield the chunks of row groups, of several row groups at a time if they are small."""
         run: list[_PagePlace] = []
         fetched = 0
         for group in groups:

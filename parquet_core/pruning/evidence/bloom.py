@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning.outcomes import OutcomeArray
     from parquet_core.pruning.predicate import Leaf
 
-# Probing more values costs more than it saves, because almost every filter reports one value of a long list.
+# Probing more values costs more than it saves: almost every filter reports some value of a long list as present.
 MAX_PROBES = 1_000
 # Limit for filters times values in one probe.
 MAX_CELLS = 16 << 20

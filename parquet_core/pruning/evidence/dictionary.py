@@ -1,6 +1,6 @@
 """Dictionaries as evidence: a complete dictionary proves absence.
 
-It holds every non-null value of its chunk, and perhaps others. If no entry satisfies a condition, no row does; if every
+It holds every non-null value of its chunk, and perhaps more. If no entry satisfies a condition, no row does; if every
 entry satisfies it, every non-null row does. Dictionaries do not record nulls.
 """
 

@@ -4,8 +4,9 @@ A container may hold a listed tuple only if all values of one tuple are within t
 bounds are mapped to ranks among the listed values of a column, so a container is a box of ranks and a tuple is a point.
 
 The tuples are sorted once for each column, by this column first. All tuples in a box are between its two corners in
-each of these orders; the order with the fewest tuples between the corners has the candidates. If only the last column
-of an order has several ranks in the box, for example next to partition columns, then each candidate is in the box.
+each of these orders; the candidates come from the order with the fewest tuples between the corners. If only the last
+column of an order has several ranks in the box, for example next to partition columns, then each candidate is in the
+box.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from parquet_core.pruning.predicate import InTuples
     from parquet_core.trust.bounds import Bounds
 
-# Numbers of candidates of a container that are tested first: most containers with many candidates hold one of them.
+# How many candidates of each container are tested first: in most containers with many candidates, one of these matches.
 SAMPLES = (2, 16)
-# Limits of candidates that are tested together, and in all. A container beyond the limit is kept.
+# Limits on the candidates that are tested together and in total. Containers beyond the total limit are kept.
 MAX_CELLS = 1 << 18
 MAX_TESTS = 8 << 20
 _MOST_KEYS = 1 << 62
@@ -59,8 +60,8 @@ class _Column(NamedTuple):
 class _Order(NamedTuple):
     """The tuples in the order of their keys.
 
-    `weights`: weight of each column's rank in a key; 0 for a column that no 64-bit key has room for.
-    `keys`: ascending keys. `tuples`: the number of the tuple of each key.
+    `weights`: weight of each column's rank in a key; 0 for a column that does not fit into a 64-bit key.
+    `keys`: ascending keys. `tuples`: for each key, the number of its tuple.
     """
 
     weights: tuple[int, ...]
@@ -93,7 +94,7 @@ class _Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Candidates(Columnar):
-    """The tuples that a box may hold: `count` ones from `start` on in an order."""
+    """Tuples that each box may hold: `count` tuples from position `start` on, in the order with the number `order`."""
 
     box: Numbers
     order: Numbers
@@ -196,7 +197,7 @@ def _test(
 
 
 def _candidates(listed: ListedTuples, sides: Sequence[_Side], boxes: Numbers) -> _Candidates:
-    """Return the candidates of each box in the order with the fewest."""
+    """Return the candidates of each box, from the order with the fewest candidates."""
     chosen, first = np.zeros(len(boxes), np.int64), np.zeros(len(boxes), np.int64)
     count = np.full(len(boxes), np.iinfo(np.int64).max)
     for i, order in enumerate(listed.orders):

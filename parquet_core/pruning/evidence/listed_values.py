@@ -36,8 +36,8 @@ class ListedValues(NamedTuple):
     def places(self, bounds: pa.Array) -> Numbers:
         """Return the place of each bound among the values.
 
-        The place is `2 * i + 1` for a bound equal to the i-th value, and `2 * i` for one between it and the value
-        before. The place of a null is arbitrary.
+        The place is `2 * i + 1` for a bound equal to the i-th value, and `2 * i` for a bound between this value and the
+        previous one. The place of a null is arbitrary.
 
         >>> listed_values(pa.array([10, 20]), pa.int64()).places(pa.array([5, 10, 15, 20, 25])).tolist()
         [0, 1, 2, 3, 4]
@@ -50,9 +50,9 @@ class ListedValues(NamedTuple):
         return placed(own, others)
 
     def between(self, low: pa.Scalar, high: pa.Scalar) -> pa.Array:
-        """Return the values from `low` to `high`; null is no limit.
+        """Return the values from `low` to `high`, both included.
 
-        Both limits are included.
+        A null limit excludes nothing.
         """
         first, stop = 0, len(self.ascending)
         if low.is_valid:
@@ -67,9 +67,9 @@ _KNOWN: dict[tuple[int, pa.DataType], ListedValues] = {}
 
 
 def listed_values(values: pa.Array, arrow_type: pa.DataType) -> ListedValues:
-    """Return the sorted values, cast to `arrow_type`; at least one value.
+    """Return the sorted values of an IN list, cast to `arrow_type`.
 
-    The result is cached as long as the array lives. `arrow_type`: usually the type of bounds.
+    `values`: at least one. `arrow_type`: usually the type of bounds. The result is cached as long as the array lives.
     """
     key = id(values), arrow_type
     listed = _KNOWN.get(key)
@@ -125,7 +125,7 @@ def _is_ascending(values: pa.Array) -> bool:
 
 
 def _runs(values: pa.Array) -> Numbers:
-    """Number sorted values by run, without gaps inside a run."""
+    """Return the run number of each sorted value; between the values of a run, no other value is possible."""
     numbers = ordered_numbers(values)
     if pa.types.is_decimal128(values.type):
         low, high = (half.view(np.uint64) for half in map(np.ascontiguousarray, _halves(values)))

@@ -131,7 +131,7 @@ def _places(ordered: NDArray[Any], values: NDArray[Any] | None) -> Scale:
 
 
 def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
-    """Flag where the comparison cannot be TRUE, and cannot be FALSE."""
+    """Flag containers where the comparison cannot be TRUE, and containers where it cannot be FALSE."""
     low, high = placed.low, placed.high
     match op:
         case Op.LT:
@@ -150,8 +150,8 @@ def _ruled_out(op: Op, placed: _Placed, value: Scale) -> tuple[Flags, Flags]:
 def outcomes_of_values(leaf: ColumnLeaf, values: pa.Array) -> OutcomeArray:
     """Return the outcome set of the leaf for each value, including null.
 
-    The set has one outcome if the value decides the leaf. `values`: in the type of the column's bounds; each is a
-    container of one row.
+    The set has one outcome if the value decides the leaf. `values`: values in the type of the column's bounds; each
+    counts as a container of one row.
     """
     answers: OutcomeArray = outcomes_of_each_value([leaf], values)[0]
     return answers

@@ -1,8 +1,9 @@
 """Bounds as evidence; row-group statistics and page indexes are evaluated alike.
 
 Floating-point bounds enclose the numbers. NaN is larger than every number and may be present unless its count is known
-to be 0. Equal bounds are the only value of the container, so any condition can be tested on this value. That is also
-true of truncated bounds, because the lower one is at most the smallest value, and the upper one at least the largest.
+to be 0. Bounds that are equal are the only value of the container, so any condition can be tested on it. That is also
+true of truncated bounds, because the lower bound is at most the smallest value, and the upper bound at least the
+largest.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from parquet_core.trust.bounds import Bounds, Presence
 
 
-# Comparisons that are TRUE for a value smaller than the literal, equal to it, or larger.
+# Comparisons that are TRUE for values smaller than the literal, for values equal to it, and for larger values.
 HOLD_FOR_SMALLER = frozenset({Op.LT, Op.LE, Op.NE})
 HOLD_FOR_EQUAL = frozenset({Op.EQ, Op.LE, Op.GE})
 HOLD_FOR_LARGER = frozenset({Op.GT, Op.GE, Op.NE})

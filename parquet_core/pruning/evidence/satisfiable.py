@@ -78,7 +78,7 @@ def _may_all_be_true(parts: Sequence[Predicate]) -> bool:
 def may_fulfil(parts: Sequence[Predicate], values: pa.Array) -> NDArray[np.bool_]:
     """Flag the values of a column that may satisfy all `parts`.
 
-    Null is a value here. `values`: in the type of the literals; strings as `BINARY`.
+    Null counts as a value. `values`: values in the type of the literals; strings as `BINARY`.
     """
     selected = np.ones(len(values), np.bool_)
     for part in parts:
@@ -101,9 +101,9 @@ def _answers(leaf: Leaf, values: pa.Array) -> Any:
 
 
 def reaches_beyond_type(leaf: Leaf) -> bool:
-    """True if a comparison with the largest value of the type may have replaced one with a larger literal.
+    """True if the leaf compares with the largest value of the type, perhaps in place of a larger literal.
 
-    The replaced comparison is wrong for stored values beyond the type, which Spark reads: decimals with more digits
+    The leaf is then wrong for stored values beyond the type, which Spark reads: decimals with more digits
     than declared, up to 38, and UINT_8 and UINT_16 beyond their range.
     """
     match leaf:
@@ -174,7 +174,7 @@ def _next_and_least(values: pa.Array) -> list[pa.Array] | None:
     if pa.types.is_float32(arrow_type) or pa.types.is_float64(arrow_type):
         numbers = numbers_from(values)
         extremes = np.array([-np.inf, np.inf, np.nan], numbers.dtype)
-        with np.errstate(over="ignore", under="ignore"):  # the successors of the largest value and of zero
+        with np.errstate(over="ignore", under="ignore"):  # overflows after the largest value, underflows after zero
             after = np.nextafter(numbers, numbers.dtype.type(np.inf))
         return [from_numpy(after, arrow_type), from_numpy(extremes, arrow_type)]
     if pa.types.is_integer(arrow_type) or pa.types.is_date32(arrow_type) or pa.types.is_timestamp(arrow_type):
@@ -193,5 +193,5 @@ def _decimals(values: pa.Array) -> list[pa.Array]:
 
 
 def _end(digits: int, scale: int) -> Decimal:
-    """Return the largest decimal of these digits and scale."""
+    """Return the largest decimal with this number of digits and this scale."""
     return Decimal((0, (9,) * digits, -scale))

@@ -32,5 +32,5 @@ def outcomes_from_several_bounds(leaf: MultiColumnLeaf, bounds: Mapping[Path, Bo
 
 
 def columns_in_several(leaves: Sequence[Leaf]) -> frozenset[Path]:
-    """Return the columns that a leaf of several columns names."""
+    """Return the columns that occur in a leaf on several columns."""
     return frozenset(path for leaf in leaves if isinstance(leaf, MultiColumnLeaf) for path in columns_of_leaf(leaf))

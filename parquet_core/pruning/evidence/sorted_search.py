@@ -23,7 +23,7 @@ _WORD = 8
 
 
 def placed(ordered: NDArray[Any], bounds: NDArray[Any]) -> Numbers:
-    """Return `2 * i + 1` for a bound equal to the i-th number, and `2 * i` for one between it and the number before.
+    """Return `2 * i + 1` for a bound equal to number i, and `2 * i` for a bound between numbers i - 1 and i.
 
     >>> placed(np.array([10, 20]), np.array([5, 10, 15, 25])).tolist()
     [0, 1, 2, 4]
@@ -34,7 +34,7 @@ def placed(ordered: NDArray[Any], bounds: NDArray[Any]) -> Numbers:
 
 
 def search(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
-    """Return `np.searchsorted(ordered, values)`. Many values are sorted first, because that search is much faster."""
+    """Return `np.searchsorted(ordered, values)`. Many values are sorted first, which makes the search much faster."""
     if len(values) < _MANY:
         return np.searchsorted(ordered, values)
     if (values[1:] >= values[:-1]).all():
@@ -49,7 +49,7 @@ def search(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
 def _search_ascending(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
     if 2 * len(ordered) > len(values):
         return np.searchsorted(ordered, values)
-    # Search for the fewer ones: each of them is below all values from a place on.
+    # Search the longer array for the shorter one: each element of `ordered` is below all `values` from a position on.
     below = np.searchsorted(values, ordered, side="right")
     return np.cumsum(np.bincount(below, minlength=len(values) + 1)[:-1])
 
@@ -57,7 +57,7 @@ def _search_ascending(ordered: NDArray[Any], values: NDArray[Any]) -> Numbers:
 class SortedBytes(NamedTuple):
     """Sorted byte strings.
 
-    `common`: the prefix of all. `heads`: the eight bytes after it, as numbers; zeros fill short strings.
+    `common`: common prefix of all strings. `heads`: the next eight bytes as numbers; zeros fill short strings.
     """
 
     ascending: pa.Array
@@ -75,7 +75,7 @@ class SortedBytes(NamedTuple):
             smaller = flags_from(pc.less(bounds, scalar_of(self.common, bounds.type)))
             places = np.where(begins, places, np.where(smaller, 0, 2 * len(self.heads)))
             is_open &= begins
-        # Heads that are equal leave the order open.
+        # If the heads are equal, the bytes after them decide the order.
         open_ = np.flatnonzero(is_open)
         stop = np.searchsorted(self.heads, heads[open_], side="right")
         first = first[open_]

@@ -71,8 +71,8 @@ class AuxiliaryLeaves:
 
         `of_leaves`: relevant outcomes of the predicate's leaves.
 
-        The result is None for leaves without outcomes of their own to rule out: values of lists, null tests, and an
-        `isnan`, whose comparison with NaN is relevant instead.
+        The result is None for leaves whose outcomes are not relevant by themselves: values of lists, null tests, and an
+        `isnan` test, which its comparison with NaN replaces.
         """
         wanted = [*of_leaves, *[None] * len(self.extra)]
         for leaf, rows in self.nans:

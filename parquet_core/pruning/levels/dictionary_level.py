@@ -1,7 +1,7 @@
 """Dictionary level.
 
-Dictionaries are read column by column while they could skip row groups. A dictionary is part of the column chunk, so
-reading it costs about as much as reading data. It is read if it has at most half of the bytes that the predicate's
+Dictionaries are read column by column, as long as they could skip row groups. A dictionary is part of the column chunk,
+so reading it costs about as much as reading data. It is read if it has at most half of the bytes that the predicate's
 columns have in the row group, since a skip saves at least those bytes. Dictionaries of at most `ALWAYS_WORTH` bytes are
 always read: they take no longer than the request itself.
 """
@@ -57,7 +57,7 @@ class _Candidate(NamedTuple):
 
 
 def evaluate(query: PruningQuery, before: LevelState) -> LevelState:
-    """Evaluate the dictionaries of row groups that could be skipped by them."""
+    """Evaluate the dictionaries that could skip row groups."""
     waiting = _candidates(query)
     refined = before.by_leaf.copy()
     worth, let_it_be_true = _worth(query), query.auxiliary.wanted(outcomes_to_refute(query.predicate))

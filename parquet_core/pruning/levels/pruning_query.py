@@ -73,11 +73,11 @@ class PruningQuery:
     def page_columns(self, outcomes: OutcomeArray, positions: NDArray[np.int64]) -> list[LeafColumn]:
         """Return the columns whose page indexes may decide more in row groups at `positions`.
 
-        `outcomes`: of all `parts` in these row groups.
+        `outcomes`: outcomes of all `parts` in these row groups.
 
-        Includes columns of undecided null tests, which have both nulls and values in some row group. A column that is
-        only tested on values is left out unless one of its dictionaries was read: a column with too many values for a
-        dictionary hardly has a page with a single value.
+        The result includes columns whose null test is undecided: a row group may hold both nulls and values. A column
+        that is only tested on values is left out unless one of its dictionaries was read: a column with too many values
+        for a dictionary hardly has a page with a single value.
         """
         columns = [column for column in self.columns_with_metadata() if self._may_decide_by_bounds(column, positions)]
         undecided = Outcomes.TRUE | Outcomes.FALSE
@@ -164,7 +164,7 @@ class LevelState:
 
     `outcomes`: outcome sets of the predicate per row group.
     `by_leaf`: outcome sets per leaf (rows) and row group, from evidence about whole row groups.
-    `unit`: the container that the level skips.
+    `unit`: the kind of container that the level skips.
     `of_pages`: outcomes within the row groups that earlier levels left undecided; None for other levels than pages.
     """
 
@@ -187,8 +187,8 @@ class PruningLevel:
     """A level that evaluates one kind of evidence.
 
     `evaluate`: returns the state after the level, given the state before; None if the table lacks this evidence.
-    `is_free`: the level needs no read of its own, since its evidence came with the file listing or the footers.
-    `denies`: the beginning of the reason for a skipped row group.
+    `is_free`: True if the level needs no read, because its evidence came with the file listing or the footers.
+    `denies`: first words of the reason why a row group is skipped.
     `explain`: returns why the level did not decide a leaf in a row group, "" if unknown; it reads no files.
     """
 
