@@ -98,7 +98,7 @@ class Leaf:
     `denied`: the row groups that the leaf excludes alone, by the first level that excludes them. A level does not
     evaluate row groups that an earlier level or another leaf has excluded.
     `open_row_groups`, `open_bytes`: data read that the leaf could not exclude.
-    `proven_row_groups`: number of these row groups in which every row matches the leaf.
+    `proven_row_groups`: number of these open row groups in which every row matches the leaf.
     `why`: why the leaf does not prune; "" if it does.
     """
 
@@ -112,7 +112,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """A run of row groups, from the first to the last one, in a table too large for single entries.
+    """A run of successive row groups, in the map of a table that has too many row groups for one entry each.
 
     `skipped_bytes`: bytes that each of the report's levels skips.
     """
@@ -309,7 +309,7 @@ class SkipReport:
     `table_snapshot`: None for plain files.
     `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
     their rows are not counted, and their bytes are estimated from the columns' share of the bytes of opened files.
-    `advice`: empty unless less than half is skipped, or a column skips little after the other conditions.
+    `advice`: None unless less than half is skipped, or a column skips little of what the other conditions keep.
     `made`: time of the report, in UTC.
     `version`: version of prune-assets.
     """

@@ -38,7 +38,7 @@ _LARGEST = 9e18
 
 
 class Drawn(NamedTuple):
-    """Drawn rows of one column, and the container of each row, ascending."""
+    """Drawn rows of one column, and the ascending number of the row group or page that contains each row."""
 
     column: SampledColumn
     containers: Numbers

@@ -29,10 +29,9 @@ _INSTALLED: dict[tuple[object, ...], str] = {}
 
 
 def installed_version() -> str | None:
-    """Return the version of the installed pyspark, which is not imported.
+    """Return the version of the installed pyspark, without importing it; None if it is not installed.
 
-    None if not installed.
-    Read from its source: `importlib.metadata` would load half of the standard library.
+    The version is read from pyspark's source: `importlib.metadata` would load half of the standard library.
     """
     # Every plan without a session calls this function, and the search takes longer than parsing a predicate.
     key = (sys.modules.get("pyspark"), *sys.path)
@@ -241,18 +240,18 @@ def try_cast(name: str, to: DataType) -> Column:
 
 
 def in_tasks_by_number(df: DataFrame, tasks: int, task_number: Column) -> DataFrame:
-    """Assign each row to the task with the row's number."""
+    """Repartition the rows into `tasks` partitions; `task_number` is the partition of each row."""
     # A Spark Connect server may be older than its client.
     if hasattr(df, "repartitionById") and release(df.sparkSession.version) >= (4, 1):
         return df.repartitionById(tasks, task_number)
-    # Spark before 4.1 has no repartitionById; it reads the data once more to find the ranges of the numbers.
+    # Spark before 4.1 lacks repartitionById; repartitionByRange reads the data once more to sample it.
     return df.repartitionByRange(tasks, task_number)
 
 
 def limits_row_group_rows(session: SparkSession) -> bool:
     """Return True if the writer can limit the rows of a row group.
 
-    parquet-java can since 1.16.
+    Only parquet-java 1.16 and later can.
     """
     return release(session.version) >= (4, 1)
 

@@ -134,7 +134,7 @@ def _wording_remedies(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     return [Remedy("write_predicate", f"{part.sql}: {remedy}") for part in parts if (remedy := remedies.of(part))]
 
 
-def _why(  # noqa: PLR0911 - one for each reason
+def _why(  # noqa: PLR0911 - one return for each reason
     plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]
 ) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf)]

@@ -1,7 +1,7 @@
 """Translate Spark SQL to the filters that Spark's optimizer passes to its data sources.
 
-Spark pushes down only comparisons of plain columns with literals. Functions of a column, which this project rewrites
-to prune, stay in Spark. So a leaf is lowered as usual, but it becomes a filter only if it has that plain form.
+Spark pushes down only comparisons of plain columns with literals. It does not push down functions of a column, which
+this project rewrites to prune. So a leaf is lowered as usual, but it becomes a filter only if it has that plain form.
 Source: observed with Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
 InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
 """

@@ -24,7 +24,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumnCoverage:
-    """Number of files for which the manifests have bounds of a column, and null counts."""
+    """Number of files for which manifests have bounds of a column, and number for which they have null counts."""
 
     name: str
     type: str
