@@ -47,7 +47,10 @@ _FAR_YEARS = "the condition is evaluated only for dates from 1583 to 9999"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, OR or NOT; empty for other nodes. In an AND, parts of one date are joined."""
+    """Return the operands of an AND, OR or NOT; empty for other nodes.
+
+    In an AND, conditions on parts of one date are joined.
+    """
     match node:
         case nodes.Negation(operand):
             return [_drop_double_negation(operand)]
@@ -208,7 +211,7 @@ class Conditions:
     def lower_with_constants(self, node: nodes.SyntaxNode, constants: Known) -> Predicate | None:
         """Lower a part again with known constants in place of columns; None if that changes nothing.
 
-        The result is added to the part, which itself decides whether a row may raise.
+        The caller adds the result to the part. The part itself still decides whether a row may raise.
         """
         if self._constants is not None:
             return None
@@ -247,8 +250,8 @@ class Conditions:
             del self._guards.raising[raising:]
             return None
         meaning = all_of([in_range, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
-        # Not `is_whole`, so that it is not tested on column values, which is slow: the conditions on dates decide all
-        # but far years.
+        # `is_whole` is False, because tests on column values are slow, and the conditions on dates already decide all
+        # except far years.
         far = replace(unsupported, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(in_range), far])])
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
-    # The elements are Python's integers if 64 bits are too few.
+    # Arrays of 64-bit integers, or of Python integers if 64 bits are too few.
     Ordinals = NDArray[Any]
     Flags = NDArray[np.bool_]
 
@@ -176,7 +176,7 @@ def _value(function: Function, ordinal: int) -> int | None:
 
 
 def _ordinals(values: pa.Array) -> Ordinals:
-    """Return the ordinal of each value; any ordinal for null."""
+    """Return the ordinal of each value; an arbitrary ordinal for null."""
     arrow_type = values.type
     if pa.types.is_floating(arrow_type):
         return _float_ordinals(numbers_from(filled(values, 0)))

@@ -240,7 +240,7 @@ class NullTest(Unary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruthTest(Unary):
-    """`x IS TRUE`, `x IS FALSE` or `x IS UNKNOWN`, for which `truth` is NULL."""
+    """`x IS TRUE`, `x IS FALSE` or `x IS UNKNOWN`; `truth` is NULL for UNKNOWN."""
 
     truth: Outcomes
 
@@ -287,7 +287,7 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullSafe(Binary):
-    """`<=>`; with `is_same` False its opposite, IS DISTINCT FROM."""
+    """`<=>`, or IS DISTINCT FROM if `is_same` is False."""
 
     is_same: bool
 
@@ -335,7 +335,7 @@ class RLike(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikeList(SyntaxNode):
-    """LIKE ALL, or LIKE ANY with `is_all` False, of several patterns.
+    """LIKE ALL of several patterns, or LIKE ANY if `is_all` is False.
 
     `negated`: True if NOT applies to each pattern, not to the whole.
     """
