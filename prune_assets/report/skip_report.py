@@ -213,7 +213,7 @@ class Reading(StrEnum):
 
 
 class Caveat(StrEnum):
-    """Reason why an engine may read other bytes than its figures show."""
+    """Reason why an engine may read more or fewer bytes than its figures show."""
 
     TIME_ZONE = "time_zone"
     """The time zone of the session is not known: the figures are upper limits."""
@@ -230,7 +230,7 @@ class Engine:
     """Data that an engine would read with this plan or without it.
 
     `estimated`: True if some figures are pro rata, or upper limits; `why` explains it.
-    `caveat`: why the engine may read other bytes than `kept`. None if there is no reason.
+    `caveat`: why the engine may read more or fewer bytes than `kept`. None if there is no reason.
     """
 
     name: str

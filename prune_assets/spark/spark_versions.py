@@ -123,7 +123,7 @@ def _loggers() -> list[Logger]:
 def message_of(error: PySparkException) -> str:
     """Return the message of an error that Spark raised.
 
-    Errors of pyspark before 4.0 have no message apart from their text.
+    Errors of pyspark before 4.0 have no separate message, only their text.
     """
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 
@@ -159,7 +159,7 @@ def to_arrow(df: DataFrame) -> pa.Table:
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """Return a local relation of an Arrow table.
 
-    `createDataFrame` of Spark 4.0 does the same.
+    It works like `createDataFrame` of Spark 4.0.
     """
     if not hasattr(session, "_jsparkSession"):
         _check_server(session)
@@ -201,7 +201,7 @@ def _check_server(session: SparkSession) -> None:
 
 
 def observation(df: DataFrame) -> Observation:
-    """Return an observation that counts the rows of a DataFrame while they pass."""
+    """Return an observation that counts the rows of a DataFrame while an action computes them."""
     from pyspark.sql import Observation
 
     if not hasattr(df, "_jdf") and release(version := installed_version() or "4.0") < (4, 0):
@@ -214,7 +214,7 @@ def observation(df: DataFrame) -> Observation:
 def metadata_column(df: DataFrame) -> Column:
     """Return Spark's file metadata column `_metadata`.
 
-    The DataFrame may have a column of that name, except with Spark Connect before 4.0.
+    The DataFrame may also have its own column of that name, except with Spark Connect before 4.0.
     """
     if hasattr(df, "metadataColumn"):
         return df.metadataColumn("_metadata")
@@ -224,11 +224,11 @@ def metadata_column(df: DataFrame) -> Column:
         return df["_metadata"]
     from pyspark.sql import Column
 
-    return Column(df._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - Python had no door to it yet
+    return Column(df._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - Python had no API for it
 
 
 def try_cast(name: str, to: DataType) -> Column:
-    """Cast a column by its plain name, null if the cast fails.
+    """Cast a column, given by its plain name; the result is null if the cast fails.
 
     Spark 3.5 supports this only in SQL.
     """
@@ -290,7 +290,7 @@ def execution_info(df: DataFrame) -> Any:
 
 
 def option_that_was_set(session: SparkSession, key: str) -> str | None:
-    """Return a setting of a session; None if it has its default."""
+    """Return a setting of a session; None if the session uses the default."""
     conf: Any = session.conf
     if hasattr(type(conf), "getAll"):
         value: str | None = conf.getAll.get(key)
@@ -300,5 +300,5 @@ def option_that_was_set(session: SparkSession, key: str) -> str | None:
 
         everything = ConfigRequest.Operation(get_all=ConfigRequest.GetAll())
         return dict(session.client.config(everything).pairs).get(key)
-    option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no door to it
+    option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no API for it
     return str(option.get()) if option.isDefined() else None

@@ -1,4 +1,4 @@
-"""Supported Spark versions, and refusal of others: the only module that defines the range.
+"""Define the supported range of Spark versions, and refuse other versions.
 
 A session is checked on first use, a Spark of this machine before it starts; `prune doctor` reports the same checks.
 """

@@ -246,7 +246,7 @@ class _Condition:
         return reduce(or_, (name.side for name in self._names(node)), _Sides.NEITHER)
 
     def _names(self, node: SyntaxNode) -> Iterator[_ResolvedName]:
-        """Yield the columns in a node, including those in opaque parts."""
+        """Yield the columns in a node, including columns in parts that are not parsed."""
         for part in node.walk():
             first, last = part.span or node.span or (0, len(self.tokens) - 1)
             if isinstance(part, Column):
@@ -326,7 +326,7 @@ class _Condition:
         return self.parsed.sql[self.tokens[first].start : self.tokens[last].end]
 
     def _condition(self, node: SyntaxNode) -> str:
-        """Return a condition on one table that can be joined with others by AND."""
+        """Return a condition on one table as SQL that can be an operand of AND."""
         sql = self._sql(node)
         return f"({sql})" if isinstance(node, Disjunction) else sql
 

@@ -1,4 +1,4 @@
-"""Advice on why no more is skipped, with remedies: another wording, another layout, a bloom filter, or statistics."""
+"""Explain why no more is skipped, with remedies: another wording, another layout, a bloom filter, or statistics."""
 
 from __future__ import annotations
 

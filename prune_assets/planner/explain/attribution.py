@@ -1,4 +1,4 @@
-"""Attribution of skipped data: per conjunct evaluated alone, and per comparison and level.
+"""Attribute skipped data to each conjunct, evaluated alone, and to each comparison and level.
 
 In tables of up to `MAX_ROW_GROUPS` row groups, every level evaluates each conjunct alone, which may read bloom filters,
 dictionaries and page indexes that the plan did not need. In a larger table only partition values and statistics are
@@ -75,7 +75,7 @@ _MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
-    """Return, for the first 200 leaves of the predicate from left to right, what each excludes.
+    """Return the row groups that each leaf of the predicate excludes, for the first 200 leaves from left to right.
 
     Each leaf costs only a few array operations.
     """

@@ -152,7 +152,7 @@ class _Filters:
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
         """Return True if Spark compares a cast of the column, and not the column itself.
 
-        Spark removes such a cast unless it may lose digits, or is one of `_is_cast_for_good`.
+        Spark removes such a cast, unless the cast may lose digits or `_is_cast_for_good` is True for it.
         """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]

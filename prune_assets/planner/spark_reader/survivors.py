@@ -52,8 +52,9 @@ MIN_DAY, MAX_DAY = -719162, 2932896
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
-    """Return the condition that one column is in at most 10 ranges, or null; of the column that saves Spark most rows.
+    """Return a condition that a column is in one of at most 10 ranges, or is null.
 
+    The column is the one whose ranges exclude the most rows of Spark's read.
     None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in every surviving
     container.
     """

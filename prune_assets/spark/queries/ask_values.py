@@ -72,7 +72,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
     try:
         with quiet():
             query = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
-            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
+            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public API for plans
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:

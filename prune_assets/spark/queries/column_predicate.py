@@ -239,7 +239,7 @@ def _condition(filtered: DataFrame) -> Any:
 
     Each conversion of the condition to text and back adds such casts.
     """
-    plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
+    plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public API for the condition
     while plan.nodeName() != "Filter":
         plan = plan.children().head()  # a node above the Filter removes `_metadata` from the result
     jvm: Any = filtered.sparkSession._jvm  # noqa: SLF001

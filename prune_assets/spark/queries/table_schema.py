@@ -1,4 +1,4 @@
-"""Spark's schema of a table, without opening every file, and mostly without Spark."""
+"""Find the schema that Spark infers for a table, without opening every file and usually without running Spark."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def open_for_schema(
     if index.groups.partitions or index.groups.summary is not None:
         # The type of a partition column follows from the values in all directories.
         return reader.parquet(*patterns_of(table))
-    # Spark takes the schema of the first file by path, and so does the plan.
+    # Spark takes the schema of the first file by path, and the plan uses the same file.
     return reader.parquet(escaped(absolute(index.groups.files[0].path)))
 
 

@@ -1,4 +1,4 @@
-"""Bind operands: their trees become terms of constants and function chains, with Spark's types and casts."""
+"""Bind operands: convert their trees to constants and chains of functions, with Spark's types and casts."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Scope:
 
 
 def _bind_file_field(parts: Parts) -> Bound:
-    """Return the binding of a name in `_metadata`, whose fields ignore case like columns."""
+    """Return the binding of a name in `_metadata`. Case is ignored in the names of its fields."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"

@@ -119,7 +119,7 @@ def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
 def recurring(
     name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
-    """Return a periodic function with a known set of results, which is NULL only for NULL.
+    """Return a periodic function with a known set of results. The function is NULL only for NULL.
 
     `value`: returns the result at each ordinal. None if unknown.
     """

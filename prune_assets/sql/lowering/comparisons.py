@@ -1,4 +1,4 @@
-"""Lower comparisons of function chains on a column and constants, branch by branch.
+"""Lower comparisons of constants with chains of functions on a column, branch by branch.
 
 A column without functions is a chain too.
 """

@@ -77,7 +77,7 @@ class Conditions:
     `parsed`: the predicate that contains the conditions, with bound names.
     `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     `constants`: known values of columns. If a condition is refused, it is lowered again with these values.
-    `written`: the node as read, for each node that was built from others.
+    `written`: for each node that lowering built, the parsed node that it replaces.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Conditions:
         return operands
 
     def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
-        """Return the source of a node; for a node that was built from others, the source of the node as read."""
+        """Return the source of a node; for a node that lowering built, of the parsed node that it replaces."""
         return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:

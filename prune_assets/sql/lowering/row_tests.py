@@ -131,7 +131,7 @@ def _applied(function: Function, arguments: _Results) -> _Results:
 
 
 def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]]:
-    """Yield the slices of ascending ordinals at which a function has values, one per piece."""
+    """Yield the slices of ascending ordinals at which a function has values, one slice per piece."""
     pieces: Iterable[tuple[int, int]] = [piece[:2] for piece in function.pieces]
     if function.image is not None:
         pieces = complement(function.uncertain, int(ordinals[0]), int(ordinals[-1])).pairs if len(ordinals) else ()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
-# Texts that are no date or time: those without digits, except for the words that Spark reads as one.
+# Texts that are neither a date nor a time: they have no digits and are not one of Spark's words for a date.
 _NO_MOMENT = re.compile(r"(?![\x00-\x20]*(?:epoch|now|today|tomorrow|yesterday))[^0-9]*", re.IGNORECASE)
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()

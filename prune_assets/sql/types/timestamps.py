@@ -50,7 +50,7 @@ class Moment:
     `local`: microseconds since 1970-01-01 on the zone's clocks.
     `zone`: None for the session's zone.
     `is_day`: True for a date that was cast to its first instant.
-    `steps`: added on the session's clocks.
+    `steps`: additions, computed on the session's clocks.
     """
 
     local: int

@@ -65,7 +65,7 @@ def most_shift(time: int) -> int:
 
 
 class UncertainTime(Exception):
-    """A time for which Spark may choose another instant than the rules here."""
+    """A time for which Spark may choose another instant than the rules of this module."""
 
 
 @dataclass(frozen=True, slots=True)
