@@ -165,7 +165,7 @@ def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
     answer = udf(answer_task, "binary", useArrow=False)
     rows = session.createDataFrame(list(enumerate(tasks)), "number long, task binary")
     answered = rows.repartition(len(tasks)).select("number", answer("task").alias("answer")).collect()
-    by_position = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
+    by_position = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - results of our own tasks
     return [by_position[position] for position in range(len(tasks))]
 
 

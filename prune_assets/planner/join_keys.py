@@ -383,7 +383,7 @@ def _one_array(values: pa.ChunkedArray) -> pa.Array:
 
 
 def _converted(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """Return the keys as values of a type; null for a null and for a key that no value of the type equals."""
+    """Convert the keys to a type. A key is null in the result if no value of the type equals it."""
     types = pa.types
     if types.is_floating(arrow_type):
         return _as_floats(keys, arrow_type)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from parquet_core.pruning.known_levels import Status  # noqa: TC001 - the JSON schema is made of its type
+from parquet_core.pruning.known_levels import Status  # noqa: TC001 - the JSON schema needs the type at run time
 
 SCHEMA = "skip-report/1"
 
@@ -37,7 +37,7 @@ class Level:
     `status`: `absent` if no file has this evidence; `not_applicable` if the evidence cannot answer this predicate, or
     earlier levels skipped all data; `consulted` if the evidence was read.
     `why`: the reason for the status, in a sentence.
-    `skipped_rows`: None if rows of `total` are not counted.
+    `skipped_rows`: number of rows that the level skipped. None if rows of `total` are not counted.
     """
 
     level: str
@@ -306,10 +306,11 @@ class SkipReport:
     `estimated`: True if bytes of some pages are pro rata, because an offset index is missing.
     `files_complete`: True if `files` has every row group; otherwise `files` has only the costliest row groups to read,
     and `map` has all row groups, grouped in runs.
-    `table_snapshot`: None for plain files.
+    `table_snapshot`: planned version of a Delta or Iceberg table. None for plain files.
     `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
     their rows are not counted, and their bytes are estimated from the columns' share of the bytes of opened files.
-    `advice`: None unless less than half is skipped, or a column skips little of what the other conditions keep.
+    `advice`: remedies if less than half is skipped, or if a column skips little of what the other conditions keep;
+    otherwise None.
     `made`: time of the report, in UTC.
     `version`: version of prune-assets.
     """

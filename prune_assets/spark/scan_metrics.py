@@ -26,7 +26,7 @@ class ScanMetrics:
 
     `rows`: output rows of the scan, in row groups and pages that Spark's reader did not skip.
     `files`, `bytes`: number and size of the files that the plan listed; None if the source does not report them.
-    `pushed_filters`: empty on Spark Connect, which does not report them.
+    `pushed_filters`: filters that Spark pushed to the source; empty on Spark Connect, which does not report them.
     """
 
     source: str

@@ -152,7 +152,7 @@ def to_arrow(df: DataFrame) -> pa.Table:
     old: Any = df
     if hasattr(old, "_plan"):  # of Spark Connect
         return old.sparkSession.client.to_table(old._plan.to_proto(old.sparkSession.client))[0]  # noqa: SLF001 - see above
-    batches = old._collect_as_arrow()  # noqa: SLF001 - what its `toPandas` does
+    batches = old._collect_as_arrow()  # noqa: SLF001 - as its `toPandas` does
     return pa.Table.from_batches(batches, None if batches else arrow_schema(old.schema))
 
 

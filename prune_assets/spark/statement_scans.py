@@ -24,9 +24,9 @@ _NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(?: ([A-Z]i?B?))?")
 
 
 class ScannedFiles(NamedTuple):
-    """Files of one scan.
+    """Number of files that a scan opened, and their size.
 
-    `bytes`: None if the scan does not count them.
+    `bytes`: size of the files. None if the scan does not report it.
     """
 
     files: int

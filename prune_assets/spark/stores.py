@@ -69,7 +69,7 @@ _ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code
 
 
 def spark_uri(path: str) -> str:
-    """Return Spark's URI of a directory or file; Hadoop has its own schemes.
+    """Return the URI of a directory or file for Spark, which uses Hadoop's schemes.
 
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
@@ -190,7 +190,7 @@ def _bucket(path: str) -> str | None:
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
     """Return a function that reads an `fs.s3a` setting.
 
-    A setting of the bucket takes precedence over the one of all buckets.
+    A setting of the bucket takes precedence over the setting of all buckets.
     """
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:

@@ -29,8 +29,8 @@ class SparkSemantics:
     24
     23
 
-    `time_zone`: None if unknown; conditions that depend on it then skip only rows that no zone within 18 hours of UTC
-    selects.
+    `time_zone`: name of the zone. None if unknown; conditions that depend on the zone then skip only rows that no zone
+    within 18 hours of UTC selects.
     `legacy_literals`: string literals are read as in Spark 1.6 (`escapedStringLiterals`).
     `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names get the type that fits them; if False, all are strings.
@@ -70,7 +70,7 @@ class SparkSemantics:
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
         """Return the settings of a new session of a Spark version.
 
-        `spark_version`: None for Spark 4.
+        `spark_version`: version such as "3.5.9". None for Spark 4.
         `settings`: values that replace the defaults.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi

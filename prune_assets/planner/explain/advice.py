@@ -98,7 +98,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
-    """Return each column that is the only column of a conjunct, with its conjuncts."""
+    """Return the columns with conjuncts on this column alone, each with these conjuncts."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))

@@ -182,7 +182,7 @@ def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
 def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
     """Return flags of the row groups that dictionaries exclude.
 
-    `dictionaries`: None for an incomplete or unread dictionary.
+    `dictionaries`: values of each row group's dictionary. None for an incomplete or unread dictionary.
     `no_nulls`: flags of the row groups whose statistics count no nulls.
     """
     dropped = np.zeros(len(dictionaries), np.bool_)
@@ -226,7 +226,7 @@ _MATCHES = {
 def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
     """Return flags of the row groups that bloom filters exclude.
 
-    `filters`: None for a missing or unread filter.
+    `filters`: bloom filter of each row group. None for a missing or unread filter.
     """
     dropped = np.zeros(len(filters), np.bool_)
     present = np.flatnonzero([blocks is not None for blocks in filters])

@@ -47,7 +47,7 @@ class IcebergPartitionField:
 class IcebergInspection:
     """Snapshot of an Iceberg table according to its metadata.
 
-    `snapshot_id`: None for a table without rows.
+    `snapshot_id`: id of the snapshot. None for a table without rows.
     `snapshots`: the latest retained snapshots, newest first.
     `rows`: rows as written, including rows that delete files delete.
     """

@@ -238,7 +238,8 @@ class Conditions:
     ) -> Predicate | None:
         """Lower a condition on a formatted date to a condition on the date.
 
-        For dates in years in which the two conditions differ, the predicate is `unsupported`. None for other nodes.
+        The predicate is `unsupported` for dates in years in which the two conditions differ. Returns None for a node
+        that is not a condition on a formatted date.
         """
         dates = date_condition(node)
         if dates is None:

@@ -142,7 +142,7 @@ class Literal(SyntaxNode):
 class Bound:
     """Meaning of a name: a column that prunes, or the reason why it does not.
 
-    `column`: column on which predicates with the name prune. None if they do not prune.
+    `column`: column whose metadata decides predicates on the name. None if such predicates do not prune.
     `leaf`: column with this name, whether predicates on it prune or not.
     `nullable`: column whose IS NULL prunes.
     `nested`: "an array", "a struct" or similar words; "" if the name may be a plain value.

@@ -133,7 +133,7 @@ class Zone:
     def is_steady(self, instant: int) -> bool:
         """Return whether clocks do not change within two days of an instant. Raises UncertainTime.
 
-        Then elapsed time equals the difference in local time.
+        If they do not change, elapsed time equals the difference in local time.
         """
         if self.is_fixed:
             return True
@@ -251,7 +251,7 @@ NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone"
 class Clocks:
     """Session settings that affect times.
 
-    `zone`: None if unknown.
+    `zone`: the session's time zone. None if unknown.
     """
 
     zone: Zone | None
