@@ -1,1 +1,1 @@
-"""Planning of reads: evaluates levels of metadata in order; the result is plain data."""
+"""Plan reads: evaluate metadata level by level, and return the result as plain data."""

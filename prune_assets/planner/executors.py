@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 SETTING = "spark.prune.executorFiles"
 # For fewer files the driver is fast enough: it takes 66 microseconds and 5 KB per file, with 2 cores and a local disk.
 FROM_FILES = 100_000
-# Files that a task reads within seconds, also from an object store.
+# Number of files per task: a task reads them within seconds, also from an object store.
 FILES_A_TASK = 2_000
 _SHIPPED: WeakSet[SparkSession] = WeakSet()
 _PACKAGES = ("parquet_core", "deltalog", "prune_assets")
 
 
 def executor_files(session: SparkSession) -> int | None:
-    """Return the least number of files for which a session's executors read the footers; None for never.
+    """Return the number of files from which a session's executors read the footers; None if they never do.
 
-    Local sessions never do by default. Raises WrongUse for a setting that is not a number.
+    None is the default of local sessions. Raises WrongUse for a setting that is not a number.
     """
     setting = session.conf.get(SETTING, None)
     if setting is None:
@@ -165,7 +165,7 @@ def _run(session: SparkSession, tasks: list[bytes]) -> list[_TaskResult]:
     answer = udf(answer_task, "binary", useArrow=False)
     rows = session.createDataFrame(list(enumerate(tasks)), "number long, task binary")
     answered = rows.repartition(len(tasks)).select("number", answer("task").alias("answer")).collect()
-    by_position = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - of our own tasks
+    by_position = {row["number"]: pickle.loads(row["answer"]) for row in answered}  # noqa: S301 - results of our own tasks
     return [by_position[position] for position in range(len(tasks))]
 
 

@@ -48,7 +48,7 @@ def measure(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Sizes:
     size[positions], pages[positions] = totals.bytes, totals.pages
     if index.groups.opened is None or index.groups.opened.all():
         return Sizes(size, pages)
-    # Without a log the columns' share of a file is unknown: files, above all small ones, have other content too.
+    # Without a log, sizes are scaled even if all columns are read: files, above all small ones, have other content too.
     whole = len(columns) == len(index.groups.columns) and not index.groups.partition_values
     return _add_unopened(index, Sizes(size, pages), whole=whole)
 

@@ -1,7 +1,7 @@
-"""Conditions that the rows of a table fulfil if they have a partner in a join: their key is one of the other side's.
+"""Conditions that follow from a join: a row has a partner only if its key is one of the keys of the other side.
 
-Keys are compared with the metadata of the table as an IN list is. A key column whose comparison with the table's column
-needs a cast of the column is not used, and the report says so.
+Metadata of the table are evaluated for the keys as for an IN list. A key column is not used if Spark would cast the
+table's column to compare it with the keys; the report says so.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     KeyNames: TypeAlias = Sequence[str | tuple[str, ...]]
 
 _MOST_DIGITS = 38
-# Digits of a decimal type that holds the values of any two types of Spark exactly.
+# Digits of a decimal type that holds the values of any two Spark types exactly.
 _WIDEST = 76
 _NEVER = Constant(Outcomes.FALSE)
 # Types of keys that are compared in the type of the column.
@@ -66,7 +66,7 @@ class WhyUnused(StrEnum):
 class UnusedKey(NamedTuple):
     """A pair of joined columns that gives no condition.
 
-    `detail`: types or a reason of the column, for messages.
+    `detail`: types of the columns, or the reason why the table's column does not prune; for messages.
     """
 
     column: str
@@ -86,9 +86,9 @@ class UnusedKey(NamedTuple):
 
 
 class JoinedColumn(NamedTuple):
-    """A column of the table and the column of the keys that it is compared with.
+    """A column of the table, and the column of the keys to compare it with.
 
-    `column`: its name, or its path: a name may contain a dot.
+    `column`: name of the table's column; or its path, because a name may contain a dot.
     `null_safe`: compared by `<=>`, for which null equals null.
     """
 
@@ -112,7 +112,7 @@ class Join(NamedTuple):
 class JoinKeys:
     """Conditions on a table that follow from the keys of one join.
 
-    `conjuncts`: SQL for reports and tree of each condition that a row with a partner fulfils.
+    `conjuncts`: conditions that every row with a partner fulfils, each as SQL for reports and as a predicate tree.
     `count`: number of distinct keys; the number of ranges if the keys were too many to collect.
     `unused`: joined columns that give no condition.
     `is_exact`: True if exactly the rows with a partner fulfil the conditions.
@@ -184,7 +184,7 @@ def joins_of(
 
 
 def as_rows(rows: KeyRows) -> KeyRows:
-    """Return rows of another library, such as pandas, as an Arrow table, and a DataFrame of Spark unchanged."""
+    """Convert rows of another library, such as pandas, to an Arrow table; return a Spark DataFrame unchanged."""
     if isinstance(rows, pa.Table) or hasattr(rows, "sparkSession"):
         return rows
     if not hasattr(rows, "__arrow_c_stream__"):
@@ -205,7 +205,7 @@ def _join(keys: KeyRows, on: KeyNames | None) -> Join:
 
 
 def key_conditions(join: Join, columns: Sequence[LeafColumn], semantics: SparkSemantics) -> JoinKeys:
-    """Return the conditions that hold for rows with a partner, of a table with these columns. Raises UnknownColumn."""
+    """Return the conditions on a table's columns that hold for rows with a partner. Raises UnknownColumn."""
     keys, on = join
     usable: list[tuple[JoinedColumn, LeafColumn]] = []
     unused: list[UnusedKey] = []
@@ -224,7 +224,7 @@ def key_conditions(join: Join, columns: Sequence[LeafColumn], semantics: SparkSe
 
 
 def with_keys(lowered: LoweredPredicate, joins: Sequence[JoinKeys]) -> LoweredPredicate:
-    """Add the conditions of joins to a lowered WHERE, whose `sql` and `frozen` remain."""
+    """Add the conditions of joins to a lowered WHERE; its `sql` and `frozen` do not change."""
     added = tuple(chain.from_iterable(join.conjuncts for join in joins))
     if not added:
         return lowered
@@ -279,10 +279,10 @@ def _why_unused(column: LeafColumn, key: pa.DataType, semantics: SparkSemantics)
 
 
 def _is_compared_as(column: pa.DataType, key: pa.DataType) -> bool:
-    """Return True if each key equals at most one value of the column, and Spark's casts do not change which.
+    """Return True if each key equals at most one column value, and Spark's casts do not change which value that is.
 
-    Spark compares floats as doubles, and integers and decimals in a decimal that has the digits of both. It rounds
-    values if that decimal has more than 38 digits.
+    Spark compares floats as doubles. It casts integers and decimals to a decimal that has the digits of both types,
+    and rounds the values if that decimal has more than 38 digits.
     """
     types = pa.types
     if types.is_integer(column) or types.is_decimal128(column):
@@ -348,7 +348,7 @@ def _conditions_of_rows(
 
 
 def _listed(column: LeafColumn, values: pa.Array) -> tuple[str, Predicate]:
-    """Return the condition that a column has one of the values; null is a value of null-safe comparisons."""
+    """Return the condition that a column has one of the values, as SQL and as a tree. A null value matches null."""
     distinct = values.drop_null().unique()
     null = IsNull(column.path) if values.null_count else None
     if len(distinct) == 0:
@@ -383,7 +383,7 @@ def _one_array(values: pa.ChunkedArray) -> pa.Array:
 
 
 def _converted(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """Return the keys as values of a type; null for a null and for a key that no value of the type equals."""
+    """Convert the keys to a type. A key is null in the result if no value of the type equals it."""
     types = pa.types
     if types.is_floating(arrow_type):
         return _as_floats(keys, arrow_type)
@@ -402,7 +402,7 @@ def _converted(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
 
 
 def _as_floats(keys: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """Return floats that equal the keys as doubles, with one zero and one NaN."""
+    """Return the keys as floats, with one zero and one NaN; null if no float equals the key."""
     doubles = keys.cast(pa.float64())
     doubles = pc.if_else(pc.is_nan(doubles), pa.scalar(float("nan")), doubles)
     own = doubles.cast(arrow_type, safe=False)

@@ -46,7 +46,7 @@ def plan_read(
 ) -> PlannedRead:
     """Plan a read; arguments and errors are documented in `prune_assets.plan`.
 
-    The metadata that was read is cached on disk. `joins`: only rows that have a partner in each are planned.
+    The metadata that was read is cached on disk. `joins`: only rows that have a partner in each join are planned.
     `for_rows`: the caller will read rows by pages.
     """
     if depth not in {"row_groups", "pages"}:

@@ -42,10 +42,10 @@ class PlannedRead:
     `index`: the metadata used.
     `evaluation`: the outcomes of every level.
     `seconds`, `requests`, `fetched`: time, requests and bytes (per kind of metadata) of the planning.
-    `tests`: conditions that bounds cannot decide and values can.
+    `tests`: tests on column values, for conditions that bounds cannot decide.
     `lowered`: the predicate, with the conditions of the joins.
     `where`: the predicate alone.
-    `joins`: what the keys of each join tell of the table.
+    `joins`: conditions that follow from the keys of each join.
     """
 
     table: Table

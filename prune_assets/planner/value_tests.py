@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Ask = Callable[[Sequence[pa.Array]], Sequence[Outcomes]]
     Classes = Callable[[pa.Array], NDArray[np.int64]]
 
-# Maximum number of tested values of a column, or rows of several: more take longer than they are likely to save.
+# Maximum number of tested values of a column, or rows of several columns. More would cost more time than they save.
 MAX_ASKED = 10_000
 MAX_SETTLED = 1_000
 # Maximum number of conditions that are tested; each costs a query.
@@ -88,7 +88,7 @@ class RememberedTest:
         self._results: list[tuple[Sequence[pa.Array], Sequence[Outcomes]]] = []
 
     def holds(self, ask: Ask) -> bool:
-        """Return True if each value that was tested has no other outcome in another session.
+        """Return True if no tested value may have a new outcome in another session.
 
         `ask`: evaluates the condition in the other session.
         """
@@ -212,7 +212,7 @@ def _value_test(
     semantics: SparkSemantics,
     most: int | None = None,
 ) -> OnValues | OnPartitions | None:
-    """Return a test of a condition on known values of its columns; None if Spark cannot be given these values."""
+    """Return a test of a condition on known values of its columns; None if these values cannot be passed to Spark."""
     named = named_columns(written.tree)
     if not named or not all(_has_plain_values(column, semantics) for column in named):
         return None
@@ -345,7 +345,7 @@ def _is_text(value: bytes | None) -> bool:
 
 
 def classes_of(tree: SyntaxNode, column: LeafColumn, semantics: SparkSemantics) -> Classes | None:
-    """Return the function that groups the values of a column on which a condition alone depends.
+    """Return a function that groups the values of the only column of a condition, by equal outcome.
 
     None if each value is its own group.
     """
@@ -371,7 +371,7 @@ def _minutes(zone: Zone, values: pa.Array) -> NDArray[np.int64]:
     """
     instants = numbers_from(filled(values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64()), 0))
     last = zone.last if zone.is_fixed else min(zone.last, zone.scanned_until)
-    # 2**62 is subtracted so that no class of a minute equals an instant, which is its own class outside of the rules.
+    # Subtract 2**62, so that the group number of a minute never equals an instant, the group number outside the rules.
     shown = (instants % DAY + offsets(zone, instants)) % DAY // (60 * SECOND) - (1 << 62)
     class_ids: NDArray[np.int64] = np.where((zone.first <= instants) & (instants <= last), shown, instants)
     return class_ids

@@ -1,4 +1,4 @@
-"""Figures of a skip report: the list from which all code takes the numbers that it shows, plots or stores."""
+"""List of the figures of a skip report; all code that shows, plots or stores figures uses this list."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def json_schema() -> dict[str, Any]:
         definition["description"] = description_of(definition["description"])
         if "properties" not in definition:
             continue
-        # Every field is always written, including defaults; reports of versions up to 0.2 lack these two of engines.
+        # Every field is always written, including defaults; reports of versions up to 0.2 lack these two engine fields.
         definition["required"] = [name for name in definition["properties"] if name not in {"reading", "caveat"}]
     definitions[Level.__name__]["properties"]["level"] = {"enum": sorted(level.key for level in KnownLevel)}
     report = definitions.pop(SkipReport.__name__)

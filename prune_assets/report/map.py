@@ -46,7 +46,7 @@ Spans: TypeAlias = tuple[tuple[int, int], ...]
 class Cell(NamedTuple):
     """A rectangle of the map, divided along one side into `resolution` units.
 
-    `colours`: color classes in painting order, each with the spans of units that it fills.
+    `colours`: CSS color classes in painting order, each with the ranges of units that it fills.
     """
 
     title: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prune_assets.report.skip_report import RowGroupReport, SkipReport
 
-# The last is the width of the value column on an asset's page, in a window of 1,440 points.
+# The minimum width is the width of the value column on an asset's page, in a window of 1,440 points.
 _LABEL, _BAR, _GAP, _LEAST_WIDTH = 70, 180, 8, 370
 # Width of a character at 12 points, in the widest font that browsers use for digits, points and spaces.
 _CHARACTER = 7
@@ -35,7 +35,7 @@ _Ranges = list[tuple[int, int]]
 class _PictureLine(NamedTuple):
     """A bar with a title and figures.
 
-    `ranges`: colored parts of the bar, in units of which the bar has `end`.
+    `ranges`: colored parts of the bar, in units; the bar is `end` units long.
     """
 
     title: str
@@ -142,7 +142,7 @@ def _draw_row_groups(report: SkipReport) -> list[_PictureLine]:
 
 
 def _draw_runs(report: SkipReport) -> list[_PictureLine]:
-    """Draw each run of row groups as one part, in which the data read comes first.
+    """Draw each run of row groups as one part of the bar, with the data read at its start.
 
     There is no line for files, because a run does not record its files.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from parquet_core.pruning.known_levels import Status  # noqa: TC001 - the JSON schema is made of its type
+from parquet_core.pruning.known_levels import Status  # noqa: TC001 - the JSON schema needs the type at run time
 
 SCHEMA = "skip-report/1"
 
@@ -37,7 +37,7 @@ class Level:
     `status`: `absent` if no file has this evidence; `not_applicable` if the evidence cannot answer this predicate, or
     earlier levels skipped all data; `consulted` if the evidence was read.
     `why`: the reason for the status, in a sentence.
-    `skipped_rows`: None if rows of `total` are not counted.
+    `skipped_rows`: number of rows that the level skipped. None if rows of `total` are not counted.
     """
 
     level: str
@@ -98,7 +98,7 @@ class Leaf:
     `denied`: the row groups that the leaf excludes alone, by the first level that excludes them. A level does not
     evaluate row groups that an earlier level or another leaf has excluded.
     `open_row_groups`, `open_bytes`: data read that the leaf could not exclude.
-    `proven_row_groups`: number of these row groups in which every row matches the leaf.
+    `proven_row_groups`: number of these open row groups in which every row matches the leaf.
     `why`: why the leaf does not prune; "" if it does.
     """
 
@@ -112,7 +112,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class MapCell:
-    """A run of row groups, from the first to the last one, in a table too large for single entries.
+    """A run of successive row groups, in the map of a table that has too many row groups for one entry each.
 
     `skipped_bytes`: bytes that each of the report's levels skips.
     """
@@ -213,7 +213,7 @@ class Reading(StrEnum):
 
 
 class Caveat(StrEnum):
-    """Reason why an engine may read other bytes than its figures show."""
+    """Reason why an engine may read more or fewer bytes than its figures show."""
 
     TIME_ZONE = "time_zone"
     """The time zone of the session is not known: the figures are upper limits."""
@@ -230,7 +230,7 @@ class Engine:
     """Data that an engine would read with this plan or without it.
 
     `estimated`: True if some figures are pro rata, or upper limits; `why` explains it.
-    `caveat`: why the engine may read other bytes than `kept`. None if there is no reason.
+    `caveat`: why the engine may read more or fewer bytes than `kept`. None if there is no reason.
     """
 
     name: str
@@ -306,10 +306,11 @@ class SkipReport:
     `estimated`: True if bytes of some pages are pro rata, because an offset index is missing.
     `files_complete`: True if `files` has every row group; otherwise `files` has only the costliest row groups to read,
     and `map` has all row groups, grouped in runs.
-    `table_snapshot`: None for plain files.
+    `table_snapshot`: planned version of a Delta or Iceberg table. None for plain files.
     `unopened_files`: files whose footers were not read, because directory names or a log exclude them. Without a log
     their rows are not counted, and their bytes are estimated from the columns' share of the bytes of opened files.
-    `advice`: empty unless less than half is skipped, or a column skips little after the other conditions.
+    `advice`: remedies if less than half is skipped, or if a column skips little of what the other conditions keep;
+    otherwise None.
     `made`: time of the report, in UTC.
     `version`: version of prune-assets.
     """

@@ -105,7 +105,7 @@ def advice_title(report: SkipReport) -> str:
 def shortfall(report: SkipReport, min_skipped: float) -> str | None:
     """Describe a skipped share below the required one, and the remedy; None if enough is skipped.
 
-    The remedy is to rewrite the predicate if a condition does not prune, and otherwise the files.
+    The remedy is to rewrite the predicate if one of its conditions does not prune, otherwise to rewrite the files.
     """
     below = below_required(report, min_skipped)
     if below is None:

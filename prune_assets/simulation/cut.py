@@ -56,7 +56,7 @@ class Cut:
 
     @property
     def width(self) -> int:
-        """Number of pages whose sampled rows together equal the rows of one page."""
+        """Number of pages that together have as many sampled rows as one page has rows."""
         return max(1, round(1 / self.rate))
 
     @property
@@ -91,9 +91,9 @@ class Cut:
 
 
 def cut_evenly(starts: Numbers, total: int, most: int) -> Numbers:
-    """Cut containers into parts of `most` rows; return their first rows.
+    """Cut files or row groups into parts of `most` rows; return the first row of each part.
 
-    The last part of a container may be smaller.
+    The last part of each file or row group may be smaller.
 
     >>> cut_evenly(np.array([0, 50]), 80, 20).tolist()
     [0, 20, 40, 50, 70]
@@ -214,7 +214,7 @@ def _parts(begins: Numbers, total: int, layout: LayoutSpec, bytes_per_row: float
 
 
 def _curve(sample: Sample, keys: Sequence[Path], *, hilbert: bool) -> Numbers:
-    """Return the position of each row on the curve through value ranks, computed as for a write."""
+    """Return the position of each row on the space-filling curve, computed from value ranks as for a write."""
     bits = bits_per_column(len(keys))
     cell: NDArray[Any] = np.zeros(sample.rows, np.uint16)
     for path in keys:

@@ -1,8 +1,8 @@
 """Estimate bounds after a sort without reading rows, from the current bounds.
 
 Rows are assumed to be spread evenly between the bounds: numbers and times by value, other values by their ranks among
-the bounds. The drawn rows are a sample like any other, which is sorted, cut, and given the bounds that a writer would
-write.
+the bounds. Rows drawn in this way are a sample. The sample is sorted and cut, and the parts get the bounds that a
+writer would write.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGEST = 9e18
 
 
 class Drawn(NamedTuple):
-    """Drawn rows of one column, and the container of each row, ascending."""
+    """Drawn rows of one column, and the ascending number of the row group or page that contains each row."""
 
     column: SampledColumn
     containers: Numbers

@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# A page with fewer runs of equal values of the previous keys has a dense range of the next key.
+# In a page where the previous keys change less often than this, the values of the next key are close together.
 _FEW_RUNS = 2
 
 
 class Codes(NamedTuple):
-    """Lowest and highest code of each page, and whether it has nulls and non-null values."""
+    """Lowest and highest code of each page, and flags of pages with nulls and with non-null values.
+
+    A code is the index of a value among the column's distinct values.
+    """
 
     low: Numbers
     high: Numbers
@@ -76,7 +79,7 @@ def future_bounds(cut: Cut, column: SampledColumn, before: list[Numbers], most: 
 def _above(text: bytes, most: int) -> bytes:
     """Return the shortest upper bound of a text in `most` bytes.
 
-    The text itself if no such bound exists.
+    Returns the text itself if no such bound exists.
 
     >>> _above(b"abcd", 2), _above(b"ab", 2)
     (b'ac', b'ab')
@@ -118,7 +121,7 @@ def _codes_of_pages(cut: Cut, column: SampledColumn, before: list[Numbers]) -> C
 
 
 def _sampled(column: SampledColumn, codes: Numbers, first: Numbers) -> Codes:
-    """Return the codes of pages from their sampled rows."""
+    """Return the lowest and highest codes of pages from their sampled rows."""
     value = (codes >= 0) & (codes < len(column.values))
     if value.all():
         low, high = np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first)
@@ -151,7 +154,7 @@ def _share(column: SampledColumn, codes: Numbers) -> Floats:
 
 
 def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> Codes:
-    """Return the codes of the values at shares of the rows.
+    """Convert the shares at which pages begin and end to codes.
 
     `low`, `high`: per page, shares of all rows up to its lowest and highest value.
     `own`: codes of the sampled rows, which the result encloses.
@@ -162,9 +165,9 @@ def _enclosing(column: SampledColumn, own: Codes, low: Floats, high: Floats) -> 
 
 
 def _spread(cut: Cut, column: SampledColumn, own: Codes, codes: Numbers, first: Numbers) -> Codes:
-    """Return the bounds of a column outside the order from neighbouring pages.
+    """Estimate the bounds of a column that is not in the sort order, from neighbouring pages.
 
-    The sampled rows of the neighbours together equal the rows of a page in number.
+    The neighbours together have as many sampled rows as a page has rows.
     """
     value = (codes >= 0) & (codes < len(column.values))
     has_value = own.high >= own.low

@@ -1,7 +1,7 @@
 """Estimate the extremes of pages from their sampled rows and their neighbours.
 
-A future page has n rows, and m of them are sampled. `narrow` is w = n / m: w pages together have n sampled rows. Values
-are shares, the part of all rows up to a value, so that values of any type have distances.
+A future page has n rows, and m of them are sampled. `narrow` is w = n / m: w pages together have n sampled rows. Each
+value is replaced by its share, the part of all rows up to the value, so that values of any type have distances.
 
 Similar pages. Two pages a and b are similar if chance explains how their sampled rows differ, within 3 standard errors:
 
@@ -56,7 +56,7 @@ class Neighbours:
     `codes`: code of each sampled row, -1 for null.
     `shares`: shares of null, of each value and of NaN.
     `low`, `high`: shares of the lowest and highest sampled value of each page, infinite if the page has no value.
-    `narrow`: number of pages whose sampled rows together equal the rows of one page.
+    `narrow`: number of pages that together have as many sampled rows as one page has rows.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Neighbours:
         return (result[0], np.sqrt(np.maximum(result[1], 0.0)), result[2] >= _MOSTLY, (result[3], result[4]))
 
     def _over_neighbours(self, of_page: Floats, reduce: Any) -> Floats:
-        """Return the extremes over the `narrow` nearest pages, which together have n sampled rows."""
+        """Return the extremes of `of_page` over the `narrow` nearest pages of each page."""
         begin, end = self._window(self.narrow)
         length, level = 1, of_page
         while 2 * length <= self.narrow:

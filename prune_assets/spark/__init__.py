@@ -1,4 +1,4 @@
-"""Java and Spark sessions: finds or starts them.
+"""Find Java, and find or start Spark sessions.
 
-`queries/` reads schemas, values and meanings from a session.
+The package `queries/` has a session analyze schemas, names and conditions.
 """

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 # Maximum number of distinct keys that are collected: a million keys of two columns take about 30 MB.
 MAX_KEYS = 1_000_000
-# Rows that are collected as they are: Spark has to exchange rows to find distinct keys.
+# Up to this number of rows, all rows are collected: to find distinct keys, Spark would have to shuffle.
 _FEW_ROWS = 100_000
 # The default collation of strings.
 _BINARY = "UTF8_BINARY"
-# Number of ranges in place of more keys.
+# Number of ranges per column if there are more distinct keys.
 _RANGES = 1_000
 
 
 class KeyRanges(NamedTuple):
     """Ranges that hold all keys of one column.
 
-    `low`, `high`: both ends of each range, included, in the type of the keys.
+    `low`, `high`: inclusive bounds of each range, in the type of the keys.
     """
 
     low: pa.Array
@@ -36,9 +36,9 @@ class KeyRanges(NamedTuple):
 
 
 def collect_keys(keys: DataFrame, names: Sequence[str], *, most: int = MAX_KEYS) -> pa.Table | dict[str, KeyRanges]:
-    """Return the keys of a DataFrame; of more than `most` distinct keys, ranges of each column.
+    """Return the keys of a DataFrame, or ranges per column if it has more than `most` distinct keys.
 
-    A few rows are returned as they are, with duplicates.
+    The keys of a small DataFrame may contain duplicates.
     """
     selected = keys.select(*(column_of(name, nested=False) for name in dict.fromkeys(names)))
     with own_jobs(keys.sparkSession, "prune: keys of a join"):
@@ -53,7 +53,7 @@ def collect_keys(keys: DataFrame, names: Sequence[str], *, most: int = MAX_KEYS)
 
 
 def check_key_types(keys: DataFrame, names: Sequence[str]) -> None:
-    """Raise WrongUse for a column of a type whose equality bounds do not decide."""
+    """Raise WrongUse for a nested or collated column: bounds cannot decide whether its values are equal."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     for field in (keys.schema[name] for name in names):
@@ -70,7 +70,7 @@ def check_key_types(keys: DataFrame, names: Sequence[str]) -> None:
 
 
 def _ranges(keys: DataFrame, name: str) -> KeyRanges:
-    """Return the least and the greatest key of each of many ranges, whose limits Spark samples."""
+    """Split the keys into ranges by sampling, and return the smallest and the largest key of each range."""
     from pyspark.sql import functions as f
 
     key = column_of(name, nested=False)

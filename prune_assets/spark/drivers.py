@@ -31,7 +31,7 @@ _ALL_DRIVERS = "hadoop-cloud"
 def check_drivers(*tables: str) -> None:
     """Raise UnsupportedFeature if Spark has no driver for a table's store.
 
-    Only a local Spark is refused, if its directory has no jar of the driver and no setting may add one.
+    Raised only for a local Spark whose directory has no jar of the driver, and only if no setting adds jars.
     """
     stores = {table: store for table in tables if (store := OF_SCHEME.get(scheme_of(table) or "")) is not None}
     if not stores or _may_have_more_jars():
@@ -73,10 +73,7 @@ def _may_have_more_jars() -> bool:
 
 
 def _runs() -> bool:
-    """Return True if this process has a session.
-
-    The Java process of a stopped session counts too.
-    """
+    """Return True if this process has started Spark's Java, even if the session was stopped since."""
     from prune_assets.spark.supported import is_client_only
 
     if is_client_only():

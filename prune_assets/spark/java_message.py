@@ -15,7 +15,7 @@ _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] ")
 
 
 def is_of_spark(error: BaseException) -> bool:
-    """Return True if PySpark or py4j raised an error; imports neither.
+    """Return True if an error is from PySpark or py4j, without importing these packages.
 
     A connection to a Java process that has ended raises Python's OSError, which py4j does not convert.
     """

@@ -87,8 +87,8 @@ def means_the_same(
 def semantics_for(session: SparkSession | None, semantics: SparkSemantics | None = None) -> SparkSemantics:
     """Return the settings that decide the meaning of a predicate.
 
-    They are those of `session`, or `semantics`; without both, those of the installed Spark. Raises WrongUse if both are
-    given, and if an argument has the type of the other.
+    The result is `semantics`, or the settings of `session`; without both, the defaults of the installed Spark. Raises
+    WrongUse if both are given, or if an argument has the wrong type.
     """
     if isinstance(session, SparkSemantics):
         raise WrongUse("session is a SparkSemantics; pass it as semantics=")

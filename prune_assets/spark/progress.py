@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _SECONDS = 0.3
-# Seconds between two log lines: when a stage starts, and while it runs.
+# Minimum number of seconds between two log lines: if a new stage has started, and within one stage.
 _BETWEEN_LINES = 2.0
 _WITHIN_A_STAGE = 30.0
 
@@ -28,7 +28,7 @@ _WITHIN_A_STAGE = 30.0
 def start_session(*tables: str) -> SparkSession:
     """Return the Spark session of a command.
 
-    Print to stderr that it starts, which takes a while.
+    Print to stderr that the session starts, which takes a while.
     `tables`: tables that Spark will read and write. Raises UnsupportedFeature, before Spark starts, for a table in a
     store whose driver Spark lacks. The session logs nothing: a command reports a failure in one line, where Spark would
     print a hundred.

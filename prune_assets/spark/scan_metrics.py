@@ -25,8 +25,8 @@ class ScanMetrics:
     """Metrics of one scan in a physical plan.
 
     `rows`: output rows of the scan, in row groups and pages that Spark's reader did not skip.
-    `files`, `bytes`: files that the plan listed; None if the source does not report them.
-    `pushed_filters`: empty on Spark Connect, which does not report them.
+    `files`, `bytes`: number and size of the files that the plan listed; None if the source does not report them.
+    `pushed_filters`: filters that Spark pushed to the source; empty on Spark Connect, which does not report them.
     """
 
     source: str
@@ -64,7 +64,7 @@ def counts_bytes(spark: SparkSession) -> bool:
         return False
     from py4j.protocol import Py4JError
 
-    java: Any = spark._jvm  # noqa: SLF001 - Python has no other way to what Hadoop reads by
+    java: Any = spark._jvm  # noqa: SLF001 - Python has no other access to Hadoop's configuration
     configuration = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
     try:
         return not java.org.apache.parquet.HadoopReadOptions.builder(configuration).build().useHadoopVectoredIo()

@@ -26,10 +26,10 @@ _KNOWN: WeakKeyDictionary[SparkSession, dict[str, Span | None]] = WeakKeyDiction
 def semantics_of(session: SparkSession) -> SparkSemantics:
     """Read the settings of a session.
 
-    The period in which Spark and this machine agree on its time zone is computed once for each session and zone. Raises
-    UnsupportedFeature for a version of Spark that is not supported.
+    The period in which Spark and this machine agree on the session's time zone is computed once for each session and
+    zone. Raises UnsupportedFeature for a version of Spark that is not supported.
     """
-    # Behavior that became a setting in Spark 4 is always on before.
+    # In Spark 3.5, which lacks some of these settings, their behavior is always on.
     version = check_session(session)
     defaults = SparkSemantics.of(version)
     time_zone = session.conf.get("spark.sql.session.timeZone")
@@ -61,7 +61,7 @@ def is_true(session: SparkSession, key: str, *default: str) -> bool:
 
 
 def agreed_span(session: SparkSession, name: str) -> Span | None:
-    """Return the first and the last instant between which Spark and this machine agree on a zone.
+    """Return the first and the last instant of the period in which Spark and this machine agree on a zone.
 
     Instants are in microseconds since 1970. None for an unknown or fixed zone. Computed once per session and zone.
     """
@@ -92,7 +92,7 @@ def _ask(session: SparkSession, zone: Zone) -> Span | None:
 def _telling_seconds(zone: Zone) -> list[int]:
     """Return instants that reveal the rules of a zone.
 
-    Instants are spread over the span, and on both sides of every clock change found there.
+    Some are evenly spaced from 1840 to 2150, the others are just before and after every clock change found.
     """
     grid = list(range(_START, _STOP, _STEP))
     offsets = [_offset(zone, second) for second in grid]

@@ -116,7 +116,7 @@ def _connect(options: dict[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     url = options.pop("spark.remote", os.environ.get("SPARK_REMOTE", ""))
-    options.pop("spark.master", None)  # Spark refuses both; the server has its own
+    options.pop("spark.master", None)  # Spark refuses a master together with a remote address
     if not url.startswith("sc://"):
         use_java()
     return SparkSession.builder.remote(url).config(map=dict(options)).getOrCreate()
@@ -140,7 +140,7 @@ def _start(options: dict[str, str], app_name: str) -> SparkSession:
 def _start_with_java(options: Mapping[str, str], app_name: str) -> None:
     from pyspark import SparkContext
 
-    started = SparkContext._gateway  # noqa: SLF001 - that of a stopped session, of which Spark tells in no other way
+    started = SparkContext._gateway  # noqa: SLF001 - the gateway of a stopped session has no public API
     if started is not None:
         _start_context(started, options, app_name)
         return
@@ -189,7 +189,7 @@ def _settle_for_local(conf: SparkConf) -> None:
 def naming_jobs(session: SparkSession, what: str) -> Iterator[None]:
     """Describe the jobs of the block in Spark's UI.
 
-    The description follows one that the caller has set.
+    A description that the caller has set is kept in front of it.
     Spark Connect has no job descriptions.
     """
     context = getattr(session, "_sc", None)

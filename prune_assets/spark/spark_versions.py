@@ -29,10 +29,9 @@ _INSTALLED: dict[tuple[object, ...], str] = {}
 
 
 def installed_version() -> str | None:
-    """Return the version of the installed pyspark, which is not imported.
+    """Return the version of the installed pyspark, without importing it; None if it is not installed.
 
-    None if not installed.
-    Read from its source: `importlib.metadata` would load half of the standard library.
+    The version is read from pyspark's source: `importlib.metadata` would load half of the standard library.
     """
     # Every plan without a session calls this function, and the search takes longer than parsing a predicate.
     key = (sys.modules.get("pyspark"), *sys.path)
@@ -124,7 +123,7 @@ def _loggers() -> list[Logger]:
 def message_of(error: PySparkException) -> str:
     """Return the message of an error that Spark raised.
 
-    Errors of pyspark before 4.0 have no message apart from their text.
+    Errors of pyspark before 4.0 have no separate message, only their text.
     """
     return str((error.getMessage() if hasattr(error, "getMessage") else None) or error)
 
@@ -153,14 +152,14 @@ def to_arrow(df: DataFrame) -> pa.Table:
     old: Any = df
     if hasattr(old, "_plan"):  # of Spark Connect
         return old.sparkSession.client.to_table(old._plan.to_proto(old.sparkSession.client))[0]  # noqa: SLF001 - see above
-    batches = old._collect_as_arrow()  # noqa: SLF001 - what its `toPandas` does
+    batches = old._collect_as_arrow()  # noqa: SLF001 - as its `toPandas` does
     return pa.Table.from_batches(batches, None if batches else arrow_schema(old.schema))
 
 
 def from_arrow(session: SparkSession, table: pa.Table, schema: StructType | None = None) -> DataFrame:
     """Return a local relation of an Arrow table.
 
-    `createDataFrame` of Spark 4.0 does the same.
+    It works like `createDataFrame` of Spark 4.0.
     """
     if not hasattr(session, "_jsparkSession"):
         _check_server(session)
@@ -202,7 +201,7 @@ def _check_server(session: SparkSession) -> None:
 
 
 def observation(df: DataFrame) -> Observation:
-    """Return an observation that counts the rows of a DataFrame while they pass."""
+    """Return an observation that counts the rows of a DataFrame while an action computes them."""
     from pyspark.sql import Observation
 
     if not hasattr(df, "_jdf") and release(version := installed_version() or "4.0") < (4, 0):
@@ -215,7 +214,7 @@ def observation(df: DataFrame) -> Observation:
 def metadata_column(df: DataFrame) -> Column:
     """Return Spark's file metadata column `_metadata`.
 
-    The DataFrame may have a column of that name, except with Spark Connect before 4.0.
+    The DataFrame may also have its own column of that name, except with Spark Connect before 4.0.
     """
     if hasattr(df, "metadataColumn"):
         return df.metadataColumn("_metadata")
@@ -225,11 +224,11 @@ def metadata_column(df: DataFrame) -> Column:
         return df["_metadata"]
     from pyspark.sql import Column
 
-    return Column(df._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - Python had no door to it yet
+    return Column(df._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - Python had no API for it
 
 
 def try_cast(name: str, to: DataType) -> Column:
-    """Cast a column by its plain name, null if the cast fails.
+    """Cast a column, given by its plain name; the result is null if the cast fails.
 
     Spark 3.5 supports this only in SQL.
     """
@@ -241,18 +240,18 @@ def try_cast(name: str, to: DataType) -> Column:
 
 
 def in_tasks_by_number(df: DataFrame, tasks: int, task_number: Column) -> DataFrame:
-    """Assign each row to the task with the row's number."""
+    """Repartition the rows into `tasks` partitions; `task_number` is the partition of each row."""
     # A Spark Connect server may be older than its client.
     if hasattr(df, "repartitionById") and release(df.sparkSession.version) >= (4, 1):
         return df.repartitionById(tasks, task_number)
-    # Spark before 4.1 has no repartitionById; it reads the data once more to find the ranges of the numbers.
+    # Spark before 4.1 lacks repartitionById; repartitionByRange reads the data once more to sample it.
     return df.repartitionByRange(tasks, task_number)
 
 
 def limits_row_group_rows(session: SparkSession) -> bool:
     """Return True if the writer can limit the rows of a row group.
 
-    parquet-java can since 1.16.
+    Only parquet-java 1.16 and later can.
     """
     return release(session.version) >= (4, 1)
 
@@ -291,7 +290,7 @@ def execution_info(df: DataFrame) -> Any:
 
 
 def option_that_was_set(session: SparkSession, key: str) -> str | None:
-    """Return a setting of a session; None if it has its default."""
+    """Return a setting of a session; None if the session uses the default."""
     conf: Any = session.conf
     if hasattr(type(conf), "getAll"):
         value: str | None = conf.getAll.get(key)
@@ -301,5 +300,5 @@ def option_that_was_set(session: SparkSession, key: str) -> str | None:
 
         everything = ConfigRequest.Operation(get_all=ConfigRequest.GetAll())
         return dict(session.client.config(everything).pairs).get(key)
-    option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no door to it
+    option = conf._jconf.getAll().get(key)  # noqa: SLF001 - before 4.0 Python had no API for it
     return str(option.get()) if option.isDefined() else None

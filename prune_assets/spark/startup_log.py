@@ -48,7 +48,7 @@ class StartupLog:
         self._held.clear()
 
     def text(self) -> str:
-        """Return the last 64 KiB of an ended Java's output."""
+        """Return the last 64 KiB of the output, after Java has ended."""
         self._close_writer()
         self._thread.join(timeout=5)
         return self._held.decode("utf-8", errors="replace")

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# Names of metrics: those of Spark's scans of files, and those of Iceberg's.
+# Metric names of Spark's file scans and of Iceberg's scans.
 _FILES = ("number of files read", "number of result data files")
 _BYTES = ("size of files read", "total data file size (bytes)")
-# Delta's log is a source of files too.
+# Scans of a Delta log are file scans too, but do not count.
 _OF_LOG = "DeltaLogFileIndex"
 _LATEST = 200
 _UNITS = {"B": 0, "KiB": 1, "MiB": 2, "GiB": 3, "TiB": 4, "PiB": 5}
@@ -24,9 +24,9 @@ _NUMBER = re.compile(r"([\d,]+(?:\.\d+)?)(?: ([A-Z]i?B?))?")
 
 
 class ScannedFiles(NamedTuple):
-    """Files of one scan.
+    """Number of files that a scan opened, and their size.
 
-    `bytes`: None if the scan does not count them.
+    `bytes`: size of the files. None if the scan does not report it.
     """
 
     files: int
@@ -35,7 +35,7 @@ class ScannedFiles(NamedTuple):
 
 @contextmanager
 def observed_scans(session: SparkSession, what: str) -> Iterator[list[ScannedFiles]]:
-    """Describe the jobs of the block, and fill the list with its scans when the block ends.
+    """Describe the jobs of the block; when the block ends, fill the yielded list with the scans of these jobs.
 
     `what`: unique description. The list remains empty on Spark Connect, which does not show other statements, and if
     Spark keeps no finished queries.
@@ -75,7 +75,7 @@ def _value(session: Any, accumulator: int, values: Any) -> int | None:
 
 
 def _number(shown: str) -> int | None:
-    r"""Return a number as Spark displays it; of a metric of several tasks the total.
+    r"""Parse a number that Spark displays, or the total of a metric of several tasks.
 
     >>> _number("1,234"), _number("2.5 KiB"), _number("total (min, med, max)\n3.0 MiB (1.0 MiB, 1.0 MiB, 1.0 MiB)")
     (1234, 2560, 3145728)

@@ -69,12 +69,12 @@ _ANSWER = re.compile(r"(?<=Exception: )[^\n:(]{1,200}\(Service: \w+, Status Code
 
 
 def spark_uri(path: str) -> str:
-    """Return Spark's URI of a directory or file; Hadoop has its own schemes.
+    """Return the URI of a directory or file for Spark, which uses Hadoop's schemes.
 
     >>> spark_uri("s3://lake/orders"), spark_uri("wasbs://lake@a.blob.core.windows.net/t"), spark_uri("/lake/a b")
     ('s3a://lake/orders', 'abfss://lake@a.dfs.core.windows.net/t', 'file:/lake/a b')
 
-    Raises WrongUse for `az://` if no account is named, and UnsupportedFeature for the ARN of an access point.
+    Raises WrongUse for an `az://` path without an account, and UnsupportedFeature for the ARN of an access point.
     """
     if not is_remote(path):
         return f"file:{absolute(path)}"
@@ -130,7 +130,7 @@ def _host_of(account: str) -> str:
 
 
 def absolute(path: str) -> str:
-    """Return a path that Spark finds from any working directory of its Java."""
+    """Return an absolute path or URI, which does not depend on the working directory of Spark's Java."""
     return spark_uri(path) if is_remote(path) else os.path.abspath(path)  # noqa: PTH100 - it takes `..` away
 
 
@@ -190,7 +190,7 @@ def _bucket(path: str) -> str | None:
 def _setting(session: SparkSession, bucket: str) -> Callable[[str], str | None]:
     """Return a function that reads an `fs.s3a` setting.
 
-    A setting of the bucket takes precedence over the one of all buckets.
+    A setting of the bucket takes precedence over the setting of all buckets.
     """
     java: Any = getattr(session, "_jsparkSession", None)
     if java is None:
@@ -240,7 +240,7 @@ def _endpoint(endpoint: str, bucket: str, has: Callable[[str], str | None]) -> d
 
 
 def check_reach(session: SparkSession, path: str) -> None:
-    """Make Spark access a place in a store before anything is computed or written.
+    """Make Spark access a path in a store, so that a failure shows before anything is computed or written.
 
     Raises UnsupportedFeature if a driver is missing, TableNotFound without a bucket, and StorageFailure.
     """

@@ -1,4 +1,4 @@
-"""Supported Spark versions, and refusal of others: the only module that defines the range.
+"""Define the supported range of Spark versions, and refuse other versions.
 
 A session is checked on first use, a Spark of this machine before it starts; `prune doctor` reports the same checks.
 """
@@ -40,8 +40,8 @@ def check_session(session: SparkSession) -> str:
     """Return the Spark version of a session.
 
     With Spark Connect, the version of the server.
-    Raises UnsupportedFeature for an unsupported version, and for a version older than the pyspark that drives it
-    through Java, because such a pyspark calls methods that the older version lacks.
+    Raises UnsupportedFeature for an unsupported version. Without Spark Connect, it is also raised for a Spark older
+    than its pyspark, because pyspark calls methods that this Spark lacks.
     """
     version = str(session.version)
     if not is_supported(version):
@@ -90,7 +90,7 @@ def is_client_only() -> bool:
 
 
 def home_version() -> str | None:
-    """Return the version of the Spark in SPARK_HOME, by the name of a jar.
+    """Return the version of the Spark in SPARK_HOME, parsed from the name of a jar.
 
     None if SPARK_HOME holds no Spark.
     """

@@ -55,7 +55,7 @@ def evaluate_on_values(
 ) -> list[Outcomes]:
     """Return the possible outcomes of a condition for each row of values.
 
-    The outcomes include NULL unless the condition certainly does not raise.
+    If the condition may raise on a row, the outcomes of the row include NULL.
     `parsed`: the condition with bound names.
     `values`: one array per column.
 
@@ -116,7 +116,7 @@ def _evaluate_rows(
     *,
     or_null: bool,
 ) -> OutcomeArray:
-    """Return the outcome of each row, evaluated one by one. Raises Refusal if the first ones are all unknown."""
+    """Return the outcome of each row, evaluated one by one. Raises Refusal if the first outcomes are all unknown."""
     outcomes: list[Outcomes] = []
     tried = max(1, _TRIED_NODES // sum(1 for _ in tree.walk()))
     for row in zip(*values, strict=True):
@@ -175,7 +175,7 @@ def _strip_negation(tree: SyntaxNode) -> SyntaxNode:
 def _evaluates_all(condition: SyntaxNode) -> bool:
     """Return whether Spark evaluates every part of a comparison, so that its outcome is known if no part raises.
 
-    False if the comparison contains a condition or a choice such as CASE, of which Spark may skip parts.
+    False if the comparison contains a condition or a choice such as CASE, because Spark may skip parts of these.
     """
     inner = list(condition.walk())[1:] if isinstance(condition, Comparison) else [condition]
     return not any(isinstance(part, Case) or is_condition(part) or _is_choice(part) for part in inner)

@@ -75,7 +75,7 @@ def lower(
 ) -> LoweredPredicate:
     """Lower the text of a WHERE predicate to the predicate tree.
 
-    `columns`: columns of the table; literals get their types.
+    `columns`: columns of the table. A literal is converted to the type of the column that it is compared with.
     `is_builtin`: returns whether a name still refers to Spark's own function. None if every name does.
     `now`: the current time in microseconds since 1970-01-01. None for the system clock.
     `fold`: returns a constant as a literal, for constants that this package does not compute.

@@ -1,4 +1,4 @@
-"""Split the condition of a MERGE or join: equalities of both tables, and conditions on one of them."""
+"""Split the condition of a MERGE or join: equalities between both tables, and conditions on a single table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Unused(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeyEquality:
-    """An equality of a column of the target and a value of the source.
+    """An equality between a column of the target and a value of the source.
 
     `target`: path of the column, such as `("info", "id")`.
     `source`: SQL of the value, with the alias of the source.
@@ -86,7 +86,7 @@ class MergeSide:
 
     `qualifiers`: names that may precede a column. An alias replaces the name of the table.
     `columns`: top-level columns. None if unknown.
-    `prefix`: qualifier as SQL, for a name that has none; "" if the table has neither name nor alias.
+    `prefix`: qualifier as SQL, to put before a name without one; "" if the table has neither name nor alias.
     Names are in lower case unless `case_sensitive`.
     """
 
@@ -97,7 +97,7 @@ class MergeSide:
 
     @classmethod
     def of(cls, names: Names, alias: str | None, columns: Sequence[str] | None, *, case_sensitive: bool) -> MergeSide:
-        """Return the side of a table with a name of several parts; a query has no parts."""
+        """Return the side of a table. `names`: parts of its name; empty for a query."""
         qualifier = names if alias is None else (alias,)
         folded = qualifier if case_sensitive else tuple(name.lower() for name in qualifier)
         known = None if columns is None else frozenset(it if case_sensitive else it.lower() for it in columns)
@@ -123,7 +123,7 @@ class _ResolvedName(NamedTuple):
 
 
 def parts_of_condition(parsed: ParsedPredicate, target: MergeSide, source: MergeSide) -> ConditionParts:
-    """Split a condition on two tables into its conjuncts. No conjunct counts as two of the parts."""
+    """Split a condition on two tables into its conjuncts. Each conjunct is in exactly one field of the result."""
     return _Condition(parsed, target, source).parts()
 
 
@@ -246,7 +246,7 @@ class _Condition:
         return reduce(or_, (name.side for name in self._names(node)), _Sides.NEITHER)
 
     def _names(self, node: SyntaxNode) -> Iterator[_ResolvedName]:
-        """Yield the columns in a node, including those in opaque parts."""
+        """Yield the columns in a node, including columns in parts that are not parsed."""
         for part in node.walk():
             first, last = part.span or node.span or (0, len(self.tokens) - 1)
             if isinstance(part, Column):
@@ -326,7 +326,7 @@ class _Condition:
         return self.parsed.sql[self.tokens[first].start : self.tokens[last].end]
 
     def _condition(self, node: SyntaxNode) -> str:
-        """Return a condition on one table that can be joined with others by AND."""
+        """Return a condition on one table as SQL that can be an operand of AND."""
         sql = self._sql(node)
         return f"({sql})" if isinstance(node, Disjunction) else sql
 

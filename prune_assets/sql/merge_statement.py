@@ -60,12 +60,12 @@ class MergeStatement:
     brackets.
     `on`: text of the condition.
     `keys`: equalities of ON between a column of the target and the source.
-    `target_conditions`: conditions of ON on the target alone, without its alias, as `where=` of `plan` takes them. Each
-    can be joined with others by AND.
+    `target_conditions`: conditions of ON on the target alone, without its alias, as `where=` of `plan` takes them. They
+    can be joined by AND.
     `source_conditions`: conditions of ON on the source alone, with its alias.
     `unused`: other conditions of ON, with the reason why they restrict no column of the target by themselves.
-    `matched_condition`: condition on the target alone, without its alias, that each row changed by the clauses meets,
-    if all clauses are MATCHED clauses; Delta skips files by it too. None if a row without it may change.
+    `matched_condition`: condition on the target alone, without its alias, that every changed row meets; Delta also
+    skips files by it. None if a row that does not meet it may change, or if not all clauses are MATCHED clauses.
     """
 
     sql: str
@@ -230,8 +230,8 @@ def merge_statement(
     `target`, `source`: a name of a catalog, a path of a Delta table, or for the source a query; an alias may follow a
     name or a query in brackets. Without an alias, the target is `t` and the source `s` if the other texts use these.
     `on`: the condition.
-    `when`: clauses. WHEN, THEN and what means all columns may be left out: "MATCHED UPDATE", "NOT MATCHED INSERT",
-    "MATCHED AND s.gone DELETE".
+    `when`: clauses. WHEN, THEN, and `SET *` or `*` for all columns may be left out: "MATCHED UPDATE", "NOT MATCHED
+    INSERT", "MATCHED AND s.gone DELETE".
 
     >>> merge = merge_statement("/lake/orders", "news", "t.k = s.k", ["MATCHED UPDATE", "NOT MATCHED INSERT"])
     >>> print(merge.sql)
@@ -295,7 +295,7 @@ def _is_action(signs: Sequence[str], index: int) -> bool:
 
 
 def _relation_sql(table: str, default_alias: str, used: set[str]) -> str:
-    """Return a target or source as SQL, with an alias if the texts use `default_alias` and it has no other."""
+    """Return a target or source as SQL; with `default_alias` if the texts use it and the table has no other alias."""
     sql = table.strip()
     if is_path(sql):
         names: tuple[str, ...] = ("delta", sql if _URI.match(sql) else str(Path(sql).absolute()))

@@ -14,7 +14,7 @@ class Refusal(Exception):
     `raises`: True if the part has a constant for which Spark certainly raises an error with ansi.enabled.
     `no_value`: True if the part has a string that cannot be converted to the type that it is compared with. Spark
     raises an error with ansi.enabled, and compares with NULL without it.
-    `cause`: as in `Unsupported`.
+    `cause`: kind of the reason, as in `Unsupported`.
     """
 
     def __init__(

@@ -120,7 +120,7 @@ def _negated(child: Predicate, sql: str) -> str:
 
 
 def _is_single(child: In | Interval | Pattern) -> bool:
-    """Return whether the SQL of a leaf has no place for an inner NOT: an equality, or a function call."""
+    """Return whether NOT can only precede the SQL of a leaf, as for an equality or a function call."""
     match child:
         case Interval(_, low, high):
             return bool(low == high)

@@ -29,8 +29,8 @@ class SparkSemantics:
     24
     23
 
-    `time_zone`: None if unknown; conditions that depend on it then skip only rows that no zone selects, up to 18 hours
-    from UTC.
+    `time_zone`: name of the zone. None if unknown; conditions that depend on the zone then skip only rows that no zone
+    within 18 hours of UTC selects.
     `legacy_literals`: string literals are read as in Spark 1.6 (`escapedStringLiterals`).
     `consecutive_literals`: `'it''s'` means `its`, as in Spark 3 (`consecutiveStringLiterals`).
     `infer_partition_types`: values in directory names get the type that fits them; if False, all are strings.
@@ -39,8 +39,8 @@ class SparkSemantics:
     `retain_fraction_digits`: a decimal with too many digits loses integer digits instead of fractional ones.
     `timestamp_ntz`: TIMESTAMP means TIMESTAMP_NTZ (`spark.sql.timestampType`).
     `infer_timestamp_ntz`: timestamps without a zone are read as TIMESTAMP_NTZ.
-    `zone_span`: microseconds since 1970-01-01 between which Spark's rules of the zone are known to match this
-    machine's; None if unknown.
+    `zone_span`: first and last instant, in microseconds since 1970-01-01, between which Spark's rules of the zone are
+    known to match this machine's; None if unknown.
     `spark_version`: version of the session, for reports; None for the installed version.
     """
 
@@ -70,13 +70,13 @@ class SparkSemantics:
     def of(cls, spark_version: str | None, **settings: Any) -> SparkSemantics:
         """Return the settings of a new session of a Spark version.
 
-        `spark_version`: None for Spark 4.
+        `spark_version`: version such as "3.5.9". None for Spark 4.
         `settings`: values that replace the defaults.
 
         >>> SparkSemantics.of("3.5.9").ansi, SparkSemantics.of("4.0.5").ansi, SparkSemantics.of("3.5.9", ansi=True).ansi
         (False, True, True)
 
-        Raises WrongUse for a text that does not name a version, and for a setting of another type.
+        Raises WrongUse for a text that does not name a version, and for a setting of the wrong type.
         """
         if spark_version is not None and not (isinstance(spark_version, str) and re.match(r"\d+\.\d", spark_version)):
             raise WrongUse(f"SparkSemantics: spark_version={spark_version!r}; give a version of Spark, such as '4.1.0'")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prune_assets.report.skip_report import SkipReport
 
 READ, READ_BY_ARROW = "Spark, as it ran", "Arrow, as it ran"
-# Relative difference in rows or files above which a note names it.
+# A note names a difference in rows or files that is above this share of the prediction.
 TOLERANCE = 0.05
 
 
@@ -92,7 +92,8 @@ def _uncounted(df: DataFrame) -> str:
 def _difference(unit: str, actual: int, predicted: int | None, *, at_most: bool) -> str:
     """Describe by how much a figure differs from its prediction.
 
-    "" if it is within the tolerance, or below a prediction that is an upper limit (`at_most`).
+    Returns "" if the difference is within the tolerance, or if the prediction is an upper limit (`at_most`) and the
+    figure is below it.
     """
     if predicted is None or abs(actual - predicted) <= TOLERANCE * predicted or (at_most and actual < predicted):
         return ""

@@ -1,4 +1,4 @@
-"""Advice on why no more is skipped, with remedies: another wording, another layout, a bloom filter, or statistics."""
+"""Explain why no more is skipped, with remedies: another wording, another layout, a bloom filter, or statistics."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _best(remedies: list[Remedy]) -> tuple[Remedy, ...]:
 
 
 def _columns(plan: PlannedRead) -> list[ColumnAdvice]:
-    """Return each column that is the only column of a conjunct, with its conjuncts."""
+    """Return the columns with conjuncts on this column alone, each with these conjuncts."""
     by_path: dict[Path, list[Predicate]] = {}
     for conjunct in conjuncts_of(plan.lowered.predicate):
         paths = set(columns_of(conjunct))
@@ -134,7 +134,7 @@ def _wording_remedies(plan: PlannedRead, remedies: Remedies) -> list[Remedy]:
     return [Remedy("write_predicate", f"{part.sql}: {remedy}") for part in parts if (remedy := remedies.of(part))]
 
 
-def _why(  # noqa: PLR0911 - one for each reason
+def _why(  # noqa: PLR0911 - one return for each reason
     plan: PlannedRead, columns: list[ColumnAdvice], attributed: tuple[LeafReport, ...]
 ) -> str:
     refused = [leaf for leaf in leaves(plan.lowered.predicate) if _is_refused(leaf)]

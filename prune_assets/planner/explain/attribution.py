@@ -1,4 +1,4 @@
-"""Attribution of skipped data: per conjunct evaluated alone, and per comparison and level.
+"""Attribute skipped data to each conjunct, evaluated alone, and to each comparison and level.
 
 In tables of up to `MAX_ROW_GROUPS` row groups, every level evaluates each conjunct alone, which may read bloom filters,
 dictionaries and page indexes that the plan did not need. In a larger table only partition values and statistics are
@@ -39,7 +39,7 @@ MAX_LOGGED_FILES = 1_000_000
 def conjuncts_alone(plan: PlannedRead, total: Extent) -> tuple[Conjunct, ...]:
     """Evaluate each conjunct alone, at most the first 200.
 
-    The only conjunct of a predicate gets the figures of the plan.
+    If the predicate has a single conjunct, its figures are those of the plan.
     """
     if len(plan.lowered.conjuncts) == 1:
         sql, _ = plan.lowered.conjuncts[0]
@@ -75,7 +75,7 @@ _MAX_OUTCOMES = 8_000_000
 
 
 def leaf_attribution(plan: PlannedRead) -> tuple[Leaf, ...]:
-    """Return, for the first 200 leaves of the predicate from left to right, what each excludes.
+    """Return the row groups that each leaf of the predicate excludes, for the first 200 leaves from left to right.
 
     Each leaf costs only a few array operations.
     """
@@ -105,7 +105,7 @@ def _why(leaf: Predicate, open_row_groups: int) -> str:
 
 
 def _open_row_groups(plan: PlannedRead) -> NDArray[np.int64]:
-    """Return, for each leaf, the row groups read that it could not exclude.
+    """Return, for each leaf, figures of the row groups to read that it could not exclude.
 
     Columns of the result: number of these row groups, their bytes, and the number of them in which every row matches.
     """

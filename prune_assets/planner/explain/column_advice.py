@@ -71,9 +71,9 @@ class ColumnAdvice:
 
     @property
     def is_open(self) -> bool:
-        """True if the column skips too little after the other conjuncts.
+        """True if the conjuncts on the column skip too little, although they select a narrow part of its values.
 
-        The column's conjuncts must select a narrow part of its values.
+        Only the row groups that the other conjuncts keep count.
         """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (
@@ -214,7 +214,7 @@ class ColumnAdvice:
         return Remedy("sort_by", message, then)
 
     def _sorted_share(self) -> float:
-        """Estimate the share of the remaining row groups, or of their pages, that a read after a sort needs."""
+        """Estimate the share of the remaining row groups (or pages) that is still read after a sort by the column."""
         # Imported here: the import loads the layout checks, which a plan without this hint does not need.
         from parquet_core.layout.spec import LayoutSpec
 

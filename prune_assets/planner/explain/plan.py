@@ -52,7 +52,7 @@ class Plan(PlannedRead):
 
     `index`: the metadata used.
     `evaluation`: the outcomes of every level.
-    `tests`: conditions that bounds cannot decide and values can.
+    `tests`: tests on column values, for conditions that bounds cannot decide.
 
     `files` and `report` are derived on first use. `seconds` and the traffic figures cover the planning.
     """
@@ -160,7 +160,7 @@ def plan(
     `table`: a directory, file, glob or list of files. A directory with a `_delta_log` is a Delta table; one with
     `metadata` is an Iceberg table. Other tables are named `glue:database.table`, `unity:catalog.schema.table`
     (DATABRICKS_HOST, DATABRICKS_TOKEN), `iceberg:catalog.database.table` (pyiceberg's configuration), or with a Spark
-    session by a name in its catalogs. A name that exists as a path is a path.
+    session by a name in its catalogs. If a path with such a name exists, the path is used.
     `where`: Spark SQL, or a PySpark Column, which requires a session.
     `keys`, `on`: plan only rows that have a partner in a join, as in an inner or a semi join. `keys` is an Arrow table
     or a DataFrame with the keys of the other side, whose distinct keys are collected. `on` has the names of the joined

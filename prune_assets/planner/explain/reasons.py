@@ -110,7 +110,7 @@ class Reasons:
         return "; ".join(reasons) if reasons else "no metadata can answer the predicate"
 
     def _block(self, position: int) -> tuple[list[OutcomeArray], list[OutcomeArray]]:
-        """Return the outcomes of each leaf in the block around `position`, and those that keep row groups."""
+        """Return the outcomes of each leaf in the block around `position`, and the outcomes that keep row groups."""
         block_index = position // _BLOCK
         if block_index not in self._blocks:
             # Row groups are visited in order, so earlier blocks are not needed any more.
@@ -151,7 +151,7 @@ class Reasons:
         return f"at least one of {values} matches or raises"
 
     def _notes(self, leaf: ColumnLeaf, column: LeafColumn, position: int) -> list[str]:
-        """Return the explanation of each level that did not decide a leaf."""
+        """Explain, for each level, why it did not decide a leaf."""
         query, states = self._evaluation.query, {state.level: state for state in self._evaluation.states}
         explaining = [(states[level.name], level.explain) for level in LEVELS if level.explain and level.name in states]
         notes = [explain(state, query, leaf, column, position) for state, explain in explaining]

@@ -55,7 +55,7 @@ _NULL = Constant(Outcomes.NULL)
 def report(read: SparkRead) -> SkipReport:
     """Sum up what every level skipped.
 
-    Reads and caches metadata for exact page bytes and single conjuncts.
+    Further metadata is read and cached, to count the bytes of pages exactly and to evaluate each conjunct alone.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -107,7 +107,7 @@ def report(read: SparkRead) -> SkipReport:
 def _drop_null_branches(predicate: Predicate) -> Predicate:
     """Drop operands of OR that select no row, such as `x IS NULL AND NULL`.
 
-    Lowering adds this operand to state that the predicate is NULL for a null.
+    Lowering adds such an operand to express that the predicate is NULL if x is null.
     """
     match predicate:
         case And(operands):

@@ -1,4 +1,4 @@
-"""Shares of a column's range: those that row groups span, and the one that a predicate requests."""
+"""Shares of a column's range: the share that a row group spans, and the share that a predicate requests."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sorted_share(drawn: SampledColumn, conjuncts: tuple[Predicate, ...], *, tota
 
 
 def selected_of(values: pa.Array, conjuncts: tuple[Predicate, ...]) -> NDArray[np.bool_]:
-    """Return flags of the values that may satisfy all predicates, which are on this column alone."""
+    """Return a flag per value: True if the value may satisfy all predicates, which refer to no other column."""
     chosen = np.ones(len(values), np.bool_)
     for part in conjuncts:
         chosen &= may_match(fold(part, [_outcomes_of(leaf, values) for leaf in leaves(part)]))

@@ -1,7 +1,7 @@
 """Translate Spark SQL to the filters that Spark's optimizer passes to its data sources.
 
-Spark pushes down only comparisons of plain columns with literals. Functions of a column, which this project rewrites
-to prune, stay in Spark. So a leaf is lowered as usual, but it becomes a filter only if it has that plain form.
+Spark pushes down only comparisons of plain columns with literals. It does not push down functions of a column, which
+this project rewrites to prune. So a leaf is lowered as usual, but it becomes a filter only if it has that plain form.
 Source: observed with Spark 3.5 to 4.3 (BooleanSimplification, OptimizeIn, UnwrapCastInBinaryComparison,
 InferFiltersFromConstraints, DataSourceStrategy.translateFilter).
 """
@@ -152,7 +152,7 @@ class _Filters:
     def _casts_column(self, node: nodes.SyntaxNode) -> bool:
         """Return True if Spark compares a cast of the column, and not the column itself.
 
-        Spark removes such a cast unless it may lose digits, or is one of `_is_cast_for_good`.
+        Spark removes such a cast, unless the cast may lose digits or `_is_cast_for_good` is True for it.
         """
         operands = [fold_constants(operand) for operand in node.children()]
         columns = [it.bound.column for it in operands if isinstance(it, nodes.Column)]

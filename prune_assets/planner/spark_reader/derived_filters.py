@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.spark_reader.opening import SparkScan
     from prune_assets.planner.spark_reader.spark_profile import SparkProfile
 
-    # A condition cut to the survivors: simplified, no condition (None), or never TRUE.
+    # A condition restricted to the survivors: a simpler condition, "never" if no survivor matches, or None.
     _Cut: TypeAlias = Predicate | Literal["never"] | None
 
 
@@ -206,7 +206,7 @@ def _cut_list(node: In, bounds: SurvivorBounds) -> _Cut:
     if not len(inside):
         return _NEVER
     values = inside.cast(node.values.type)
-    # Dates and times that cannot be written are beyond an end.
+    # The values ascend, so if one has no literal in SQL, the first or the last value has none.
     if not (can_be_written(values[0]) and can_be_written(values[-1])):
         return None
     if len(values) == 1:

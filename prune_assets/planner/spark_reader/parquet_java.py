@@ -38,7 +38,7 @@ _NOT_PATTERNS = frozenset({Rel.NOT_PREFIX, Rel.NOT_SUFFIX, Rel.NOT_CONTAINS})
 
 
 class Evidence(NamedTuple):
-    """Bounds as parquet-java uses them, compared as numbers or bytes. A container has both bounds or none.
+    """Bounds of row groups or pages as parquet-java compares them. Either both bounds are known or none.
 
     `null_count` is -1 if unknown.
     """
@@ -59,7 +59,8 @@ class Evidence(NamedTuple):
 def evidence_of(bounds: Bounds, *, believed: Flags | None = None) -> Evidence:
     """Return bounds in the order of parquet-java.
 
-    `believed`: flags of the containers whose bounds parquet-java uses; the others get no bounds. All by default.
+    `believed`: flags of the row groups or pages whose bounds parquet-java uses; the result has no other bounds. None
+    if it uses all.
     """
     has_bounds = flags_from(pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper)))
     nulls = np.where(flags_from(pc.is_valid(bounds.null_count)), numbers_from(bounds.null_count), -1)
@@ -181,7 +182,7 @@ def _least_and_most(values: pa.Array) -> tuple[pa.Scalar, pa.Scalar]:
 def dropped_by_dictionaries(leaf: Filter, dictionaries: Sequence[pa.Array | None], no_nulls: Flags) -> Flags:
     """Return flags of the row groups that dictionaries exclude.
 
-    `dictionaries`: None for an incomplete or unread dictionary.
+    `dictionaries`: values of each row group's dictionary. None for an incomplete or unread dictionary.
     `no_nulls`: flags of the row groups whose statistics count no nulls.
     """
     dropped = np.zeros(len(dictionaries), np.bool_)
@@ -225,7 +226,7 @@ _MATCHES = {
 def dropped_by_filters(leaf: Filter, column: LeafColumn, filters: Sequence[Blocks | None]) -> Flags:
     """Return flags of the row groups that bloom filters exclude.
 
-    `filters`: None for a missing or unread filter.
+    `filters`: bloom filter of each row group. None for a missing or unread filter.
     """
     dropped = np.zeros(len(filters), np.bool_)
     present = np.flatnonzero([blocks is not None for blocks in filters])

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Positions = NDArray[np.int64]
 
-# Options that switch off one filter of Spark's reader, for one read.
+# Options of one read, each of which switches off one filter of Spark's reader.
 STATISTICS = "parquet.filter.stats.enabled"
 DICTIONARY = "parquet.filter.dictionary.enabled"
 BLOOM = "parquet.filter.bloom.enabled"
@@ -142,7 +142,7 @@ def listed_files(plan: PlannedRead, filters: SparkFilter) -> tuple[Flags, str]:
 
 
 def _mixes(tree: SparkFilter, partitions: Collection[str]) -> bool:
-    """Return True if an OR has both partition columns and other columns, which Spark simplifies for each partition."""
+    """Return True if an OR has both partition columns and other columns: Spark simplifies such an OR per partition."""
     return any(len({leaf.column[0] in partitions for leaf in leaves_of(part)}) > 1 for part in conjuncts(tree))
 
 
@@ -225,7 +225,7 @@ class _Reader:
         self.unread: dict[str, None] = {}
 
     def unopened(self, remaining: Flags) -> Flags:
-        """Return flags of row groups in files that the plan did not open, of which Spark's read is unknown."""
+        """Return flags of row groups in files that the plan did not open; what Spark reads of them is unknown."""
         index = self._index
         unopened = (
             np.zeros(len(remaining), np.bool_)
@@ -328,7 +328,7 @@ class _Reader:
 def has_unknown_order(column: LeafColumn, index: MetadataIndex) -> Flags:
     """Return flags of row groups whose order of bounds parquet-java 1.17 does not know.
 
-    It ignores the column indexes of these row groups, and their bounds unless both bounds are equal.
+    This version ignores the column indexes of these row groups, and their bounds unless both bounds are equal.
     """
     unknown = [
         trust(column, provenance).column_order not in {None, TYPE_ORDER} for provenance in index.groups.provenances

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn, Path
     from prune_assets.planner.spark_reader.spark_filters import SparkFilter
 
-# spark.sql.parquet.pushdown.inFilterThreshold: up to 10 values IN is an OR of equalities, above that a hull.
+# spark.sql.parquet.pushdown.inFilterThreshold: a longer IN list is pushed as a range, a shorter one as an OR.
 IN_THRESHOLD = 10
 
 _NULLS = frozenset({Rel.IS_NULL, Rel.NOT_NULL})
@@ -144,7 +144,7 @@ def _relations(column: LeafColumn) -> frozenset[Rel]:
     if arrow_type is None or column.max_repetition_level or column.physical is Physical.INT96:
         return frozenset()
     if column.type_length and column.physical is not Physical.FIXED_LEN_BYTE_ARRAY:
-        return frozenset()  # fastparquet sets a length for each type, and Spark does not support such types
+        return frozenset()  # fastparquet sets a type length for all types, which Spark does not push down
     if column.unsupported:
         return _NULLS if has_reliable_nulls(column) else frozenset()
     return _relations_of_type(arrow_type, column.order)

@@ -3,7 +3,7 @@
 Spark's reader distinguishes -0.0 from 0.0 in dictionaries and bloom filters; SQL does not. It treats bounds that omit
 NaN as bounds of all values; SQL orders NaN above them. It treats bounds without a null count as bounds of rows without
 nulls. It floors a literal to milliseconds, so `<` and `<>` select too few rows. In files that store a column as a wider
-integer it looks up the truncated value, and in files with shorter decimals it looks up the low bits of a longer one.
+integer it looks up the truncated value, and in files with shorter decimals it looks up the low bits of the literal.
 parquet-java's writer mixes up the bloom filters of columns that share a dotted path. parquet-java before 1.17 loses the
 rows of pages that a column index lacks. Each filter can be switched off for one read.
 """

@@ -1,8 +1,8 @@
 """Version-specific behavior of Spark: one profile per version, chosen by the version that reads.
 
-Source: the sources of Spark 3.5.9, 4.0.1, 4.1.0 and 4.2.0 and of parquet-java 1.13 to 1.17, compared with runs. All
-versions share the rest: how predicates are translated and pushed down, when a list becomes a hull, and
-how parquet-java evaluates statistics, dictionaries, bloom filters and column indexes.
+The profiles follow the source code of Spark 3.5.9, 4.0.1, 4.1.0 and 4.2.0 and of parquet-java 1.13 to 1.17, and were
+compared with runs. All versions share the rest: how predicates are translated and pushed down, when an IN list is
+pushed down as a range, and how parquet-java evaluates statistics, dictionaries, bloom filters and column indexes.
 """
 
 from __future__ import annotations

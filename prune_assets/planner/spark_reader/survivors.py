@@ -1,8 +1,8 @@
 """Bounds and ranges that cover the surviving data; derived filters use the bounds, and Spark pushes the ranges down.
 
-Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving
-container, so its value is within the union of the survivors' bounds, which may be added to the filter with AND. This
-pays off if the ranges exclude data that Spark would not skip by itself.
+Spark's reader accepts no list of row groups to skip, but it skips by ranges. Every selected row is in a surviving row
+group or page, so its value is within the union of the survivors' bounds. The plan may therefore add the union to the
+filter with AND. This pays off if the ranges exclude data that Spark would not skip by itself.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ MIN_DAY, MAX_DAY = -719162, 2932896
 
 
 def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate | None:
-    """Return the ranges of one column, at most 10, or null, that exclude the most rows of Spark's read.
+    """Return a condition that a column is in one of at most 10 ranges, or is null.
 
+    The column is the one whose ranges exclude the most rows of Spark's read.
     None if nothing survives, if Spark alone skips the same rows, or if no column has bounds in every surviving
     container.
     """
@@ -67,7 +68,7 @@ def survivor_ranges(evaluation: Evaluation, index: MetadataIndex) -> Predicate |
 
 @dataclass(frozen=True, slots=True)
 class _Containers:
-    """Row groups that were decided as a whole, followed by the segments of the other row groups.
+    """Row groups that were decided as a whole, then the other row groups, cut into segments at page borders.
 
     `row_group`: row group of each container.
     `survives`: True if the container may hold a selected row.
@@ -107,7 +108,7 @@ def _containers(evaluation: Evaluation, index: MetadataIndex) -> _Containers:
 
 
 def _alive_to_spark(evaluation: Evaluation) -> Flags:
-    """Return flags of the row groups that statistics keep for Spark, which tests no known values and no tuples."""
+    """Return flags of the row groups that Spark keeps by statistics; Spark does not test known values or tuples."""
     outcomes = evaluation.after(STATISTICS).by_leaf.copy()
     for i, leaf in enumerate(leaves(evaluation.predicate)):
         if isinstance(leaf, OnValues | InTuples):
@@ -141,7 +142,7 @@ def _candidates(containers: _Containers, index: MetadataIndex) -> list[LeafColum
 
 
 def _can_be_handed_over(column: LeafColumn) -> bool:
-    """Return True if Spark interprets ranges as the bounds do.
+    """Return True if Spark compares the column's values in the order of its bounds.
 
     False for floats, whose bounds ignore NaN, for booleans and binaries, and for fields of a struct.
     """
@@ -195,9 +196,9 @@ def _condition(column: LeafColumn, ranges: Sequence[tuple[pa.Scalar, pa.Scalar]]
 def _bounds(
     column: LeafColumn, containers: _Containers, index: MetadataIndex
 ) -> tuple[pa.Array, pa.Array, Flags, Flags]:
-    """Return four arrays of containers: lower bounds, upper bounds, flags "may hold null" and flags "holds no value".
+    """Return four arrays, one entry per container: lower bounds, upper bounds, "may hold null" and "holds no value".
 
-    A container is a page if its pages were read.
+    A container without page bounds of the column gets the bounds of its row group.
     """
     by_group = index.footers.bounds(column).take(containers.row_group)
     low, high = by_group.lower, by_group.upper

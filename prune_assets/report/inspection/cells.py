@@ -112,7 +112,7 @@ def _table(columns: Sequence[_CellColumn], width: int) -> Table:
 def _widths(columns: Sequence[_CellColumn], width: int) -> list[int]:
     """Distribute the width that remains after each column has its minimum width.
 
-    The narrowest column grows first; all columns grow for their cells before they grow for their titles.
+    The narrowest column grows first. Columns grow until their cells fit, and only then until their titles fit.
     """
     widths = [column.least for column in columns]
     left = width - _least(columns)

@@ -38,7 +38,7 @@ _TITLES = ("column", "type", "values", "bytes", "lower", "upper", "nulls", "page
 _CHUNK_TITLES = ("row group", "values", "bytes", "dictionary", "lower", "upper", "nulls", "pages", "boundary order")
 _PAGE_TITLES = ("row group", "first row", "rows", "offset", "bytes", "lower", "upper", "nulls")
 _NUMBERS = ("values", "bytes", "nulls", "pages", "first row", "rows", "offset", "overlap depth", "row group")
-# If there is no room, the columns that show least about pruning are left out first.
+# If the width is too small, columns that say little about pruning are left out first.
 _SPARE = ("offset", "nulls", "bytes", "type", "dictionary", "values", "upper", "lower")
 
 

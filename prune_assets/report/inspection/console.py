@@ -60,7 +60,7 @@ def print_file(file: FileInspection, groups: Sequence[RowGroupFacts], console: C
 
 
 def _rest(columns: int, *, is_first: bool) -> list[RenderableType]:
-    """Explain how to see the columns that have a line but no block."""
+    """Explain how to print a block for each column that is only listed in one line."""
     how = "--columns NAME shows one, --json all"
     return section("Columns by row group", line(how)) if is_first else more(columns, "columns by row group", how)
 

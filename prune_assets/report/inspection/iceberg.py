@@ -24,7 +24,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class IcebergColumnCoverage:
-    """Number of files for which the manifests have bounds of a column, and null counts."""
+    """Number of files for which manifests have bounds of a column, and number for which they have null counts."""
 
     name: str
     type: str
@@ -47,7 +47,7 @@ class IcebergPartitionField:
 class IcebergInspection:
     """Snapshot of an Iceberg table according to its metadata.
 
-    `snapshot_id`: None for a table without rows.
+    `snapshot_id`: id of the snapshot. None for a table without rows.
     `snapshots`: the latest retained snapshots, newest first.
     `rows`: rows as written, including rows that delete files delete.
     """

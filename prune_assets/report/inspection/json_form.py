@@ -40,7 +40,7 @@ def file_json(inspection: FileInspection, row_groups: Iterable[RowGroupFacts]) -
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of an inspection, generated from the dataclasses.
 
-    An inspection is one of a file, a table, a Delta table or an Iceberg table.
+    An inspection describes a file, a table, a Delta table or an Iceberg table.
     """
     forms, definitions = msgspec.json.schema_components(_FORMS, ref_template="#/$defs/{name}")
     for definition in definitions.values():

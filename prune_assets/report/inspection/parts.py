@@ -195,7 +195,7 @@ def line(text: str) -> Text:
 
 
 def more(count: int, what: str, how: str) -> list[RenderableType]:
-    """Return a note that `count` items are omitted, and how to see them; "" if none are omitted."""
+    """Return a note that `count` items are omitted, and how to see them; empty if none are omitted."""
     return [Text(f"… and {count:,} more {what}; {how}", style="dim")] if count > 0 else []
 
 

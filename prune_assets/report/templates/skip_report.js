@@ -8,7 +8,7 @@ for (const map of document.querySelectorAll(".map")) {
   for (const cell of cells) {
     const title = cell.querySelector("title");
     words.set(cell, title.textContent);
-    // The own tip is quicker than the browser's, and follows.
+    // This tip appears sooner than the tooltip of the browser, and follows the pointer.
     title.remove();
   }
   const mark = (number) => {

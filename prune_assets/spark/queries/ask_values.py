@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
 
 
-# Queries for one set of values in which some values raise.
+# Maximum number of queries for one set of values, which is split if some values raise errors.
 MAX_QUERIES = 9
 _MAX_NODES = 200
 _NOT_LASTING = ("CURRENT_LIKE", "PLAN_EXPRESSION")
@@ -72,7 +72,7 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
     try:
         with quiet():
             query = _relation(session, columns, rows).selectExpr(f"({sql}) AS {_OUTCOME}")
-            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public door to plans
+            execution: Any = query._jdf.queryExecution()  # noqa: SLF001  # no public API for plans
             _check_condition(session, execution.analyzed())
             optimized = execution.optimizedPlan()
     except (AnalysisException, ParseException) as error:
@@ -87,7 +87,8 @@ def _ask(session: SparkSession, columns: Sequence[LeafColumn], sql: str, rows: p
 def literal_of(session: SparkSession, sql: str) -> str | None:
     """Return the literal to which Spark folds a constant, or None.
 
-    Only dates, instants, plain strings and whole numbers: the literal of a decimal may have another type.
+    The result is the literal of a date, an instant, a plain string or a whole number. A decimal literal is not
+    returned, because its type may differ from the type of the constant.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -199,11 +200,10 @@ def _names_moving_day(node: Any) -> bool:
 
 
 def is_builtin_function(session: SparkSession, name: str) -> bool:
-    """Return True if Spark resolves a function name to its own function.
+    """Return True if Spark resolves a function name to its own function; False if unknown.
 
-    False if unknown.
-    A session may register another function of that name. In older versions that hid Spark's own function; versions that
-    look up functions along a path do so only with spark.sql.functionResolution.sessionOrder=first.
+    A session may register another function of that name. In older Spark versions, such a function hides Spark's own.
+    In versions with a search path for functions, it does so only if spark.sql.functionResolution.sessionOrder=first.
     """
     from pyspark.errors import PySparkException
 

@@ -44,9 +44,9 @@ def lower_column(
     `frame` has the schema of the table.
     For classic Spark, the analyzed condition is written as SQL, conjunct by conjunct. A conjunct that Spark does not
     read back as the same condition (a UDF, a lambda, a name that a UDF has taken) becomes Unsupported. For Spark
-    Connect, the messages of the client are written as SQL, if they have an SQL form. If the whole Column has such text,
-    clock functions are frozen at `now`, and Spark must then evaluate the frozen text. Raises WrongUse if Spark cannot
-    analyze the Column, and the errors of `lower`.
+    Connect, the client's protobuf messages are written as SQL, if they have an SQL form. If the whole Column can be
+    written as SQL, clock functions are frozen at `now`, and Spark must then evaluate the frozen SQL. Raises WrongUse if
+    Spark cannot analyze the Column, and the errors of `lower`.
     """
     filtered = _analyzed(frame, where)
     conjuncts = [*(_connect_conjuncts(where, frame) if _is_connect(where) else _classic_conjuncts(filtered, frame))]
@@ -76,7 +76,7 @@ def _classic_conjuncts(filtered: DataFrame, frame: DataFrame) -> Iterator[tuple[
 def _connect_conjuncts(where: Column, frame: DataFrame) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Yield the SQL of each conjunct of a Connect Column, and a check.
 
-    The check has the server compare the SQL with the Column.
+    The check returns True if the server resolves the SQL and the Column to the same plan.
     """
     client: Any = frame.sparkSession.client
     stack = [where.to_plan(client)]  # type: ignore[operator]  # Connect's own Column
@@ -208,10 +208,7 @@ def _has_supported_leaf(part: LoweredPredicate) -> bool:
 
 
 def _mark_as_partial(part: LoweredPredicate) -> LoweredPredicate:
-    """Mark unsupported conditions as not whole.
-
-    Such conditions are not evaluated on values either.
-    """
+    """Set `is_whole` of unsupported conditions to False, so that they are not evaluated on column values either."""
     replacements = {
         leaf: replace(leaf, is_whole=False) for leaf in leaves(part.predicate) if isinstance(leaf, Unsupported)
     }
@@ -242,7 +239,7 @@ def _condition(filtered: DataFrame) -> Any:
 
     Each conversion of the condition to text and back adds such casts.
     """
-    plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public door to the condition
+    plan = filtered._jdf.queryExecution().analyzed()  # noqa: SLF001  # no public API for the condition
     while plan.nodeName() != "Filter":
         plan = plan.children().head()  # a node above the Filter removes `_metadata` from the result
     jvm: Any = filtered.sparkSession._jvm  # noqa: SLF001

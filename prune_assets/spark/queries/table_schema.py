@@ -1,4 +1,4 @@
-"""Spark's schema of a table, without opening every file, and mostly without Spark."""
+"""Find the schema that Spark infers for a table, without opening every file and usually without running Spark."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
-# Words in the schemas of columns to which Spark gives a special meaning.
+# Words in Spark's schema JSON that mark columns with special types or metadata.
 _OF_ITS_OWN = ("__CHAR_VARCHAR_TYPE_STRING", "__COLLATIONS", "EXISTS_DEFAULT", '"udt"', "variant", "interval ")
 
 
 def open_for_columns(spark: SparkSession, table: Table, index: MetadataIndex) -> DataFrame:
-    """Return a DataFrame with a table's columns and any of its rows.
+    """Return a DataFrame with the columns of a table and an arbitrary part of its rows.
 
     Its columns are `_metadata` and the columns of `spark.read.parquet(table)`.
     """
@@ -50,16 +50,15 @@ def open_for_schema(
     if index.groups.partitions or index.groups.summary is not None:
         # The type of a partition column follows from the values in all directories.
         return reader.parquet(*patterns_of(table))
-    # Spark takes the schema of the first file by path, and so does the plan.
+    # Spark takes the schema of the first file by path, and the plan uses the same file.
     return reader.parquet(escaped(absolute(index.groups.files[0].path)))
 
 
 def known_schema(index: MetadataIndex) -> StructType | None:
     """Return the schema that Spark will infer; None if unknown.
 
-    Spark infers the schema from the first file by path, and must have written that file's schema. Schemas with special
-    types (CHAR, collations, defaults) are left to Spark, and so are partition columns, except whole numbers, dates and
-    strings.
+    Spark infers the schema from the first file by path. It is known only if Spark wrote that file, the schema has no
+    special types (CHAR, collations, defaults), and all partition columns are whole numbers, dates or strings.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.types import DateType, IntegerType, LongType, StringType, StructField, StructType

@@ -1,4 +1,4 @@
-"""Bind operands: their trees become terms of constants and function chains, with Spark's types and casts."""
+"""Bind operands: convert their trees to constants and chains of functions, with Spark's types and casts."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Binder:
             raise Refusal(f"operands nested deeper than {MAX_DEPTH} levels are not supported")
         return self.bind(node)
 
-    def bind(self, node: nodes.SyntaxNode) -> Term:  # noqa: PLR0911  (one a kind of node)
+    def bind(self, node: nodes.SyntaxNode) -> Term:  # noqa: PLR0911  (one return for each kind of node)
         """Bind one node of an operand. Raises as `operand`."""
         node = fold_constants(node)
         match node:
@@ -267,7 +267,7 @@ class Binder:
         return self._choice([self.context.equal(term, self.bind(other))], [always(Fixed(VOID, None)), term])
 
     def _choice(self, tests: Sequence[Predicate], results: Sequence[Term]) -> Term:
-        """Return a term of the result that belongs to the first test that is TRUE, or else of the last result."""
+        """Return a term whose value is the result of the first TRUE test, or the last result if no test is TRUE."""
         branches: list[Branch] = []
         earlier: Predicate | None = None
         for test, result in zip((*tests, None), results, strict=True):
@@ -303,7 +303,7 @@ _CHOICES: dict[Role, Callable[..., Term]] = {
 
 
 def _drop_null_branches(term: Term) -> Term:
-    """Drop the NULL branches of an operand of coalesce() that is the result only if it is not NULL."""
+    """Drop the NULL branches of a coalesce() operand, which is the result only if it is not NULL."""
     left = tuple(it for it in term.branches if not (isinstance(it.value, Fixed) and it.value.is_null))
     return Term(left) if left else term
 

@@ -57,7 +57,7 @@ def frozen(
 
 
 def _calls(tokens: Sequence[Token]) -> Iterator[tuple[str, int, int]]:
-    """Yield each call of a clock function with its first and last token, also inside opaque parts."""
+    """Yield each call of a clock function with its first and last token, also inside parts that are not parsed."""
     for i, name in enumerate(map(_name, tokens[:-2])):
         is_call = name in _CALLS and [token.text for token in tokens[i + 1 : i + 3]] == ["(", ")"]
         if is_call and not (i and tokens[i - 1].text == "."):
@@ -78,14 +78,14 @@ def _name(token: Token) -> str:
     return token.text.strip("`").lower()
 
 
-# Each constant costs a query that Spark runs while it plans.
+# Each constant costs one Spark query during planning.
 MAX_CONSTANTS = 8
 
 
 def with_constants(
     parsed: ParsedPredicate, *, own: Callable[[SyntaxNode], object | None], ask: Callable[[str], str | None]
 ) -> ParsedPredicate:
-    """Replace constants that this package does not evaluate with Spark's literals.
+    """Replace each constant that this package cannot evaluate by the literal that Spark computes.
 
     `own`: returns the literal that this package computes for an operand; None if unknown.
     `ask`: returns Spark's literal for a text; None if unknown.

@@ -37,7 +37,7 @@ def fold_constants(node: nodes.SyntaxNode) -> nodes.SyntaxNode:
 
 
 def _float_bits(name: str) -> int:
-    """Return the bits of the float that a call casts to; 0 for other calls."""
+    """Return the width in bits of the float type that a call casts to; 0 for other calls."""
     function = find(name)
     to = None if function is None else function.casts_to
     return to.bits if to is not None and to.kind is ValueKind.DOUBLE else 0

@@ -49,7 +49,7 @@ _STRING_OR_COLUMN = (
 )
 _BINARY_AS_STRING = "with spark.sql.parquet.binaryAsString Spark reads a string here"
 _ROUNDED_BY_WRITE = ", prune write does of top-level columns"
-# Maximum number of fields of one name that a message lists.
+# Maximum number of fields with the same name that a message lists.
 _SHOWN_FIELDS = 3
 # The column that Spark adds to every table of files, and its fields. The last line of fields is Delta's.
 FILE_METADATA = "_metadata"
@@ -76,7 +76,7 @@ class Scope:
     def resolve(self, parts: Parts, *, beside_text: bool = False) -> Bound:
         """Return the meaning of a name. Raises UnknownColumn, or PredicateTypeError if two columns match.
 
-        `beside_text`: True if the name is compared with a string column, so that it may be a text without its quotes.
+        `beside_text`: True if the name is compared with a string column: it may be a string whose quotes are missing.
         """
         matching = self._by_top.get(self._key(parts[0]))
         if matching is None:
@@ -97,7 +97,7 @@ class Scope:
         return self._field(parts, matching)
 
     def find(self, parts: Parts) -> LeafColumn | None:
-        """Return the column on which predicates with a name prune; None if unknown."""
+        """Return the column whose metadata decides predicates on a name; None if unknown."""
         try:
             return self.resolve(parts).column
         except (PredicateTypeError, UnknownColumn):
@@ -155,7 +155,7 @@ class Scope:
 
 
 def _bind_file_field(parts: Parts) -> Bound:
-    """Return the binding of a name in `_metadata`, whose fields ignore case like columns."""
+    """Return the binding of a name in `_metadata`. Case is ignored in the names of its fields."""
     if len(parts) > 1 and parts[1].lower() not in _FILE_METADATA_FIELDS:
         near = get_close_matches(parts[1].lower(), _FILE_METADATA_FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(_FILE_METADATA_FIELDS)}"
@@ -183,7 +183,7 @@ def bind_names(
 
     `is_builtin`: returns whether a name refers to Spark's own function in the session. None if every name does.
 
-    Raises UnknownColumn, and PredicateTypeError for a name of two columns.
+    Raises UnknownColumn, and PredicateTypeError for a name that matches two columns.
     """
     scope = Scope(columns, case_sensitive=semantics.case_sensitive)
     meanings = _meanings(parsed.tree, scope)

@@ -34,7 +34,7 @@ def cast(argument: SparkType, result: SparkType, *, is_try: bool = False) -> Fun
     return replace(function, raises=NOTHING, nulls=nulls, overflows_to_null=True)
 
 
-def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each kind of pair
+def _cast(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one return for each pair of kinds
     if argument == result:
         return _monotone(argument, result, int) if argument.is_ordinal else None
     source, target = argument.kind, result.kind

@@ -1,4 +1,4 @@
-"""Functions without arguments that depend on the session's clock, each with its literal at an instant."""
+"""Functions without arguments that depend on the session's clock, each with the literal of its value at an instant."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Clock:
     """Current instant in a session.
 
     `now`: microseconds since 1970-01-01 UTC.
-    `zone`, `time_zone`: None if unknown.
+    `zone`, `time_zone`: rules and name of the session's time zone. None if unknown.
     """
 
     now: int

@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 _CALENDAR = (ValueKind.DATE, ValueKind.TIMESTAMP_NTZ, ValueKind.TIMESTAMP)
 _NO_RETAINED_DIGITS = "unset spark.sql.legacy.decimal.retainFractionDigitsOnTruncate"
-# End of messages on casts of a text constant: the constant alone raises, whatever values the column holds.
+# Last part of messages on casts of a text constant. The cast raises whatever values the column holds.
 _RAISES = "with ansi.enabled Spark raises an error"
 _NUMBER_OR_CAST = "write a number, or cast the column to STRING to compare it as text"
 _DIGIT = re.compile(r"[0-9]")
 _NAMED_FLOAT = re.compile(r"nan|inf", re.IGNORECASE)
-# Texts that Spark casts to the day of the query.
+# Special words that Spark casts to a date, most of them relative to the current day.
 _SPECIAL_DAY = re.compile(r"\s*(epoch|now|today|tomorrow|yesterday)", re.IGNORECASE)
 _INTEGER_TEXT = re.compile(r"[+-]?[0-9]{1,40}")
 
 
-def wider(  # noqa: PLR0911 - one for each kind of pair
+def wider(  # noqa: PLR0911 - one return for each pair of kinds
     left: SparkType, right: SparkType, *, left_digits: int = 0, right_digits: int = 0
 ) -> SparkType:
     """Return the type to which Spark widens two operands.
@@ -157,7 +157,7 @@ def check_casts(values: Sequence[Value], semantics: SparkSemantics, *, are_compa
 
 
 def _is_number_text(values: Sequence[Value]) -> bool:
-    """Return whether each text is a plain number of the other operands' types, which are whole numbers or DOUBLE.
+    """Return whether all other operands are integers or DOUBLE, and each text is a whole number that fits their types.
 
     Without ansi.enabled Spark casts such a text to exactly the type of the other operand; other texts may become NULL.
     """

@@ -87,7 +87,7 @@ _FIELDS: Mapping[str, DateField] = {name: field for field in FIELDS for name in 
 class Unit:
     """A unit of time: a number of months, or of microseconds.
 
-    `micros`: whole days in it are calendar days.
+    `micros`: length in microseconds; whole days count as calendar days.
     `first_day`: returns the first day of the unit that contains a day.
     """
 

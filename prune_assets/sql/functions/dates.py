@@ -153,7 +153,7 @@ def _datediff(arguments: Sequence[Value], _: SparkType) -> Value:
 def _off_by(function: Function, doubt: int) -> Function:
     """Return a difference of days whose constant may be off by `doubt` days.
 
-    The error is recorded in `Function.doubt`, as an error of the argument: it changes a difference by as many days.
+    The error is recorded in `Function.doubt` as an error of the argument, which changes the difference by as many days.
     """
     return replace(function, doubt=doubt)
 
@@ -215,8 +215,8 @@ def _read_clock_field(field: Callable[[int], int], time: Value, why: tuple[str, 
 def _remedy(remedy_of: Callable[[str], str], value: Value) -> str:
     """Return the next step to suggest if a function of `value` does not prune.
 
-    `remedy_of`: returns it for a column, by name. If `value` is a function of a column, a range of the column is
-    suggested.
+    `remedy_of`: returns the step for the name of a column. If `value` is a function of a column, the step is a range
+    of the column instead.
     """
     if not isinstance(value, Chain):
         return "compare the column itself"

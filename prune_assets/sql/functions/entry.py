@@ -62,7 +62,7 @@ class SqlFunction:
     result is unknown.
     `refusal`: reason and remedy if there is no `bind`, or if it returns None.
     `arity`: the least and largest number of arguments.
-    `null_strict`: True if the result is NULL if any argument is NULL.
+    `null_strict`: True if the result is NULL whenever an argument is NULL.
     `may_raise`: True if the function may raise for some rows only.
     `casts_to`: type to which a call with one argument casts.
     `casts_arguments`: True if all arguments are cast to one common type first.
@@ -71,8 +71,8 @@ class SqlFunction:
     `infers_not_null`: True if Spark infers from `f(x) > 1` that x is not null, and pushes that down.
     `field`: the date field that the function returns.
     `clock`: returns the literal for a call without arguments at an instant.
-    `without_brackets`: True if the bare name is a call if no column has the name.
-    `is_syntax`: True for a form of the grammar, which no function of a session replaces.
+    `without_brackets`: True if the bare name is a call, provided that no column has the name.
+    `is_syntax`: True for syntax such as EXTRACT(.. FROM ..), which a function of the session cannot replace.
     """
 
     names: tuple[str, ...]

@@ -27,7 +27,7 @@ EVERYTHING = ValueRanges(((-_FAR, _FAR),))
 class Piece(NamedTuple):
     """Ordinals from `first` to `last` on which a function is monotone.
 
-    `rises`: True if the function never falls there, False if it never rises.
+    `rises`: True if the function never falls on the piece, False if it never rises.
     """
 
     first: int
@@ -46,9 +46,9 @@ class Function:
     or returns NULL with `overflows_to_null`.
     `pieces`: disjoint ranges of arguments on which the function is monotone. All other arguments are in `raises`, in
     `nulls`, or in `uncertain` if Spark's result is unknown.
-    `image`: the set of results of a function without order, such as a periodic one; replaces `pieces`. It decides a
-    condition only if the condition has one outcome for all results. The function has a value at all arguments that are
-    not `uncertain`.
+    `image`: the set of results of a function that is not monotone, such as a periodic one; replaces `pieces`. The set
+    decides a condition only if the condition has one outcome for all results. The function has a value at all
+    arguments that are not `uncertain`.
     `why`: reason and next step to report if `image` does not decide.
     `steps`: functions that give the same result in succession, faster on many values; empty if unavailable.
     `each`: vectorized `value`, for arguments with a value. None if unavailable.
@@ -119,7 +119,7 @@ def preimage(function: Function, wanted: ValueRanges) -> ValueRanges:
 def recurring(
     name: str, result: SparkType, image: ValueRanges, why: tuple[str, str], value: Callable[[int], int] | None = None
 ) -> Function:
-    """Return a periodic function with a known set of results, which is NULL only for NULL.
+    """Return a periodic function with a known set of results. The function is NULL only for NULL.
 
     `value`: returns the result at each ordinal. None if unknown.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.types.spark_types import SparkType
 
 MAX_BRANCHES = 64
-# Maximum number of nodes in all guards of a term. Nested cases multiply; a part of several guards counts for each.
+# Maximum number of nodes in all guards of a term. A node that occurs in several guards counts once for each.
 MAX_NODES = 3_000
 NULL = Constant(Outcomes.NULL)
 
@@ -38,7 +38,7 @@ NULL = Constant(Outcomes.NULL)
 class Fixed:
     """A constant.
 
-    `ordinal`: None for NULL, and for types without ordinals, whose value is in `plain`.
+    `ordinal`: the value as an integer, as in `spark_types`. None for NULL, and for other types, which use `plain`.
     `digits`: digits of an integer literal, from which Spark derives its decimal type; 0 for other values.
     `doubt`: maximum error of the ordinal if the session's time zone is unknown.
     """
@@ -74,7 +74,7 @@ Value: TypeAlias = Fixed | Chain
 class Branch:
     """One possible value of an operand.
 
-    `guard`: condition, never NULL, under which the operand has this value. None if it always has.
+    `guard`: condition, never NULL, under which the operand has this value. None if the operand always has this value.
     """
 
     guard: Predicate | None
@@ -152,7 +152,7 @@ def fixed(value: SparkValue, type_: SparkType) -> Fixed:
 
 
 def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
-    """Return a value of a column as a constant of the type that Spark reads the column as."""
+    """Return a column value as a constant, in the type as which Spark reads the column."""
     if type_.kind in {ValueKind.STRING, ValueKind.BINARY}:
         return Fixed(type_, None, plain=SparkValue(type_.kind, value.as_py()))
     if type_.kind is ValueKind.DECIMAL:
@@ -169,7 +169,7 @@ def fixed_scalar(value: pa.Scalar, type_: SparkType) -> Fixed:
     return Fixed(type_, int(value.as_py()))
 
 
-def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one a kind of value)
+def literal_of(constant: Fixed) -> SparkValue:  # noqa: PLR0911  (one return for each kind of value)
     """Return the literal to which Spark's optimizer folds a constant.
 
     Raises Refusal for a constant that depends on an unknown time zone.

@@ -99,7 +99,7 @@ def _convert_unix_time(size: int, arguments: Sequence[Value], timestamp: SparkTy
 
 
 def is_time_sum(left: Value, right: Value) -> bool:
-    """Return whether a sum or difference is of a date or timestamp and an interval or number of days."""
+    """Return whether one operand is a date or timestamp, and one is an interval or a number of days."""
     kinds = {left.type.kind, right.type.kind}
     return bool(kinds & CALENDAR) and bool(kinds & (INTERVALS | {ValueKind.INTEGER}))
 

@@ -40,7 +40,7 @@ _MONTHS_MEET = (
 )
 
 
-def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one for each pair
+def cast_time(argument: SparkType, result: SparkType) -> Function | None:  # noqa: PLR0911 - one return for each pair
     """Return a cast between dates and timestamps; None for other types."""
     if argument.is_unzoned or result.is_unzoned:
         return _cast_in_unknown_zone(argument, result)

@@ -1,4 +1,7 @@
-"""Conditions on a column, as sets of ordinals of its values on which they are TRUE or NULL, or raise."""
+"""Conditions on a column, as the sets of values for which a condition is TRUE or NULL, or raises.
+
+Values are represented by ordinals, which are integers in Spark's order (`spark_types.py`).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 
 # Maximum number of values that are listed one by one: bloom filters and dictionaries contain values, not ranges.
 _FEW = 10
-# The same limit for IN lists, whose values are listed even if the cast to the list's type joins some of them to ranges.
+# The same limit for IN lists. Their values are listed even if, because of a cast, some of them stand for ranges.
 _LISTED = 100_000
 _CALENDAR = TIMES | {ValueKind.DATE}
 
@@ -55,7 +58,7 @@ class ColumnValues:
 
     `arrow`: Arrow type of the column.
     `type`: type that Spark reads the column as.
-    `least`, `greatest`: ends of the ordinals.
+    `least`, `greatest`: ordinals of the smallest and the largest value.
     `written`: operator that compares the column itself, EQ for a list. None if functions are applied to the column.
     """
 
@@ -189,7 +192,7 @@ UNCERTAIN = "the result of Spark is uncertain for "
 
 
 class ClassifiedValues(NamedTuple):
-    """Values of a column by the outcome of a condition, which is FALSE for all values that are in no set.
+    """Sets of a column's values, one set per outcome of a condition. The condition is FALSE for values in no set.
 
     `in_zones`: True if outcomes are uncertain only because the session's time zone is unknown.
     `test`: evaluates the condition on rows instead. None if the sets are known.
@@ -253,14 +256,14 @@ def as_predicate(values: ClassifiedValues, sql: str) -> Predicate:
     most = union(values.true, values.null, values.raises, values.uncertain)
     if len(most.pairs) <= len(values.true.pairs):
         return _all_but(values, most, exceptions)
-    # Points stay points, which bloom filters can test.
+    # Single values stay equalities, which bloom filters can test.
     parts = [is_one_of(values.column, values.true)]
     parts += [And((is_one_of(values.column, part), outcome)) for part, outcome in exceptions]
     return Or(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def _all_but(values: ClassifiedValues, most: ValueRanges, exceptions: list[tuple[ValueRanges, Predicate]]) -> Predicate:
-    """Return the condition as ranges that also cover the exceptions, with the exceptions taken out by AND."""
+    """Return ranges that cover TRUE values and exceptions, joined by AND with the outcomes of the exceptions."""
     parts = [is_one_of(values.column, most)]
     for part, outcome in exceptions:
         rest = complement(part, values.column.least, values.column.greatest)

@@ -1,4 +1,4 @@
-"""Lower comparisons of function chains on a column and constants, branch by branch.
+"""Lower comparisons of constants with chains of functions on a column, branch by branch.
 
 A column without functions is a chain too.
 """
@@ -195,7 +195,7 @@ class Comparisons:
         constant = _parsed_time(constant, chain.type)
         common = wider(chain.type, constant.type, right_digits=constant.digits)
         written = None if chain.functions else op
-        # Spark casts the literal to a local time, for columns and for expressions. A computed DATE itself is cast.
+        # Spark casts the literal to a local time, not the column or expression. It does cast a computed DATE.
         is_local = not common.is_unzoned and (written is not None or chain.type == TIMESTAMP_NTZ)
         if is_local and (local := _local_range(chain.type, op, constant)) is not None:
             return self._classified(chain, local, written=written)
@@ -378,7 +378,7 @@ def _compare_constants(left: Fixed, op: Op, right: Fixed) -> Predicate:
 
 
 def _parsed_time(constant: Fixed, beside: SparkType) -> Fixed:
-    """Return a text that is compared with a timestamp in an unknown zone as a time; other constants unchanged."""
+    """Convert a text that is compared with a timestamp in an unknown zone to a time; other constants do not change."""
     if constant.type.kind is not ValueKind.STRING or not beside.is_unzoned:
         return constant
     parsed = to_type(constant, beside)
@@ -459,7 +459,7 @@ def _local_range(column: SparkType, op: Op, constant: Fixed) -> ValueRanges | No
 
 
 def _refuse_skipped_times(left: Fixed, right: Fixed) -> None:
-    """Raise Refusal if a local time is compared with an instant near a change of clocks, as for a column."""
+    """Raise Refusal for two constants, a local time and an instant near a change of clocks, as for columns."""
     for operand, other in ((left, right), (right, left)):
         if operand.type == TIMESTAMP_NTZ:
             _local_range(operand.type, Op.EQ, other)

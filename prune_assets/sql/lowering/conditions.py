@@ -47,7 +47,10 @@ _FAR_YEARS = "the condition is evaluated only for dates from 1583 to 9999"
 
 
 def operands_of(node: nodes.SyntaxNode) -> Sequence[nodes.SyntaxNode]:
-    """Return the operands of an AND, OR or NOT; empty for other nodes. In an AND, parts of one date are joined."""
+    """Return the operands of an AND, OR or NOT; empty for other nodes.
+
+    In an AND, conditions on parts of one date are joined.
+    """
     match node:
         case nodes.Negation(operand):
             return [_drop_double_negation(operand)]
@@ -74,7 +77,7 @@ class Conditions:
     `parsed`: the predicate that contains the conditions, with bound names.
     `on_rows`: if True, a condition that ranges of values cannot express is tested on rows; otherwise it is refused.
     `constants`: known values of columns. If a condition is refused, it is lowered again with these values.
-    `written`: the node as read, for each node that was built from others.
+    `written`: for each node that lowering built, the parsed node that it replaces.
     """
 
     def __init__(
@@ -151,7 +154,7 @@ class Conditions:
         return operands
 
     def _source(self, node: nodes.SyntaxNode) -> ParsedPredicate:
-        """Return the source of a node; for a node that was built from others, the source of the node as read."""
+        """Return the source of a node; for a node that lowering built, of the parsed node that it replaces."""
         return self._parsed.part(self._written.get(node, node))
 
     def _connect(self, node: nodes.SyntaxNode, operands: tuple[Predicate, ...]) -> Predicate:
@@ -208,7 +211,7 @@ class Conditions:
     def lower_with_constants(self, node: nodes.SyntaxNode, constants: Known) -> Predicate | None:
         """Lower a part again with known constants in place of columns; None if that changes nothing.
 
-        The result is added to the part, which itself decides whether a row may raise.
+        The caller adds the result to the part. The part itself still decides whether a row may raise.
         """
         if self._constants is not None:
             return None
@@ -235,7 +238,8 @@ class Conditions:
     ) -> Predicate | None:
         """Lower a condition on a formatted date to a condition on the date.
 
-        For dates in years in which the two conditions differ, the predicate is `unsupported`. None for other nodes.
+        The predicate is `unsupported` for dates in years in which the two conditions differ. Returns None for a node
+        that is not a condition on a formatted date.
         """
         dates = date_condition(node)
         if dates is None:
@@ -247,8 +251,8 @@ class Conditions:
             del self._guards.raising[raising:]
             return None
         meaning = all_of([in_range, Not(any_of(one_of))]) if dates.negated else any_of(one_of)
-        # Not `is_whole`, so that it is not tested on column values, which is slow: the conditions on dates decide all
-        # but far years.
+        # `is_whole` is False, because tests on column values are slow, and the conditions on dates already decide all
+        # except far years.
         far = replace(unsupported, is_whole=False, reason=_FAR_YEARS, remedy="", cause=Cause.FAR_YEARS)
         return any_of([meaning, all_of([Not(in_range), far])])
 

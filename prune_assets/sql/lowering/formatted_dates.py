@@ -1,7 +1,7 @@
 """Lower conditions on formatted dates to ranges of days.
 
-`date_format(x, 'yyyy-MM') = '2024-03'` is a range of days, because such texts have the order of their days. This holds
-for years of four digits from 1583 on, where Spark's old and new calendar are the same.
+`date_format(x, 'yyyy-MM') = '2024-03'` is a range of days, because such texts sort like their days. This holds for
+years of four digits from 1583 on, where Spark's old and new calendar are the same.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FORMATS = {
 class DateCondition(NamedTuple):
     """A condition on a formatted date, as conditions on the date.
 
-    `in_range`: condition that selects the days to which the others apply; TRUE wherever one of them is TRUE.
+    `in_range`: condition that selects the days for which `one_of` is exact; TRUE wherever one of `one_of` is TRUE.
     `one_of`: the condition is TRUE if one of these is TRUE, and FALSE if all are FALSE.
     `negated`: True if the outcomes are reversed.
     """

@@ -284,7 +284,7 @@ def negated(node: nodes.SyntaxNode, inner: Predicate, parsed: ParsedPredicate) -
         case Not(child):
             return child
         case Unsupported(_, _, _, rewrite):
-            # In the source of `s NOT LIKE 'a'`, no text is the operand alone.
+            # The source `s NOT LIKE 'a'` does not contain the text of the inner condition, `s LIKE 'a'`.
             opposite = f"NOT ({rewrite})" if rewrite else ""
             return replace(inner, sql=parsed.text(node), rewrite=opposite, source=parsed.part(node))
         case _:

@@ -61,7 +61,7 @@ def every_value(column: LeafColumn, *, holds: bool) -> Predicate:
 
 
 def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
-    """Compare a value with the range of all values with a prefix.
+    """Compare a value with the range of all values that begin with a prefix.
 
     `op`: `<` to select values in the range and below it; `>=` to select values above the range.
     """
@@ -71,7 +71,7 @@ def _up_to(column: LeafColumn, prefix: str | bytes, op: Op) -> Predicate:
     try:
         return Compare(column.path, op, scalar_of(above if isinstance(prefix, bytes) else above.decode(), column.type))
     except UnicodeDecodeError:
-        # The least greater value is not a valid string: the next character has another first byte.
+        # The smallest value above the range is not valid UTF-8, so it cannot be a literal.
         value = scalar_of(prefix, column.type)
         reached = Or((Compare(column.path, Op.LT, value), StartsWith(column.path, value)))
         return reached if op is Op.LT else Not(reached)

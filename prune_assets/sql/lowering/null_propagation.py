@@ -32,7 +32,7 @@ _OF_ALL = (
 # NULL if the first operand is NULL; `5 BETWEEN NULL AND 3` is FALSE. IN with a subquery is not listed: it is never NULL
 # if the subquery returns no rows.
 _OF_FIRST = (nodes.Between, nodes.ListTest, nodes.Cast)
-# With more raising parts, report no column.
+# If more parts than this may raise, report no column.
 MOST_RAISING = 50
 _COLUMN_TYPES: _Types = {pa.types.is_string: True, pa.types.is_integer: False}
 _FIELD_TYPES: _Types = {pa.types.is_date: False, pa.types.is_timestamp: False}

@@ -129,7 +129,7 @@ def _regex(
     if start.count is not None:
         raise Refusal("a regular expression on a part of a string is not supported", "match the plain column")
     why = "only the literal text at the beginning of a regular expression prunes"
-    # In the source of `s NOT RLIKE 'a'`, no part excludes the NOT.
+    # The source `s NOT RLIKE 'a'` does not contain the text of the inner condition, `s RLIKE 'a'`.
     within_not = isinstance(node, nodes.RLike) and node.within_not
     sql = f"NOT ({parsed.text(node)})" if within_not else parsed.text(node)
     return match_regex(start.column.path, regex, Unsupported(sql, why, is_whole=True, source=parsed.part(node)))

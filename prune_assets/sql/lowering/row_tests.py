@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.functions.function import Function
     from prune_assets.sql.functions.terms import Chain
 
-    # The elements are Python's integers if 64 bits are too few.
+    # Arrays of 64-bit integers, or of Python integers if 64 bits are too few.
     Ordinals = NDArray[Any]
     Flags = NDArray[np.bool_]
 
@@ -131,7 +131,7 @@ def _applied(function: Function, arguments: _Results) -> _Results:
 
 
 def _defined(function: Function, ordinals: Ordinals) -> Iterator[tuple[int, int]]:
-    """Yield the slices of ascending ordinals at which a function has values, one per piece."""
+    """Yield the slices of ascending ordinals at which a function has values, one slice per piece."""
     pieces: Iterable[tuple[int, int]] = [piece[:2] for piece in function.pieces]
     if function.image is not None:
         pieces = complement(function.uncertain, int(ordinals[0]), int(ordinals[-1])).pairs if len(ordinals) else ()
@@ -176,7 +176,7 @@ def _value(function: Function, ordinal: int) -> int | None:
 
 
 def _ordinals(values: pa.Array) -> Ordinals:
-    """Return the ordinal of each value; any ordinal for null."""
+    """Return the ordinal of each value; an arbitrary ordinal for null."""
     arrow_type = values.type
     if pa.types.is_floating(arrow_type):
         return _float_ordinals(numbers_from(filled(values, 0)))

@@ -41,10 +41,10 @@ MOST = 32
 
 
 def join_conditions(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join the operands of an AND that are on one column, for columns with a list of values.
+    """Join the operands of an AND that refer to the same column, for columns with a list of values.
 
-    The joined operands are replaced by one at the place of the first: IN of the remaining values, or FALSE, and NULL
-    for null.
+    One operand replaces the first of the joined operands, and the others are dropped. It is IN of the remaining
+    values, or FALSE if no value remains, and NULL for null.
     """
     by_column: dict[Path, list[int]] = {}
     plain = [bare(operand) for operand in operands]

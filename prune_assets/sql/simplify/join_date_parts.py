@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     _Field: TypeAlias = tuple[DateField, tuple[str, ...]]
 
-# Fields that are dates if their year is known, and their greatest values.
+# Fields that select a range of dates if the year is known, with the largest value of each field.
 _MOST = {QUARTER: 4, MONTH: 12, DAY_OF_MONTH: 31}
 _LAST_YEAR = 9_999
 
@@ -33,7 +33,7 @@ _LAST_YEAR = 9_999
 def join_date_parts(operands: Sequence[SyntaxNode]) -> list[SyntaxNode]:
     """Rewrite conditions on months, quarters and days of a known year as conditions on dates.
 
-    `operands`: operands of an AND. A new operand keeps the span of the operand that it replaces.
+    `operands`: operands of an AND. A new operand keeps the tokens of the operand that it replaces.
     """
     fields = [_field(operand) for operand in operands]
     years = _named(operands, fields, YEAR)

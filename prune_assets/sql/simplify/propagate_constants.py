@@ -45,7 +45,7 @@ def propagate_constants(
     """Return each operand of an AND or OR, and a copy with known constants if the copy prunes more.
 
     `operands`: returns the trees of the operands.
-    `again`: lowers a tree with the constants. None if the result is no better.
+    `again`: lowers a tree with the constants; returns None if the result is no better.
     `of_or`: True for the operands of an OR.
 
     A copy of an AND's operand is TRUE or NULL, because the operand itself decides for rows with other values. A copy of
@@ -63,7 +63,7 @@ def propagate_constants(
 
 
 def _answered(operand: Predicate) -> Predicate:
-    """Return an unsupported operand with the reason that a copy with known constants is evaluated instead."""
+    """Return an unsupported operand whose reason says that a copy with known constants is evaluated instead."""
     if not isinstance(operand, Unsupported):
         return operand
     return replace(

@@ -76,7 +76,7 @@ _PREDICATES = frozenset({"IS", "IN", "BETWEEN"}) | PATTERNS.keys()
 _CONNECTIVES = frozenset({"AND", "OR"})
 _CLAUSES = frozenset({"GROUP", "HAVING", "LIMIT", "ORDER"})
 _CASTS = frozenset({"CAST", "TRY_CAST"})
-# Parts of CASE that may follow each part; "" means directly after CASE.
+# Keywords that may follow each keyword inside CASE; "" means directly after CASE.
 _CASE_PARTS = {
     "": frozenset({"WHEN"}),
     "WHEN": frozenset({"THEN"}),
@@ -346,7 +346,7 @@ class _Parser:
             self._wait(_Pending("IN", 0, first, negated=negated))
 
     def _settle(self, node: SyntaxNode, *, negated: bool) -> None:
-        """Replace the last operand with the predicate that was parsed on it."""
+        """Replace the last operand with a parsed predicate that contains the operand."""
         first = _first(self.done.pop())
         self.cursor.mark(node, first)
         self.done.append(self.cursor.mark(Negation(node), first) if negated else node)

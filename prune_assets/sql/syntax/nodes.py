@@ -142,7 +142,7 @@ class Literal(SyntaxNode):
 class Bound:
     """Meaning of a name: a column that prunes, or the reason why it does not.
 
-    `column`: column on which predicates with the name prune. None if they do not prune.
+    `column`: column whose metadata decides predicates on the name. None if such predicates do not prune.
     `leaf`: column with this name, whether predicates on it prune or not.
     `nullable`: column whose IS NULL prunes.
     `nested`: "an array", "a struct" or similar words; "" if the name may be a plain value.
@@ -240,7 +240,7 @@ class NullTest(Unary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruthTest(Unary):
-    """`x IS TRUE`, `x IS FALSE` or `x IS UNKNOWN`, for which `truth` is NULL."""
+    """`x IS TRUE`, `x IS FALSE` or `x IS UNKNOWN`; `truth` is NULL for UNKNOWN."""
 
     truth: Outcomes
 
@@ -287,7 +287,7 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullSafe(Binary):
-    """`<=>`; with `is_same` False its opposite, IS DISTINCT FROM."""
+    """`<=>`, or IS DISTINCT FROM if `is_same` is False."""
 
     is_same: bool
 
@@ -335,7 +335,7 @@ class RLike(Binary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LikeList(SyntaxNode):
-    """LIKE ALL, or LIKE ANY with `is_all` False, of several patterns.
+    """LIKE ALL of several patterns, or LIKE ANY if `is_all` is False.
 
     `negated`: True if NOT applies to each pattern, not to the whole.
     """

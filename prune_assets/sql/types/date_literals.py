@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _DATE = re.compile(r"([+-]?[0-9]{4,7})-([0-9]{1,2})-([0-9]{1,2})")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
 _OTHER_FORMAT = re.compile(r" *[0-9]{1,4}[./][0-9]")
-# Texts without a moment: Spark reads only texts with digits, and these words.
+# Texts that are neither a date nor a time: they have no digits and are not one of Spark's words for a date.
 _NO_MOMENT = re.compile(r"(?![\x00-\x20]*(?:epoch|now|today|tomorrow|yesterday))[^0-9]*", re.IGNORECASE)
 _COUNT = re.compile(r"[+-]?[0-9]{1,7}")
 EPOCH = date(1970, 1, 1).toordinal()
@@ -43,7 +43,7 @@ _LENGTHS = {
 
 
 class InvalidDate(ValueError):
-    """A text is written as a date that the calendar does not have."""
+    """A text has the form of a date, but the calendar lacks the day."""
 
 
 def read_date(string: str) -> SparkValue:

@@ -39,9 +39,9 @@ def domain_of(arrow_type: pa.DataType) -> Domain | None:
 
 
 def is_at_end(leaf: Compare) -> bool:
-    """Return whether a comparison has the form of `never` or `always` for a type that Spark reads wider.
+    """Return whether a comparison is `>` or `<=` the greatest value of a type that Spark reads wider.
 
-    This form is `>` or `<=` the greatest value of the type.
+    `never` and `always` return such comparisons.
     """
     domain = domain_of(leaf.value.type) if is_read_wider(leaf.value.type) else None
     return domain is not None and leaf.op in {Op.GT, Op.LE} and leaf.value == scalar(domain, domain.high)

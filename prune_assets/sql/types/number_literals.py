@@ -9,13 +9,13 @@ import pyarrow as pa
 from parquet_core.arrow_arrays import scalar_of
 from prune_assets.sql.types.spark_values import MAX_DIGITS, SparkValue, ValueKind, decimal, integer
 
-# Spark's limits are Java's printed largest values, read as decimal digits.
+# Spark's limits are the largest floats as Java prints them, read as decimals.
 _LARGEST = {pa.float32(): Decimal("3.4028234663852886E+38"), pa.float64(): Decimal("1.7976931348623157E+308")}
 _SUFFIX_BITS = {"L": 64, "S": 16, "Y": 8}
 
 
 class NumberOutOfRange(ValueError):
-    """A numeric literal that Spark refuses because its type does not have the number."""
+    """A numeric literal that Spark refuses because the number is outside the range of its type."""
 
 
 def read_number(source: str, *, negative: bool) -> SparkValue:

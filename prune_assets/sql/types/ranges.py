@@ -1,4 +1,4 @@
-"""Sets of ordinals as sorted, disjoint ranges with gaps between them."""
+"""Sets of ordinals (integers that represent values) as sorted, disjoint ranges with gaps between them."""
 
 from __future__ import annotations
 

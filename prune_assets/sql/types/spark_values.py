@@ -79,7 +79,7 @@ class SparkValue:
 
 
 def integer(value: int, bits: int) -> SparkValue:
-    """Return an integer literal. Spark widens a tinyint to a decimal by its width, others by their digits."""
+    """Return an integer literal. Spark widens a tinyint to 3 decimal digits, other integers to the digits they have."""
     digits = DIGITS_OF_BITS[8] if bits == 8 else len(str(abs(value)))
     return SparkValue(ValueKind.INTEGER, value, bits=bits, digits=digits)
 

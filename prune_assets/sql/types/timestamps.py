@@ -48,9 +48,9 @@ class Moment:
     """A local date and time in a zone, with steps added.
 
     `local`: microseconds since 1970-01-01 on the zone's clocks.
-    `zone`: None for the session's zone.
+    `zone`: time zone of the literal. None for the session's zone.
     `is_day`: True for a date that was cast to its first instant.
-    `steps`: added on the session's clocks.
+    `steps`: additions, computed on the session's clocks.
     """
 
     local: int
@@ -88,7 +88,7 @@ class Moment:
 def moved_by(instant: int, step: TimestampStep, session: Zone) -> int:
     """Add a step to an instant as Spark does.
 
-    Months and whole days are added on the clocks, the rest as elapsed time. Raises UncertainTime.
+    Months and whole days are added to the local time, the rest to the instant. Raises UncertainTime.
     """
     days = abs(step.micros) // DAY * (1 if step.micros > 0 else -1)
     if step.months or days:

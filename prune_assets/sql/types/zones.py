@@ -2,8 +2,8 @@
 
 Local times are converted to instants and back. Both are microseconds since 1970-01-01; instants are in UTC. The rules
 are from the zone database of this machine, which may differ from Spark's. Two builds of the database differ in many
-zones before 1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted for a
-span of time only.
+zones before 1981, in the zones without a slash up to 1996, and wherever one build is older. So a zone is trusted
+for a limited period only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LEAST_INSTANT, MOST_INSTANT = -(1 << 80), 1 << 80
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a clock on the wall
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a local time
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # The Gregorian calendar, including the days of the week, repeats every 400 years, and so do permanent zone rules.
@@ -65,7 +65,7 @@ def most_shift(time: int) -> int:
 
 
 class UncertainTime(Exception):
-    """A time for which Spark may choose another instant than the rules here."""
+    """A time for which Spark may choose another instant than the rules of this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Zone:
     def is_steady(self, instant: int) -> bool:
         """Return whether clocks do not change within two days of an instant. Raises UncertainTime.
 
-        Then elapsed time equals the difference in local time.
+        If they do not change, elapsed time equals the difference in local time.
         """
         if self.is_fixed:
             return True
@@ -251,7 +251,7 @@ NO_TIMESTAMP = ("with this spark.sql.timestampType a TIMESTAMP may have no zone"
 class Clocks:
     """Session settings that affect times.
 
-    `zone`: None if unknown.
+    `zone`: the session's time zone. None if unknown.
     """
 
     zone: Zone | None
