@@ -84,7 +84,7 @@ def _shown(table: str) -> str:
 
 def _spelled(location: str) -> str:
     """Return a path in the form in which event logs have it."""
-    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - links must remain
 
 
 def _last_part(name: str) -> str:

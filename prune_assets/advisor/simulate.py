@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Bytes to which parquet-java truncates strings in a column index.
 _MOST_OF_TEXT = 64
-# Cached orders of the sample: each finalist is cut into pages of several sizes.
+# Number of cached sort orders of the sample. They are reused, because each finalist is cut into pages of several sizes.
 _ORDERS = 12
 
 
@@ -186,7 +186,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # The query reads rows today that the sample lacks, so it reads at least a page.
+            # Today the query reads rows that are not in the sample, so it reads at least one page in the layout.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)

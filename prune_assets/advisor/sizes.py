@@ -37,11 +37,11 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
-# Flags of a random half of rows: the number of distinct values in it shows how uneven their frequencies are. Fewer than
-# `_ENOUGH` rows are not halved.
+# Flags of a random half of the rows. The number of distinct values in this half shows how uneven their frequencies are.
+# Fewer than `_ENOUGH` rows are not halved.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
-# A smaller decrease of the bytes per row is chance.
+# A change of the bytes per row by a factor above this is chance.
 _NO_CHANGE = 0.985
 
 
@@ -313,7 +313,7 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return an estimate of the distinct values of some rows, at most as many as random rows of the table have."""
+        """Limit an estimate of distinct values to the number that equally many random rows of the table would have."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values

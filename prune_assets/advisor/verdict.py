@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# A curve, or finer pages alone, must leave less than this share of today's bytes. Without it, queries read at most a
-# quarter more.
+# A curve, or finer pages alone, must reduce the bytes to less than this share of today's bytes. If neither is advised,
+# queries read at most a quarter more bytes than they could.
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
 # Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
 # simulation explain (first share), or more than errors and another codec explain (second share).
 _BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
-# A rewrite that pays later is not advised.
+# Maximum number of workload runs after which an advised rewrite pays.
 MOST_RUNS_TO_PAY = 1_000
 # Number of queries that a verdict names.
 _NAMED = 10

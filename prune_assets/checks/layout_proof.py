@@ -67,7 +67,7 @@ def check(
     `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as in `load_layout`; None to check health.
     `where`: check only files that may have matching rows, by their partition values or by the statistics of a Delta
     log: for example the files of one day in a large table.
-    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
+    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot prove.
     `session`: a Spark session, for a table name of its catalogs; `glue:..` and `unity:..` need no session.
     `allow`: addresses below which the log of a Delta table may refer to files, in addition to the table's own.
 

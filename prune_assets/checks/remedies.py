@@ -75,7 +75,7 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
 def finding_json(finding: Finding) -> dict[str, object]:
     """Return a finding as commands print it in JSON.
 
-    Its remedy is only text.
+    The remedy is included only as text.
     """
     keys = ("code", "severity", "location", "message", "remedy", "columns")
     return {key: getattr(finding, key) for key in keys}

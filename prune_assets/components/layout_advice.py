@@ -195,7 +195,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     ) -> dict[str, Any]:
         """Return the jobs and their schedules.
 
-        A daily workload has its own job, others run before the advice.
+        A daily workload has a job of its own. Any other workload is read in the job of the advice.
         """
         own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]

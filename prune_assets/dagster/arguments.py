@@ -23,7 +23,7 @@ EXAMPLES = {
 
 
 def examples() -> dict[str, str]:
-    """Return an example of each argument type, keyed by the noun of the type."""
+    """Return an example of each argument type, keyed by the noun that error messages use for the type."""
     return EXAMPLES
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
 _LEVELS = "▁▂▃▄▅▆▇█"
-# Limits of the history: pages that make the trend, and observations of a table searched for its last optimize.
+# Maximum number of earlier pages in the trend, and of a table's observations that are searched for its last optimize.
 _PAGES, _EVENTS = 12, 20
 
 
@@ -181,7 +181,7 @@ def _history(
 
     `before`: earlier pages, oldest first.
 
-    The result has one text per column of the page.
+    The result has one string for each column of the page.
     """
     if not row["queries"]:
         return {}

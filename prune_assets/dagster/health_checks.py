@@ -101,7 +101,7 @@ def delete_debt_check(
     def debt_check() -> dg.AssetCheckResult:
         try:
             debt, findings = check_deletes(str(self.table), allow=self.allow)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed
+        except Exception as error:  # noqa: BLE001 - any error fails the check
             return unreadable_result(name, key, severity, error)
         figures = {} if debt is None else {f"prune/{figure}": value for figure, value in debt.figures().items()}
         return check_result(name, key, severity, findings, figures=figures)

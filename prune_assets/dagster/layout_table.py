@@ -114,7 +114,7 @@ class LayoutTable:
         table: str | Path,
         *,
         layout: "LayoutSource | None" = None,
-        format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
+        format: str | None = None,  # noqa: A002 - the name in DataFrameWriter
         partitions_def: dg.PartitionsDefinition[Any] | None = None,
         partition_expr: str | Mapping[str, str] | None = None,
         predicates: Mapping[str, str] | None = None,

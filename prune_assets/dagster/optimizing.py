@@ -75,9 +75,9 @@ def optimize_job(self: "LayoutTable", *, name: str | None = None, rows: bool = F
     'optimize_orders'
 
     `rows`: as in `prune_assets.optimize`. The job needs a resource `spark`. It reports an observation on the asset's
-    page: files and bytes rewritten, overlap depth, and the bytes that the predicates keep before, as predicted, and
-    after. For an `automatic` table it first changes the layout if a change is due, and reports the change or why none
-    was made.
+    page: files and bytes rewritten, overlap depth, and the bytes that the predicates keep: before the rewrite, as
+    predicted, and after it. For an `automatic` table it first changes the layout if a change is due, and reports the
+    change or why none was made.
     """
     title = name or _job_name(self)
 
@@ -125,7 +125,7 @@ def drift_sensor(
     ('orders_layout_drift', 'optimize_orders')
 
     A tick reads metadata and does not start Spark; if the table is unchanged since the last tick, it costs one listing.
-    `job_name`: the name of the job, if `optimize_job` got a name; the definitions must have the job.
+    `job_name`: the name that was passed to `optimize_job`, if any; the definitions must contain this job.
     `min_files_share`: share of the files, from 0 to 1, that must need an optimize before the job starts.
 
     If the table cannot be read, the tick starts nothing and shows the error as its skip reason.

@@ -66,7 +66,7 @@ def skip_report(
     The asset fails if the two reads differ in the number of rows or in the sum of the row hashes. It needs a resource
     `spark` (SparkSessionResource, or your own).
 
-    `name`: the name of a predicate of the table, or of `where`.
+    `name`: the name of one of the table's predicates, or a name for `where`.
     `where`: Spark SQL, or a function that returns a Choice if the predicate depends on the data.
     `baseline`: a table with the same rows but without the layout, read for comparison; add its asset to `deps`.
     `deps`: dependencies in addition to the table's asset. All other options are passed to Dagster's `asset`.

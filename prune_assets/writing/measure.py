@@ -207,7 +207,8 @@ def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, desc
     pages = index.page_indexes.read(column, groups)
     within = np.diff(pages.row_group) == 0
     broken = np.zeros(len(within), np.bool_)
-    # Truncated bounds keep the order of the values, but may reach past the next page, so only equal sides are compared.
+    # Truncated bounds keep the order of the values, but may reach past the bounds of the next page. Lower bounds are
+    # therefore compared with lower bounds, and upper bounds with upper bounds.
     sides = ("lower", "upper")
     pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
     for after, before in pairs:

@@ -147,7 +147,7 @@ def _spelled(table: str) -> str:
     if is_remote(table):
         return address(table)
     path = local_path(table)
-    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - keeps links
+    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - links must remain
 
 
 def _milliseconds(time: Time | None, name: str) -> int | None:

@@ -1,6 +1,6 @@
 """Findings of an audit.
 
-Findings name the claim, the value that disproves it, and the predicates that lose rows by it.
+A finding names a claim, the value that disproves the claim, and the predicates that lose rows because of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filt
 class Findings:
     """Collected findings.
 
-    Per code and key the most severe one is kept, and the others are counted.
+    The most severe finding of each code and key is kept; the others of this code and key are counted.
     """
 
     claims: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class ClaimSource:
     """Source of a claim: a column of a container.
 
     `prefix`: prefix of its codes, as in `row_group_bounds`.
-    `claimed_by`: the claimant.
+    `claimed_by`: who makes the claim, in messages, such as "the page".
     `container`: the file, or one of its row groups or pages.
     """
 

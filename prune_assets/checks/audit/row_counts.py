@@ -1,6 +1,6 @@
 """Claims about row counts.
 
-Counts of pages are compared with their headers, counts of 0 with the first page of the row group.
+The counts of pages are compared with page headers. A count of 0 is compared with the first page of the row group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.storage import DataFile, Traffic
 
-# Longer headers have statistics, which come after the part that is read here.
+# Bytes to read of a page header. Longer headers have statistics, which come after the fields that are used here.
 HEADER_BYTES = 1 << 10
 
 
