@@ -251,7 +251,8 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
 def _orders_to_tune(tried: Sequence[Tried]) -> list[Tried]:
     """Return the orders to tune: the best few, and the current order of the table.
 
-    Each gets other page sizes, because an order that is not the best with coarse pages may be the best with fine ones.
+    Finer pages are tried for each order, because an order that is not the best with coarse pages may be the best with
+    fine ones.
     """
     near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
     return [*near, *(it for it in tried if _tolerance(it) > _NEARLY_EQUAL and it not in near)]

@@ -271,7 +271,7 @@ class LayoutAdvice:
 
     @staticmethod
     def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:
-        """Parse advice from JSON; `source` names it in messages. Raises WrongUse for another document."""
+        """Parse advice from JSON; `source`: its name in messages. Raises WrongUse if the document is not advice."""
         try:
             document = msgspec.json.decode(text)
             if document.get("schema") != SCHEMA:

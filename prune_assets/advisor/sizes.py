@@ -233,7 +233,8 @@ class EncodedRows:
     `total`: number of rows of the table.
 
     Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress worse.
-    Therefore all blocks and half of them are encoded, and the bytes per row are extrapolated to the whole table.
+    Therefore all blocks, and separately half of the blocks, are encoded, and the bytes per row are extrapolated to the
+    whole table.
     """
 
     rows: pa.Table

@@ -1,6 +1,6 @@
 """Check the layout of a table in its files.
 
-Files of a Delta table are the files of its log, with the table's own column names.
+For a Delta table, the files that its log lists are checked, and findings have the column names of the table.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ def check(
 ) -> list[Finding]:
     """Check in the written files whether a table has its layout.
 
-    Without a layout, check the table's health.
-    The rows of this file are sorted, and the bloom filter is missing:
+    Without a layout, check the table's health. In this example the rows are sorted, and the bloom filter is missing:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq

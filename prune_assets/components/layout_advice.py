@@ -156,7 +156,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     ] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name set in the YAML (None if not set), and the default name, as in version 0.2."""
+        """Return the name from the YAML (None if not set), and the default name, which version 0.2 always used."""
         return self.name, "queries"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:

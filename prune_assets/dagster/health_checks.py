@@ -36,8 +36,8 @@ def log_health_check(
     The checks read only the log and do not start Spark. They fail if the table is not a Delta table or cannot be read.
 
     `max_commits`: commits that a reader may have to replay on top of a checkpoint.
-    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
-    would save 10 files warns.
+    `max_small_files`: allowed number of files smaller than 32 MiB. By default, more than 1,000 small files fail the
+    check, and small files whose merge would save 10 files cause a warning.
     `blocking`, `severity`: as in `checks`.
     """
 
@@ -66,8 +66,8 @@ def file_health_check(
     finds statistics that are missing or cannot be trusted, INT96 timestamps, bloom filters with many false positives,
     and too many small files.
     `columns`: columns to check; all by default.
-    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
-    would save 10 files warns.
+    `max_small_files`: allowed number of files smaller than 32 MiB. By default, more than 1,000 small files fail the
+    check, and small files whose merge would save 10 files cause a warning.
     `blocking`, `severity`: as in `checks`.
     """
 

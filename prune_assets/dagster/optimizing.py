@@ -124,7 +124,7 @@ def drift_sensor(
     >>> sensor.name, sensor.job_name
     ('orders_layout_drift', 'optimize_orders')
 
-    A tick reads metadata and does not start Spark; if the table is unchanged since the last tick, it costs one listing.
+    A tick reads metadata and does not start Spark. A tick on an unchanged table costs one listing.
     `job_name`: the name that was passed to `optimize_job`, if any; the definitions must contain this job.
     `min_files_share`: share of the files, from 0 to 1, that must need an optimize before the job starts.
 

@@ -59,7 +59,7 @@ def partition_sensor(
 
     A tick costs one listing, and a read of the Delta log if the table changed; it opens no data file and does not start
     Spark. The cursor has one fingerprint per partition. A partition is therefore checked once per tick, however often
-    it changed since the last tick, and again after its files were removed, rewritten or lost rows to a deletion vector.
+    it changed since the last tick, and again after files were removed or rewritten, or lost rows to a deletion vector.
     A partition without files is not checked.
 
     `checks`: checks that run by partition, by default `checks(by_partition=True)`. Files whose values match no

@@ -130,7 +130,7 @@ def _local(time: datetime) -> datetime:
 def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
     """Return the range of local times around `time` that its zone shows twice.
 
-    None if it shows `time` once.
+    None if the zone shows `time` once.
     """
     shift = _set_back(time)
     if not shift:
@@ -146,7 +146,7 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
 def _set_back(time: datetime) -> timedelta:
     """Return how far the clocks are set back if they show a local time twice.
 
-    Returns zero if they show it once.
+    Returns zero for a local time that occurs once.
     """
     first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
     return timedelta() if first is None or second is None else max(first - second, timedelta())

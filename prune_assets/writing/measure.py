@@ -225,7 +225,7 @@ def _may_be_cut(column: LeafColumn) -> bool:
 def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags:
     """Flag files without a page index of the key.
 
-    A column index that parquet-java left out does not count, because it would leave the index out again.
+    A column index that parquet-java omitted does not count as missing, because parquet-java would omit the index again.
     """
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""

@@ -70,7 +70,7 @@ def _row_count_text(row_count: int | str | None) -> str:
 
 
 def check_empty(file: DataFile, chunks: ColumnChunks, i: int, *, location: str, traffic: Traffic) -> Finding | None:
-    """Report a row group that claims 0 rows but holds values; `i`: one of its column chunks."""
+    """Report a row group that claims 0 rows but holds values; `i`: index of one of its chunks."""
     offset = int(chunks.data_page_offset[i])
     size = min(HEADER_BYTES, int(chunks.compressed_bytes[i]), file.size - offset)
     if offset <= 0 or size <= 0:
