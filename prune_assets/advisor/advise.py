@@ -210,7 +210,7 @@ def _ranked(
 ) -> list[Tried]:
     """Return the best layouts, best first, with at least one of each kind of order.
 
-    The first layout is simulated on the whole sample, the others on a part of it.
+    The first layout is simulated on the whole sample, all others on a part of the sample.
     """
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
@@ -481,7 +481,7 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample, whose results show the sampling error.
+    """Return parts of the sample, to derive the sampling error from the differences of their results.
 
     Empty if the sample is the whole table or too small.
     """

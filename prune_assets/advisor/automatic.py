@@ -1,4 +1,4 @@
-"""Follow certain advice automatically, within a budget, at most once a month."""
+"""Apply layout advice automatically if the advice is certain, within a budget, at most once a month."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def follow_advice(
     """Advise a layout, and change the table to it if that is safe.
 
     The change is recorded before the rewrite. After an interrupted rewrite, optimize continues with the recorded
-    layout, and later runs do not change it again.
+    layout, and later runs do not change the layout again.
     `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
     """
     location, now = location_of(table, spark), dt.datetime.now(dt.UTC)

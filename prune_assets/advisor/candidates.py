@@ -187,7 +187,7 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 def _with_leading_key(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
     """Yield candidates with another column before the sort key.
 
-    The column alone may save nothing if the table is already in its order.
+    The new key alone may save nothing if the table is already sorted by it.
     """
     keys = shorter.layout.sort_by
     for name in columns:

@@ -57,7 +57,7 @@ class MatchingValues(NamedTuple):
 
 
 def matching_values(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[MatchingValues | None]:
-    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
+    """Evaluate conditions on the values of a column; None for a condition that the values alone do not decide."""
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
@@ -229,7 +229,7 @@ def _more_groups_at_random(known: int, groups: int, rows: float) -> float:
 
 
 def _share_apart(cut: Cut, pairs: Numbers) -> float:
-    """Return the share of pairs that are in different row groups, relative to a random distribution, at most 1."""
+    """Return the share of pairs in different row groups, divided by this share in random order; at most 1."""
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))

@@ -55,7 +55,7 @@ def with_merge_keys(
 
 
 def _in_log(table: Table, changes: Sequence[RowChange], workload: Workload) -> Iterator[QueryShape]:
-    """Yield the MERGEs that the log has between the first and the last query of a workload."""
+    """Yield the MERGEs that the log records between the first and the last query of a workload."""
     first, last = (dt.datetime.fromisoformat(time).timestamp() * 1000 for time in (workload.since, workload.until))
     during = [change for change in changes if first <= change.timestamp <= last and change.join_keys]
     for (statement, keys), group in by_condition(during).items():

@@ -85,7 +85,7 @@ class Query:
         return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
-        """Return flags of the containers that may have a selected row.
+        """Return flags of the row groups or pages that may have a selected row.
 
         `outcomes`: outcomes of `parts`.
         """

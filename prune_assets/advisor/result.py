@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
-# A layout that at least doubles the bytes of this share of the runs is marked.
+# A layout is marked if at least this share of the runs would read twice their bytes or more.
 DEAR = 0.1
 _LONGEST_SQL = 70
-# Maximum queries on an HTML page, and queries of each verified layout, largest prediction errors first.
+# Maximum number of queries on an HTML page; then of queries per verified layout, with the largest prediction errors.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
 # Maximum number of queries shown among those that save most bytes, and among those that read most additional bytes. A
 # query is shown only if its bytes change by at least `_WORTH_SAYING` of the bytes without pruning.

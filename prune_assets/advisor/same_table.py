@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
     """Return the query shapes on a table that has one of these names.
 
-    Otherwise, return the shapes on a table whose name has the same last part. Raises WrongUse if several tables
-    have that last part.
+    If there is no such shape, return the shapes on a table whose name has the same last part. Raises WrongUse if
+    several tables have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)
 

@@ -36,7 +36,7 @@ _BLOCK = 4_096
 _READ_FOR_ONE = 4
 # Sampled rows per run of adjacent rows.
 _TOGETHER = 64
-# Shorter blocks for the rows that are encoded, which are few and should come from many positions.
+# Rows per block of encoded rows. Blocks are short, because few rows are encoded and should come from many positions.
 _BLOCK_ENCODED = 256
 # Minimum and maximum number of rows, and maximum number of values, that are encoded for each layout; then the maximum
 # number of encoded columns of a wide table.

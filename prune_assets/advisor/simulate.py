@@ -118,13 +118,13 @@ class Workspace:
         return self.bytes_per_row * self.sample.total
 
     def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
-        """Return, for each column, the outcomes of its leaves that the bounds of containers allow."""
+        """Return, for each column, the outcomes of its leaves that the bounds of row groups or pages allow."""
         return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
 
     def may_match(
         self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Return, for each query, flags of the `count` containers that may have a selected row.
+        """Return, for each query, flags of the `count` row groups or pages that may have a selected row.
 
         `answers`: for each column, the outcomes of its leaves.
         """

@@ -41,7 +41,7 @@ def write_without_spark(
 ) -> None:
     """Write rows of a table in a layout into a new directory.
 
-    `bytes_per_row`: size from which the numbers of files and row groups follow.
+    `bytes_per_row`: size that determines the numbers of files and row groups.
 
     Raises UnsupportedFeature if only Spark, or a newer pyarrow, can write the layout.
     """

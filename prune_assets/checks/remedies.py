@@ -24,7 +24,7 @@ def with_catalog_name(finding: Finding, table: Table) -> Finding:
     """Return a finding whose remedy works with the writers of the table's format.
 
     If only a catalog commits to the table, a remedy that rewrites also says to use the table's name in that catalog,
-    unless such a name was given.
+    unless the table was given by this name.
     """
     if not finding.remedy:
         return finding

@@ -1,5 +1,5 @@
 """One page about all tables: wasted bytes, and the effect of the last optimize."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack

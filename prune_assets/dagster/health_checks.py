@@ -1,5 +1,5 @@
 """Asset checks of a table's health: the Delta log, the files' metadata, and deleted rows."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,5 +1,5 @@
 """An IO manager that writes and reads tables with a layout."""
-# No `from __future__ import annotations`: Dagster reads the annotation of `spark` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `spark` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 

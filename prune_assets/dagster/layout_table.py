@@ -1,5 +1,5 @@
 """A table with a layout, and the Dagster definitions that concern it."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 """An asset whose changes are merged into its table, and a check of what a MERGE opens."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Unpack

@@ -1,5 +1,5 @@
 """Maintain layouts: a job that optimizes a table, and a sensor that starts the job."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def _optimize(
 
 
 def _follow_advice(table: "LayoutTable", spark: "SparkSession") -> "Followed | None":
-    """Change the layout if the workload needs it.
+    """Change the layout if the workload needs another one.
 
     None if the table is not `automatic`.
     """
@@ -81,7 +81,7 @@ def optimize_job(self: "LayoutTable", *, name: str | None = None, rows: bool = F
     """
     title = name or _job_name(self)
 
-    # Dagster refuses a job and an op of the same name if a sensor names the job.
+    # Dagster refuses a job and an op of the same name if a sensor refers to the job by name.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
         from prune_assets.step_words import DAGSTER

@@ -1,5 +1,5 @@
 """Skip reports of predicates: an asset that plans, reads with and without the plan, and reports both."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 A decaying layout then fails a check before costs grow.
 """
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -88,7 +88,7 @@ def skipping_checks(
 
 
 def parse_named(name: str, where: str) -> None:
-    """Raise PredicateSyntaxError with the predicate's name if it is not valid SQL."""
+    """Raise PredicateSyntaxError, with the predicate's name, if the predicate is not valid SQL."""
     try:
         parse_predicate(where)
     except PredicateSyntaxError as error:

@@ -135,7 +135,7 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
     shift = _set_back(time)
     if not shift:
         return None
-    # The period is as long as the shift, so it began less than one shift earlier.
+    # The repeated period is as long as the clock shift, so it began less than one shift before `time`.
     earliest = time.replace(microsecond=0) - shift
     seconds = range(int(shift.total_seconds()) + 1)
     first = bisect_left(seconds, x=True, key=lambda s: bool(_set_back(earliest + timedelta(seconds=s))))

@@ -93,7 +93,7 @@ def _has_no_key(join: JoinKeys) -> bool:
 
 
 def key_columns(join: JoinKeys) -> tuple[list[KeyColumn], InTuples | None]:
-    """Return the keys of each column, and the tuples if several columns are joined."""
+    """Return the keys of each column, and the tuples of keys if several columns are joined."""
     columns: list[KeyColumn] = []
     tuples = None
     for _, tree in join.conjuncts:

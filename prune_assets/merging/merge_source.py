@@ -116,7 +116,7 @@ def source_sql(source: str | pa.Table | DataFrame) -> str:
 
 
 def named_source(sql: str, session: SparkSession | None, semantics: SparkSemantics) -> MergeSource:
-    """Open a source by its name or query. Without a session it is read by this package."""
+    """Open a source by its name or query. Without a session, this package reads the source."""
     if sql.startswith("("):
         if session is None:
             raise WrongUse(

@@ -80,9 +80,9 @@ class MergePlan:
 
     @property
     def condition(self) -> str | None:
-        """The condition to add to ON. It follows from ON and the keys of the source, so it changes no result.
+        """The condition to add to ON. It follows from ON and the source keys, so the result stays the same.
 
-        None if it would save nothing.
+        None if the condition would save nothing.
         """
         return self.report.condition
 
@@ -126,13 +126,15 @@ def plan_merge(
     >>> planned.condition, planned.report.as_written.files, planned.report.with_condition.files
     ('(t.k = 7L) OR (t.k = 12L)', 2, 1)
 
-    `target`: the path or name of a Delta or Iceberg table. An alias may follow a name; without one it is `t`.
+    `target`: the path or name of a Delta or Iceberg table. A name may be followed by an alias; the default alias is
+    `t`.
     `source`: an Arrow table, a DataFrame, or the name or path of a table; with a session also a query. Its alias is
     `s`.
     `on`: the condition of the MERGE.
     `when`: its clauses. Parts that mean all columns may be left out: "MATCHED UPDATE", "NOT MATCHED INSERT",
     "MATCHED AND s.gone DELETE".
-    `session`: the Spark session that will run the MERGE. `semantics`: settings of the session, to plan without one.
+    `session`: the Spark session that will run the MERGE. `semantics`: settings of this session, to plan without a
+    session.
 
     Raises the errors of `plan`, PredicateSyntaxError for a text that is not understood, and UnsupportedFeature for a
     target without MERGE, such as plain files.

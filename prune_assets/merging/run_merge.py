@@ -210,7 +210,7 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
 def _commit(planned: MergePlan, spark: SparkSession) -> tuple[int | None, Mapping[str, Any]]:
     """Return version and metrics of the commit of the MERGE.
 
-    It is the only commit since the plan, or the only MERGE of these commits.
+    This commit is the only one since the plan, or the only MERGE among several commits.
     """
     table_format, location = recognize(table_location(planned.parsed.target), spark)
     assert table_format.history is not None  # a plan of a MERGE has a table with versions

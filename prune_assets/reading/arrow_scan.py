@@ -1,6 +1,6 @@
 """Read the planned rows into Arrow.
 
-The pages of the predicate come first, then other columns of the selected rows.
+The pages of the predicate's columns are read first, then other columns of the selected rows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ArrowScan:
         return int((self.sizes[positions] * rows / np.maximum(self.index.groups.row_count[positions], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
-        """Yield the selected rows, one table per row group that has some.
+        """Yield the selected rows, one table per row group that has selected rows.
 
         `first_window`: compressed bytes of the row groups in the first window. Each window is twice the one before, up
         to WINDOW_BYTES.

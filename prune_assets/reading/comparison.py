@@ -53,7 +53,7 @@ class MeasuredRead:
 class ReadComparison:
     """The same rows read without and with the plan.
 
-    `baseline`: read from a copy of the table without the layout.
+    `baseline`: a read of the same rows from a copy of the table without the layout.
     """
 
     without: MeasuredRead

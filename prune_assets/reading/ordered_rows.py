@@ -1,6 +1,6 @@
 """Read the first rows in an order.
 
-Row groups are read in the order of their bounds, until no other group can hold one of the rows.
+Row groups are read in the order of their bounds, until no other row group can hold one of the first rows.
 """
 
 from __future__ import annotations
@@ -202,9 +202,9 @@ def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
 
 
 def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
-    """Return a lower limit of the ranks in each container.
+    """Return a lower limit of the ranks in each row group.
 
-    Containers without known bounds come first.
+    Row groups without known bounds come first.
     """
     null, nan, number = presence_of(bounds)
     value = _comparable(bounds.upper if key.descending else bounds.lower)

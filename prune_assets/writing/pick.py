@@ -90,9 +90,9 @@ class Picked(NamedTuple):
 def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
     """Pick the files of a table that need a rewrite; `target`: desired bytes per file.
 
-    `wanted`: number of files in the layout; None to use only `target`. Small files of a partition that has
-    at most `wanted` files are not merged, because a write of that partition alone makes that many. If all files of a
-    partition are picked, it gets its share of `wanted`, by bytes.
+    `wanted`: number of files in the layout; None to use only `target`. Small files of a partition that has at most
+    `wanted` files are not merged, because a write of that partition alone makes that many. If all files of a partition
+    are picked, the partition gets its share of `wanted`, by bytes.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}

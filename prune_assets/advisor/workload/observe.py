@@ -143,7 +143,7 @@ def text_of(path: str) -> str:
 
 
 def _spelled(table: str) -> str:
-    """Return a table in the spelling of scans: a name unchanged, a path normalized."""
+    """Return a table as scans name it: a path is normalized, a name is unchanged."""
     if is_remote(table):
         return address(table)
     path = local_path(table)

@@ -34,7 +34,7 @@ class RanPredicate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanTotals:
-    """Totals of the scans of a shape. None: unknown.
+    """Totals of the scans of a shape. Figures are None if unknown.
 
     `bytes_read`: bytes of the files read.
     `rows_read`: number of rows that the scans returned.
@@ -165,6 +165,6 @@ class Workload:
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table.
 
-        `table`: the path or name of the table that the workload has.
+        `table`: the table's path or name, as in the workload.
         """
         return tuple(shape for shape in self.shapes if shape.table == table)

@@ -115,7 +115,7 @@ def absent_value(source: ClaimSource, value: pa.Scalar, *, as_text: bool) -> Fin
 def not_relied_on(claim: str, location: str, reason: str, *, wrong: str = "") -> Finding:
     """Report a claim that plans do not trust.
 
-    `wrong`: the value that disproves it, "" if none was found.
+    `wrong`: the value that disproves the claim, "" if none was found.
     """
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""

@@ -35,7 +35,7 @@ def is_string(spark_type: str | None) -> bool:
 
 
 def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> str:
-    r"""Convert a constant that Spark printed to a SQL literal.
+    r"""Convert a constant from the text of a Spark plan to a SQL literal.
 
     `spark_type`: Spark's name of the column's type. None if unknown: the literal is then a string, which Spark converts
     to the column's type in a comparison.

@@ -86,7 +86,7 @@ def is_project(name: str) -> bool:
 
 
 def spark_condition(condition: str) -> str:
-    """Convert a condition that RAPIDS printed to Spark's notation.
+    """Convert a condition from the notation of RAPIDS to the notation of Spark.
 
     >>> spark_condition("(gpuisnotnull(id#1L) AND gpustartswith(name#2, a))")
     '(isnotnull(id#1L) AND StartsWith(name#2, a))'

@@ -197,9 +197,9 @@ def _metrics(node: PlanNode, selected: int | None, *, may_not_run: bool) -> Plan
 
 
 def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
-    """Yield each scan, with the accumulator of the number of rows that its filter selects.
+    """Yield each scan, with the accumulator that counts the rows selected by its filter.
 
-    The filter is the topmost one of the filters directly above the scan.
+    The filter is the topmost of the filters directly above the scan.
     """
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]

@@ -77,7 +77,7 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
 
 
 class MergeCommand(NamedTuple):
-    """A MERGE of Delta: the table that it changes, and the columns that it compares, such as `id#4L`, of both sides."""
+    """A MERGE of Delta: the changed table, and the compared columns of both sides, such as `id#4L`."""
 
     table: str
     keys: frozenset[str]
