@@ -66,7 +66,7 @@ _FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
 # Number of sample parts that are simulated separately; the margin of error follows from their differences.
 _PARTS = 4
-# The simplest layout is advised among those that read at most this factor of the fewest bytes.
+# If several layouts read at most this factor of the fewest bytes, the simplest layout is advised.
 _NEARLY_EQUAL = 1.02
 # A sort key, which every writer can keep, is advised instead of a curve that saves hardly more.
 _SORT_FOR_CURVE = 1.05

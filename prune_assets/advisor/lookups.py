@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. For a
-# rarer value, this number is estimated from the counts of values with few sampled rows. An estimate of 0 is used only
+# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. This
+# number is estimated for a rarer value, from the counts of values with few sampled rows. An estimate of 0 is used only
 # if it is based on at least `_FEWEST_VALUES` values.
 _RARE_ROWS = 3
 _FEWEST_VALUES = 30

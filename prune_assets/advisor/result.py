@@ -36,8 +36,8 @@ DEAR = 0.1
 _LONGEST_SQL = 70
 # Maximum number of queries on an HTML page; then of queries per verified layout, with the largest prediction errors.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
-# Maximum number of queries shown among those that save most bytes, and among those that read most additional bytes. A
-# query is shown only if its bytes change by at least `_WORTH_SAYING` of the bytes without pruning.
+# Maximum number of queries that are shown as saving most bytes, and of queries that are shown as reading most
+# additional bytes. A query is shown only if its bytes change by at least `_WORTH_SAYING` of the bytes without pruning.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
 _SHOWN_UNSUPPORTED = 5

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# A curve, or finer pages alone, must reduce the bytes to less than this share of today's bytes. If neither is advised,
-# queries read at most a quarter more bytes than they could.
+# A curve, or finer pages alone, must reduce the bytes to less than this share of today's bytes. A curve or pages that
+# save less are not advised; without them, queries read at most a quarter more bytes.
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
 # If the simulated present layout reads less than the first share of today's bytes, errors of the simulation do not
 # explain the difference. Below the second share, another codec does not explain the difference either.

@@ -54,7 +54,7 @@ def _optimize(
 
 
 def _follow_advice(table: "LayoutTable", spark: "SparkSession") -> "Followed | None":
-    """Change the layout if the workload needs another one.
+    """Change the layout if the workload needs another layout.
 
     None if the table is not `automatic`.
     """

@@ -44,7 +44,7 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
         for other in (getattr(written, part),)
     )
     silent = ~valid_flags(believed.lower) & ~valid_flags(believed.upper)
-    # NaN, or a value that the type cannot hold, is no usable bound for any reader, but counts here as a written bound.
+    # No reader can use NaN, or a value that the type cannot hold, as a bound, but it counts here as a written bound.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
     return IgnoredStatistics(

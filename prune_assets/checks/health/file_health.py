@@ -315,8 +315,8 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files with many small row groups.
 
-    Only files whose row groups are small on average count. They are reported if merging row groups inside these files
-    would save many row groups.
+    A file counts if its row groups are small on average. The files are reported if merging row groups inside them would
+    save many row groups.
     """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Files = NDArray[np.int64]
 
 _SHOWN_COLUMNS = 5
-# What a writer fault costs, by the facts that the fault makes wrong. The first entry applies whose facts are all wrong.
+# Cost of a writer fault, by the facts that the fault makes wrong. The first entry applies whose facts are all wrong.
 _COSTS = (
     (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
     (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),

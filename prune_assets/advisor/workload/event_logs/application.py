@@ -245,7 +245,7 @@ def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
 
 
 def _is_filtered_by_source(scan: PlannedScan) -> bool:
-    """Return True if Iceberg filters by a column that is in none of Spark's own conditions.
+    """Return True if Iceberg filters by a column that Spark's own conditions do not use.
 
     Such a filter is left out of the predicate, because Iceberg prints its value without a type.
     """
