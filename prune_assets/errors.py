@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from parquet_core.errors import PruneError, WrongUse
 
-# If this variable is set, commands show the stack trace of an error, and Spark's log of it.
+# If this variable is set, commands show the stack trace of an error, and the log of Spark.
 DEBUG_VARIABLE = "PRUNE_DEBUG"
 
 

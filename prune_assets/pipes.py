@@ -32,7 +32,7 @@ _MOST_FINDINGS = 100
 
 
 def report_write(pipes: PipesContext, result: WriteResult, *, asset_key: str | Sequence[str] | None = None) -> None:
-    """Report a table that `write` wrote as a materialization.
+    """Report a materialization: a table that `write` wrote.
 
     With `pipes` an open PipesContext and `df` a DataFrame:
 
@@ -112,7 +112,7 @@ def _report_check(
 
 
 def report_skip(pipes: PipesContext, report: SkipReport, *, asset_key: str | Sequence[str] | None = None) -> None:
-    """Report the data that a plan skips as a materialization.
+    """Report a materialization: the data that a plan skips.
 
     The metadata are a summary, a picture and numbers that Dagster plots.
 

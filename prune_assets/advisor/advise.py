@@ -66,15 +66,15 @@ _FEW_ROWS, _SOME_ROWS = 32_768, 262_144
 _FINALISTS = 5
 # Number of sample parts that are simulated separately; the margin of error follows from their differences.
 _PARTS = 4
-# Among layouts that read at most this factor more than the best, the simplest is advised.
+# If several layouts read at most this factor of the fewest bytes, the simplest layout is advised.
 _NEARLY_EQUAL = 1.02
 # A sort key, which every writer can keep, is advised instead of a curve that saves hardly more.
 _SORT_FOR_CURVE = 1.05
-# The number of orders to tune, and the factor above the fewest bytes up to which an order is tuned.
+# Maximum number of orders to tune, and the factor of the fewest bytes up to which an order is worth tuning.
 _TUNED, _NEARLY_AS_GOOD = 3, 1.5
 # Number of row groups whose pages are counted.
 _SAMPLED_ROW_GROUPS = 8
-# Another codec is mentioned if queries would read less than this share of the bytes.
+# A note names the default codec if queries would read less than this share of today's bytes with it.
 _LESS_BY_CODEC = 0.75
 
 
@@ -210,7 +210,7 @@ def _ranked(
 ) -> list[Tried]:
     """Return the best layouts, best first, with at least one of each kind of order.
 
-    The first layout is simulated on the whole sample, the others on a part of it.
+    The first layout is simulated on the whole sample, all others on a part of the sample.
     """
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS), is_rough=True)
     fine = replace(base, page_rows=FINER_PAGES)
@@ -231,7 +231,7 @@ def _ranked(
 
 
 def _is_usual(layout: LayoutSpec, keys: set[tuple[str, ...]]) -> bool:
-    """Return True for a sort by the usual keys, or a Hilbert curve through these keys in any order."""
+    """Return True if `keys` contains the sort key of a layout, or the columns of its Hilbert curve in any order."""
     return layout.sort_columns in keys or frozenset(layout.hilbert_by) in map(frozenset, keys)
 
 
@@ -251,7 +251,8 @@ def _refusal(layout: LayoutSpec, table: Table) -> str:
 def _orders_to_tune(tried: Sequence[Tried]) -> list[Tried]:
     """Return the orders to tune: the best few, and the current order of the table.
 
-    Each gets other page sizes, because an order that is not the best with coarse pages may be the best with fine ones.
+    Finer pages are tried for each order, because an order that is not the best with coarse pages may be the best with
+    fine ones.
     """
     near = [it for it in tried if it.bytes <= _NEARLY_AS_GOOD * tried[0].bytes][:_TUNED]
     return [*near, *(it for it in tried if _tolerance(it) > _NEARLY_EQUAL and it not in near)]
@@ -264,9 +265,9 @@ def _simplest(tried: Sequence[Tried]) -> Tried:
 
 
 def _with_stated_ties(workspace: Workspace, best: Tried, columns: Sequence[str]) -> Tried:
-    """Add a key that orders the rows with equal keys, if the savings of the layout depend on the order of these rows.
+    """Add a key that orders rows with equal keys, if the savings of the layout depend on their order.
 
-    A layout does not state the order of rows with equal keys, and writers need not keep the present one.
+    A layout does not state the order of rows with equal keys, and writers need not keep their present order.
     """
     if not best.candidate.layout.sort_by:
         return best
@@ -285,7 +286,7 @@ def _same_order(candidate: Candidate, other: Candidate) -> bool:
 
 
 def _tolerance(it: Tried) -> float:
-    """Return how many times the fewest bytes a simpler layout may read to be preferred."""
+    """Return the factor of the fewest bytes up to which a layout may be preferred as simpler."""
     layout = it.candidate.layout
     if layout.sort_by and not layout.partition_by:
         return _SORT_FOR_CURVE
@@ -435,7 +436,7 @@ def _codec_of_most(index: MetadataIndex) -> str:
 
 
 def _other_codec(index: MetadataIndex, today: int, as_it_is: float) -> tuple[str, ...]:
-    """Return a note if rewriting with the codec of layouts would save many bytes."""
+    """Return a note if a rewrite with the default codec of layouts would save many bytes."""
     codec, most = LayoutSpec().compression, _codec_of_most(index)
     if most == codec or as_it_is >= _LESS_BY_CODEC * today:
         return ()
@@ -458,7 +459,7 @@ def _page_rows(table: Table, index: MetadataIndex, groups: NDArray[np.int64]) ->
 
 
 def _lower_bound_rows(workspace: Workspace) -> np.ndarray:
-    """Return the fewest rows that each query can read in any layout: its selected rows in adjacent whole pages."""
+    """Return the fewest rows that each query can read in any layout: the selected rows, rounded up to whole pages."""
     few = workspace.on(workspace.sample.thinned(_FEW_ROWS))
     page = FINEST_PAGES
     rows: np.ndarray = np.ceil(few.matching_rows() / page) * page
@@ -480,7 +481,7 @@ def _ranked_layout(tried: Tried, margin: float, runs: np.ndarray, today: np.ndar
 
 
 def _parts(workspace: Workspace) -> list[Workspace]:
-    """Return parts of the sample, whose results show the sampling error.
+    """Return parts of the sample, to derive the sampling error from the differences of their results.
 
     Empty if the sample is the whole table or too small.
     """
@@ -493,7 +494,7 @@ def _parts(workspace: Workspace) -> list[Workspace]:
 
 
 def _margin(workspace: Workspace, parts: Sequence[Workspace], tried: Tried) -> float:
-    """Estimate twice the standard error of a layout's bytes, as a share of them.
+    """Estimate twice the standard error of a layout's bytes, as a share of these bytes.
 
     Returns 0 if the sample is the whole table, 1 if the sample is too small to estimate the error.
     """

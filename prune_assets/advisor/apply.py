@@ -69,8 +69,8 @@ def apply(
 def is_full(layout: LayoutSpec, budget: int | None) -> bool:
     """Return True if a layout must be applied to all files in one run.
 
-    `budget`: bytes that one run may rewrite. Only a sort key shows which files lack the layout, so that a later run can
-    continue.
+    `budget`: bytes that one run may rewrite. A later run can continue only with a sort key, because no other order
+    shows which files lack the layout.
     """
     return budget is None or not layout.sort_by
 

@@ -1,4 +1,4 @@
-"""Follow certain advice automatically, within a budget, at most once a month."""
+"""Apply layout advice automatically if the advice is certain, within a budget, at most once a month."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from prune_assets.advisor.workload.query_shapes import Workload
 
 AGAIN_AFTER = dt.timedelta(days=30)
-# The advised layout must certainly read less than this share of today's bytes; the default of the advice check.
+# The advised layout must read less than this share of today's bytes, even at the upper limit of the sampling error. The
+# advice check has the same default.
 _MOST_OF_TODAY = 0.5
-# A workload covers about a month; a rewrite that takes more than a year to pay is left to people.
+# Maximum number of workload runs after which a rewrite pays. A workload covers about a month, so people decide on a
+# rewrite that takes more than a year to pay.
 _MOST_RUNS = 12
 
 
@@ -53,7 +55,7 @@ def follow_advice(
     """Advise a layout, and change the table to it if that is safe.
 
     The change is recorded before the rewrite. After an interrupted rewrite, optimize continues with the recorded
-    layout, and later runs do not change it again.
+    layout, and later runs do not change the layout again.
     `budget`: maximum bytes of files to rewrite; later runs rewrite the rest.
     """
     location, now = location_of(table, spark), dt.datetime.now(dt.UTC)
@@ -73,7 +75,7 @@ def follow_advice(
 
 
 def why_not(advice: LayoutAdvice) -> str:
-    """Return why advice is not followed automatically; "" if it is certain and saves much."""
+    """Return why advice is not followed automatically; "" if the advice is certain and saves much."""
     best = advice.advised
     if best is None:
         return advice.verdict

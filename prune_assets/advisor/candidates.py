@@ -32,11 +32,12 @@ _CURVE_COLUMNS, _MOST_CURVE_COLUMNS = 4, 6
 _MOST_PARTITIONS = 100
 _FEWEST_IN_FILTER = 1_000
 _FALSE_POSITIVES = 0.01
-# A change that makes a layout more complex, or more to write, must leave less than this share of the bytes.
+# A change that makes a layout more complex or more expensive to write must reduce the bytes that queries read to less
+# than this share.
 WORTH_IT = 0.9
 FINER_PAGES, FINEST_PAGES = 5_000, 2_000
 _USUAL = LayoutSpec()
-# Each change is tried on top of the accepted ones before it.
+# Each change is tried together with the changes that were accepted before it.
 _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ({"page_rows": FINER_PAGES}, "smaller pages let a query skip more of the rows around its matches"),
     ({"page_rows": FINEST_PAGES}, "even smaller pages skip more of these rows"),
@@ -46,8 +47,9 @@ _FINER: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     ({"row_group_bytes": _USUAL.row_group_bytes}, "larger row groups store values of dictionaries less often"),
 )
-# A Spark task reads the row groups whose middle is in its split of a file. A split is the size of the table divided by
-# the number of cores, at least `spark.sql.files.openCostInBytes`, so that smaller row groups give no more tasks.
+# A Spark task reads the row groups whose middle is in its split of a file. A split has the size of the table divided by
+# the number of cores, but at least `spark.sql.files.openCostInBytes`. Row groups smaller than a split therefore do not
+# lead to more tasks.
 _TASKS, _LEAST_SPLIT = 8, 4 << 20
 
 
@@ -154,8 +156,9 @@ def refined(workspace: Workspace, candidate: Candidate) -> Tried:
 def _is_worth_trying(layout: LayoutSpec, change: dict[str, Any]) -> bool:
     """Return True if a change of sizes is worth trying on a layout.
 
-    The finest pages are tried only after finer pages: compared with coarse pages they would save enough even where
-    finer pages save nearly as much at less cost for Spark. Row groups only shrink or get the default size.
+    The finest pages are tried only on a layout that has finer pages already. Compared with coarse pages, the finest
+    pages would seem worth their cost even if finer pages save nearly as much and cost Spark less. Row groups only
+    shrink or get the default size.
     """
     if change.get("page_rows") == FINEST_PAGES:
         return layout.page_rows == FINER_PAGES
@@ -164,7 +167,7 @@ def _is_worth_trying(layout: LayoutSpec, change: dict[str, Any]) -> bool:
 
 
 def with_another_key(shorter: Candidate, columns: Sequence[str]) -> Iterator[Candidate]:
-    """Return one candidate for each other column, appended to the keys to order rows with equal keys."""
+    """Yield one candidate for each other column, appended to the sort key to order rows with equal keys."""
     why = "states the order that rows of equal keys have today"
     return _longer(shorter, columns, lambda name: f"{name} {why}")
 
@@ -184,7 +187,7 @@ def _longer(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str
 def _with_leading_key(shorter: Candidate, columns: Sequence[str], say: Callable[[str], str]) -> Iterator[Candidate]:
     """Yield candidates with another column before the sort key.
 
-    The column alone may save nothing if the table is already in its order.
+    The new key alone may save nothing if the table is already sorted by it.
     """
     keys = shorter.layout.sort_by
     for name in columns:
@@ -219,9 +222,9 @@ def _curves(base: LayoutSpec, columns: Sequence[str], usual: set[tuple[str, ...]
 def _partitioned(
     workspace: Workspace, base: LayoutSpec, simulations: Sequence[Tried], columns: Sequence[str]
 ) -> Iterator[Tried]:
-    """Simulate one directory per value for columns of few values, with the best orders of other columns.
+    """Simulate partitions by columns with few values, combined with the best orders by other columns.
 
-    Columns with a value whose directory would be too small are left out.
+    Columns are left out if the directory of any value would be too small.
     """
     for name in columns if not base.partition_by else ():
         column = workspace.sample.columns[name,]

@@ -80,7 +80,7 @@ def last_change(location: str) -> tuple[int, LayoutChange | None]:
 
 
 def note_change(location: str, count: int, change: LayoutChange) -> bool:
-    """Record a change after the first `count` ones; False if another run recorded a change in the meantime."""
+    """Record change number `count` + 1; return False if another run recorded a change in the meantime."""
     directory = f"{location.rstrip('/')}/{_DIRECTORY}"
     prove_create_below(directory)
     return put_unique(f"{directory}/{count + 1:04d}.json", msgspec.json.encode(change))

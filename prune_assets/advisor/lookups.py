@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
 
-# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. The
-# number for rarer values is estimated from the numbers of values with few rows. An estimate of 0 counts only if at
-# least `_FEWEST_VALUES` values have this number of rows.
+# A value with more than `_RARE_ROWS` sampled rows is assumed to have the same number of rows in another sample. This
+# number is estimated for a rarer value, from the counts of values with few sampled rows. An estimate of 0 is used only
+# if it is based on at least `_FEWEST_VALUES` values.
 _RARE_ROWS = 3
 _FEWEST_VALUES = 30
-# From this share of equal pairs in different row groups on, equal values count as randomly distributed.
+# Equal values count as randomly distributed if at least this share of pairs of equal values is in different row groups.
 _RANDOM_SHARE = 0.8
-# Limits of the pairs of rows with equal values, and of the rows that satisfy a condition.
+# Maximum number of sampled pairs of rows with equal values, and of sampled rows that satisfy a condition.
 _MOST_PAIRS = 5_000
 _MOST_ROWS = 20_000
 
@@ -57,7 +57,7 @@ class MatchingValues(NamedTuple):
 
 
 def matching_values(column: SampledColumn, leaves: Sequence[ColumnLeaf]) -> list[MatchingValues | None]:
-    """Evaluate conditions on the values of a column; None for a condition that depends on more than values."""
+    """Evaluate conditions on the values of a column; None for a condition that the values alone do not decide."""
     values = column.values
     if pa.types.is_floating(values.type):
         values = pa.concat_arrays([values, array_of([np.nan], values.type)])
@@ -71,7 +71,8 @@ def _matching_values_of(column: SampledColumn, values: pa.Array, leaf: ColumnLea
     if sampled_matches is not None:
         indexes = filled(pc.index_in(sampled_matches.cast(column.values.type), column.values), -1)
         unsampled = int((numbers_from(indexes) < 0).sum())
-    # The first entry is null and the last NaN. Both stay NONE; only floating columns have outcomes for NaN.
+    # The first entry is for null and has no outcome. The last entry is for NaN and has outcomes only in floating
+    # columns.
     padded = np.full(len(column.values) + 2, Outcomes.NONE, np.uint8)
     padded[1 : 1 + len(outcomes)] = outcomes
     true, false = ((padded & side) > 0 for side in (Outcomes.TRUE, Outcomes.FALSE))
@@ -222,13 +223,13 @@ def _more_groups_at_random(known: int, groups: int, rows: float) -> float:
     """Return the number of further row groups that hold some of `rows` further rows, if these are spread randomly.
 
     `groups`: number of all row groups.
-    `known`: number of the row groups that hold rows already.
+    `known`: number of row groups that are known to hold rows.
     """
     return float((groups - known) * (1 - (1 - 1 / groups) ** rows))
 
 
 def _share_apart(cut: Cut, pairs: Numbers) -> float:
-    """Return the share of pairs that are in different row groups, relative to a random distribution, at most 1."""
+    """Return the share of pairs in different row groups, divided by this share in random order; at most 1."""
     first, second = cut.group_of_sampled[pairs].T
     differ = float(np.mean(first != second)) if len(pairs) else 1.0
     return min(1.0, differ / max(1 - 1 / len(cut.group), 1e-9))
@@ -245,7 +246,7 @@ def _rows_expected(values_by_rows: Numbers, sampled: int) -> float:
     once, twice = float(values_by_rows[1]), float(max(values_by_rows[2], 1))
     seen = values_by_rows[sampled] if sampled else once * once / (2 * twice)
     expected = float((sampled + 1) * values_by_rows[sampled + 1] / max(seen, 1))
-    # With few values an estimate of 0 is chance; with many values it means that each value has no more rows.
+    # With few values, an estimate of 0 is chance. With many values, 0 means that another sample would lack the value.
     return expected if expected or seen >= _FEWEST_VALUES else float(sampled)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parquet_core.format.schema import LeafColumn
     from prune_assets.tables.table import Table
 
-# Samples of keys of a shape; keys of a sample if the number of source rows is unknown, and at most.
+# Number of key samples per query shape. Keys per sample: the number if the source rows are unknown, and the maximum.
 _SAMPLES = 5
 _USUAL_KEYS, _MOST_KEYS = 20, 100
 _MOST_ROWS = 100_000
@@ -40,7 +40,7 @@ def with_merge_keys(
 ) -> tuple[list[QueryShape], tuple[str, ...]]:
     """Return query shapes in which MERGEs select sampled keys, and the join keys of these MERGEs.
 
-    If no shape is a MERGE, the MERGEs count that the log of the table has in the time of the workload.
+    If no shape is a MERGE, the MERGEs are used that the table's log records for the period of the workload.
     """
     has_merges = any(shape.statement for shape in shapes)
     if not has_merges and not (isinstance(workload, Workload) and workload.since):
@@ -55,7 +55,7 @@ def with_merge_keys(
 
 
 def _in_log(table: Table, changes: Sequence[RowChange], workload: Workload) -> Iterator[QueryShape]:
-    """Yield the MERGEs that the log has between the first and the last query of a workload."""
+    """Yield the MERGEs that the log records between the first and the last query of a workload."""
     first, last = (dt.datetime.fromisoformat(time).timestamp() * 1000 for time in (workload.since, workload.until))
     during = [change for change in changes if first <= change.timestamp <= last and change.join_keys]
     for (statement, keys), group in by_condition(during).items():
@@ -84,7 +84,7 @@ def _on_keys(table: Table, shape: QueryShape, changes: Sequence[RowChange]) -> Q
 
 
 def _samples(table: Table, keys: Sequence[LeafColumn], own: Sequence[RowChange], count: int) -> Iterator[str]:
-    """Yield conditions on sampled keys, each on rows of another MERGE if the log has several."""
+    """Yield conditions on sampled keys; each condition uses the rows of a different MERGE if the log has several."""
     names = [key.path[0] for key in keys]
     written = [frozenset(map(_file_name, change.added)) for change in own if change.added]
     rows_of = [
@@ -105,7 +105,7 @@ def _file_name(path: str) -> str:
 
 
 def _among(column: LeafColumn, values: pa.ChunkedArray) -> str:
-    """Return the condition that a column has one of some values; "" for nulls alone."""
+    """Return the condition that a column has one of `values`; "" if all values are null."""
     found = values.drop_null().unique()
     if pa.types.is_timestamp(found.type):
         found = found.cast(pa.timestamp("us", found.type.tz))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AdviceOutcome:
-    """Savings of a later workload, compared with the workload for which the layout was advised. None: unknown.
+    """Savings of a later workload, compared with the workload of the advice. Figures are None if unknown.
 
     >>> print(AdviceOutcome("lake/orders", runs=412.0, others=0.0, promised=0.82, rows=0.79, bytes=None))
     lake/orders: promised 82% fewer bytes, measured 79% fewer by the rows scanned over 412 queries
@@ -109,7 +109,7 @@ def promised_shapes(
 
 
 def _by_shape(shapes: Sequence[QueryShape]) -> dict[str, list[QueryShape]]:
-    """Group shapes by the normal form of their predicates. Shapes that read different columns are in one group."""
+    """Group shapes by the normal form of their predicates, whichever columns they read."""
     groups: dict[str, list[QueryShape]] = {}
     for shape in shapes:
         if shape.predicates:

@@ -37,7 +37,7 @@ def key_paths(layout: LayoutSpec | None, table: Table) -> list[Path]:
 def refuse_unread(layout: LayoutSpec, readable: Container[str]) -> None:
     """Raise LayoutError for a key column that only Spark can read.
 
-    `readable`: names of the other columns in lower case.
+    `readable`: lower-case names of the columns that can be read without Spark.
     """
     for option, names in _keys(layout).items():
         for name in names:

@@ -51,8 +51,8 @@ _WIDTHS = {Physical.INT32: 4, Physical.FLOAT: 4, Physical.INT64: 8, Physical.DOU
 _TEXT = 16
 _MOSTLY = 0.9
 _FIRST_PAGE = 20_000
-# A dictionary is read to count its entries if it may have more than one per this many rows. Writers end a dictionary
-# at `_FULL` bytes.
+# A dictionary is read to count its entries if it may have more than one entry for this number of rows. Writers end a
+# dictionary at `_FULL` bytes.
 _SURELY_FEW = 20
 _FULL = 1 << 20
 
@@ -85,7 +85,7 @@ class Query:
         return tuple(dict.fromkeys(path for part in self.parts for path in columns_of_leaf(part)))
 
     def may_match(self, outcomes: OutcomeArray) -> NDArray[np.bool_]:
-        """Return flags of the containers that may have a selected row.
+        """Return flags of the row groups or pages that may have a selected row.
 
         `outcomes`: outcomes of `parts`.
         """
@@ -243,7 +243,7 @@ def columns_read(shape: QueryShape, predicate: RanPredicate, columns: Sequence[L
 def _names(columns: Sequence[LeafColumn]) -> dict[str, str]:
     """Return the top-level column of each name.
 
-    `a.b` is part of the struct `a` if there is such a struct, else a name with a dot.
+    `a.b` is a field of the struct `a` if the table has a struct `a`, else the name of a column with a dot.
     """
     paths = [column.path[:length] for column in columns for length in range(1, len(column.path) + 1)]
     written = {".".join(path): path[0] for path in paths} | {column_sql(path): path[0] for path in paths}

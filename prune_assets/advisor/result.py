@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "layout-advice/1"
 _SHOWN = 5
-# A layout that at least doubles the bytes of this share of the runs is marked.
+# A layout is marked if at least this share of the runs would read twice their bytes or more.
 DEAR = 0.1
 _LONGEST_SQL = 70
-# Maximum queries on an HTML page, and queries of each verified layout, largest prediction errors first.
+# Maximum number of queries on an HTML page; then of queries per verified layout, with the largest prediction errors.
 _PAGE_QUERIES, _PAGE_VERIFIED = 100, 20
-# Maximum queries shown as gaining most, and as losing most. Their bytes must change by this share of the bytes without
-# pruning.
+# Maximum number of queries that are shown as saving most bytes, and of queries that are shown as reading most
+# additional bytes. A query is shown only if its bytes change by at least `_WORTH_SAYING` of the bytes without pruning.
 _SHOWN_CHANGES = 3
 _WORTH_SAYING = 0.01
 _SHOWN_UNSUPPORTED = 5
@@ -125,21 +125,22 @@ class LayoutAdvice:
     >>> advice.advised.layout.sort_by, advice.layout_yaml().splitlines()[1][:17]
     (('shop',), 'sort_by: ["shop"]')
 
-    `advised`: None to keep the present layout, for the reason in `verdict`.
+    `advised`: the layout to change to. None if the present layout should stay, for the reason in `verdict`.
     `today`: bytes that one run of the workload reads today.
-    `lower_bound`: bytes that it would read if its selected rows were adjacent.
-    `whole`: bytes that it would read without pruning.
+    `lower_bound`: bytes that this run would read if its selected rows were adjacent.
+    `whole`: bytes that this run would read without pruning.
     `rewrite_bytes`: bytes that a rewrite reads and writes.
     `runs_to_pay`: number of workload runs after which the rewrite has paid. None if it never pays.
     `dearer`: queries that would read more than twice their bytes in the advised layout, most added bytes first.
-    `own_dearer`: such queries of the user's layout.
+    `own_dearer`: queries that would read more than twice their bytes in the user's layout.
     `unsupported`: conditions of the workload that do not prune in any layout, with the reason, most bytes first.
     `reasons`: reason for each key of the advised layout.
     `skipped`: number of predicates that do not fit the table, by reason.
     `verified`: results of `verify` for the first layouts.
-    `promised`: bytes of query shapes today and promised, which `outcome` compares with later reads.
+    `promised`: bytes that each query shape reads today and should read in the advised layout; `outcome` compares them
+    with later reads.
     `notes`: for example that the queries ran on another table of this name.
-    `own`: the layout that was passed to `advise`. None without one.
+    `own`: the layout that was passed to `advise`. None if no layout was passed.
     `named`: the table as it was passed to `advise`.
     `semantics`: the settings with which the queries were planned.
     """
@@ -218,10 +219,10 @@ class LayoutAdvice:
         True
 
         `workload`: as in `advise`. `session`: as in `optimize`. The rewrite is `optimize` with `full` and the advised
-        layout; layouts that `optimize` refuses, such as other partitions than the table's, raise here, and are not
-        advised with `in_place`. With `budget` and an advised sort key, only files that break the order are rewritten,
-        at most `budget` bytes of them, and later calls continue; for any other layout the budget must cover the whole
-        table.
+        layout; a layout that `optimize` refuses, such as a layout with other partitions than the table's, raises an
+        error; advice made with `in_place` has no such layout. With `budget` and an advised sort key, only files that
+        break the order are rewritten, at most `budget` bytes of them, and later calls continue; for any other layout
+        the budget must cover the whole table.
 
         Raises WrongUse if nothing is advised or the budget is too small, and the errors of `optimize`.
         """
@@ -244,7 +245,8 @@ class LayoutAdvice:
         >>> print(advice.outcome(Workload((ran,))))  # doctest: +ELLIPSIS
         /...: promised ...% fewer bytes, measured 95% fewer by the rows scanned over 4 queries
 
-        Raises WrongUse if none of its queries ran, or if they ran only on several tables of this name.
+        Raises WrongUse if none of the advised queries ran, or if the workload has several tables of this name, but not
+        this table.
         """
         from prune_assets.advisor.outcome import outcome_of
 
@@ -269,7 +271,7 @@ class LayoutAdvice:
 
     @staticmethod
     def from_json(text: str | bytes, *, source: str = "advice") -> LayoutAdvice:
-        """Parse advice from JSON; `source` names it in messages. Raises WrongUse for another document."""
+        """Parse advice from JSON; `source`: its name in messages. Raises WrongUse if the document is not advice."""
         try:
             document = msgspec.json.decode(text)
             if document.get("schema") != SCHEMA:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def shapes_on(*names: str, workload: Workload) -> list[QueryShape]:
     """Return the query shapes on a table that has one of these names.
 
-    Otherwise, return the shapes on a table whose name has the same last part. Raises WrongUse if several tables
-    have that last part.
+    If there is no such shape, return the shapes on a table whose name has the same last part. Raises WrongUse if
+    several tables have that last part.
     """
     return _on_itself(names, workload) or _on_namesake(names, workload)
 
@@ -84,7 +84,7 @@ def _shown(table: str) -> str:
 
 def _spelled(location: str) -> str:
     """Return a path in the form in which event logs have it."""
-    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - keeps links
+    return address(location) if is_remote(location) else os.path.abspath(local_path(location))  # noqa: PTH100 - links must remain
 
 
 def _last_part(name: str) -> str:

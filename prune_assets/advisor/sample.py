@@ -36,9 +36,10 @@ _BLOCK = 4_096
 _READ_FOR_ONE = 4
 # Sampled rows per run of adjacent rows.
 _TOGETHER = 64
-# Shorter blocks for the rows that are encoded, which are few and should come from many positions.
+# Rows per block of encoded rows. Blocks are short, because few rows are encoded and should come from many positions.
 _BLOCK_ENCODED = 256
-# Limits of the rows and values that are encoded for each layout, and of the columns of a wide table.
+# Minimum and maximum number of rows, and maximum number of values, that are encoded for each layout; then the maximum
+# number of encoded columns of a wide table.
 _FEWEST_ROWS_ENCODED, _MOST_ROWS_ENCODED, _MOST_VALUES_ENCODED = 16_384, 32_768, 1_000_000
 _MOST_ENCODED = 100
 
@@ -135,8 +136,8 @@ def _thinned(tables: Iterable[pa.Table], total: int, most: int) -> Iterator[pa.T
 def _random_rows(total: int, most: int) -> NDArray[np.int64]:
     """Return ascending numbers of random rows: `_TOGETHER` rows of each run of adjacent rows.
 
-    If equal values are adjacent, one row of each of many short runs would repeat fewer values than random rows do.
-    Random rows of the whole table could not be cut into pages.
+    With one row from each of many short runs, adjacent equal values would repeat less often than in random rows. Rows
+    drawn at random from the whole table could not be cut into pages.
     """
     length = -(-_TOGETHER * total // most)
     runs, random = -(-total // length), np.random.default_rng(most)
@@ -157,13 +158,13 @@ def _is_read(plan: PlannedRead, name: str) -> bool:
 def _blocks(row_count: NDArray[np.int64], most: int, length: int = _BLOCK) -> RangeList:
     """Return blocks of rows, evenly spread over all row groups, that have about `most` rows.
 
-    The blocks cover all rows if the table has at most `most`.
+    The blocks cover all rows if the table has at most `most` rows.
     """
     first = np.cumsum(row_count) - row_count
     total = int(row_count.sum())
     block = length if total > most else max(total, 1)
     starts = np.arange(0, total, block * max(total / max(most, 1), 1.0)).astype(np.int64)
-    # Cut at row groups, because a block may reach into the next ones.
+    # Blocks are cut where row groups begin, because a block may span several row groups.
     pieces = np.unique(np.concatenate([starts, first[_inside(first, starts, block) & (row_count > 0)]]))
     group = np.searchsorted(first, pieces, "right") - 1
     begun = starts[np.searchsorted(starts, pieces, "right") - 1]

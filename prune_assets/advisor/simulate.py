@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Bytes to which parquet-java truncates strings in a column index.
 _MOST_OF_TEXT = 64
-# Cached orders of the sample: each finalist is cut into pages of several sizes.
+# Number of cached sort orders of the sample. They are reused, because each finalist is cut into pages of several sizes.
 _ORDERS = 12
 
 
@@ -118,13 +118,13 @@ class Workspace:
         return self.bytes_per_row * self.sample.total
 
     def answers(self, bounds: Mapping[Path, Bounds]) -> dict[Path, OutcomeArray]:
-        """Return, for each column, the outcomes of its leaves that the bounds of containers allow."""
+        """Return, for each column, the outcomes of its leaves that the bounds of row groups or pages allow."""
         return {path: outcomes_of_each(leaves, bounds[path]) for path, leaves in self.leaves.items()}
 
     def may_match(
         self, answers: Mapping[Path, OutcomeArray], bounds: Mapping[Path, Bounds], count: int
     ) -> list[NDArray[np.bool_]]:
-        """Return, for each query, flags of the `count` containers that may have a selected row.
+        """Return, for each query, flags of the `count` row groups or pages that may have a selected row.
 
         `answers`: for each column, the outcomes of its leaves.
         """
@@ -186,7 +186,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # The query reads rows today that the sample lacks, so it reads at least a page.
+            # Today the query reads rows that are not in the sample, so it reads at least one page in the layout.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)

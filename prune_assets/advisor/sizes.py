@@ -37,11 +37,11 @@ DICTIONARY_LIMIT = 1 << 20
 # Parquet-java's level of zstd; Arrow's is 1.
 _ZSTD_LEVEL = 3
 _ROWS_AT_ONCE = 1_000
-# Flags of a random half of rows: the number of distinct values in it shows how uneven their frequencies are. Fewer than
-# `_ENOUGH` rows are not halved.
+# Flags of a random half of the rows. The number of distinct values in this half shows how uneven their frequencies are.
+# Fewer than `_ENOUGH` rows are not halved.
 _RANDOM_HALF = np.random.default_rng(0).random(1 << 16) < 0.5
 _ENOUGH = 256
-# A smaller decrease of the bytes per row is chance.
+# A change of the bytes per row by a factor above this is chance.
 _NO_CHANGE = 0.985
 
 
@@ -89,7 +89,7 @@ def _like_today(cost: ColumnCost, column: SampledColumn | None, cut: Cut, layout
 
 
 def coded_in(cut: Cut, column: SampledColumn, cost: ColumnCost, layout: LayoutSpec) -> Coded:
-    """Estimate how parquet-java would encode a sampled column; it decides by the values of the first page."""
+    """Estimate how parquet-java, which decides by the first page, would encode a sampled column."""
     group, page = (
         _mean([column.codes[it] for it in _first_rows(cut, most)], len(column.values), rows)
         for rows, most in _rows_of(cut, layout)
@@ -107,7 +107,7 @@ def _rows_of(cut: Cut, layout: LayoutSpec) -> tuple[tuple[float, float], tuple[f
 def _first_rows(cut: Cut, most: float) -> list[NDArray[np.int64]]:
     """Return the sampled rows among the first `most` rows of each of several row groups.
 
-    Short row groups, such as the last one of a file, are left out, because the others differ from them.
+    Short row groups, such as the last one of a file, are left out, because they are not typical.
     """
     starts, rows = cut.sampled(cut.group), cut.group_rows
     usual = np.flatnonzero(rows >= rows.mean() / 2)
@@ -130,7 +130,7 @@ def _evenly(last: int) -> list[int]:
 
 
 class _SampleValues(NamedTuple):
-    """Contents of a container, without nulls, which are not encoded.
+    """Contents of a row group or page, without nulls, which are not encoded.
 
     `rows`: number of rows with a value.
     `values`: number of distinct values.
@@ -141,7 +141,7 @@ class _SampleValues(NamedTuple):
 
 
 def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _SampleValues:
-    """Estimate the mean contents of containers from sampled codes.
+    """Estimate the mean contents of row groups or pages from sampled codes (see `_Codes`).
 
     `parts`: codes of the sampled rows of each container.
     `most`: number of different codes.
@@ -156,7 +156,7 @@ def _mean(parts: Sequence[NDArray[np.int64]], most: int, rows: float) -> _Sample
 
 
 def _distinct_of(parts: Sequence[NDArray[np.int64]], most: int, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate the number of distinct values of containers from some of their rows.
+    """Estimate the number of distinct values of row groups or pages from some of their rows.
 
     `parts`: codes of the sampled rows of each container.
     `rows`: number of rows of each container.
@@ -233,7 +233,8 @@ class EncodedRows:
     `total`: number of rows of the table.
 
     Sorted rows of a sample have larger gaps between their values than sorted rows of the table, and so compress worse.
-    Therefore all blocks and half of them are encoded, and the bytes per row are extrapolated to the whole table.
+    Therefore all blocks, and separately half of the blocks, are encoded, and the bytes per row are extrapolated to the
+    whole table.
     """
 
     rows: pa.Table
@@ -270,7 +271,7 @@ class EncodedRows:
         return encoded_sizes | sizes_without_encoding(others, sample, cut, layout)
 
     def _encode(self, name: str, layout: LayoutSpec, coded: Mapping[Path, Coded]) -> None:
-        """Encode columns of all blocks and of half of them, and extrapolate to the whole table."""
+        """Encode columns of all blocks, and of half of the blocks, and extrapolate to the whole table."""
         if not coded:
             return
         order = self._orders[name]
@@ -289,7 +290,8 @@ class EncodedRows:
         """Estimate whether a column is dictionary-encoded if the rows are in the order of `layout`.
 
         `key`: name of the order, and path of the column.
-        `sampled`: None if no query filters on the column; its values are then read from the blocks of rows.
+        `sampled`: the sampled column. None if no query filters on the column, whose values are then read from the
+        blocks.
         """
         name, path = key
         column = (
@@ -313,7 +315,7 @@ class EncodedRows:
         return _coded(layout, path, group, page, column.entry or cost.entry)
 
     def _at_most(self, counted: _SampleValues, path: Path) -> float:
-        """Return an estimate of the distinct values of some rows, at most as many as random rows of the table have."""
+        """Limit an estimate of distinct values to the number that equally many random rows of the table would have."""
         values = max(1.0, self._distinct_in_table(path))
         return (
             min(counted.values, -values * math.expm1(-counted.rows / values)) if values < math.inf else counted.values

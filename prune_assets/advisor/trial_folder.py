@@ -25,7 +25,7 @@ LAYOUTS = 3
 SAMPLE = "sample"
 _CONTENTS = {LOCK, SAMPLE, *map(str, range(LAYOUTS))}
 _SUFFIX = re.compile(r"[a-z0-9_]{8}")
-# Seconds to wait for another process that takes a new folder for an abandoned one.
+# Seconds to wait while another process locks a new folder that looks abandoned.
 _SECONDS = 30.0
 
 
@@ -39,7 +39,7 @@ def trial_folder(parent: Path, name: str) -> Iterator[Path]:
     folder = parent / f"{_prefix(name)}{uuid4().hex[:8]}"
     with ExitStack() as stack:
         folder.mkdir(mode=0o700)
-        # A file system without locks also keeps others from removing the folder.
+        # Without locks in the file system, no other process removes the folder either.
         with suppress(UnsupportedFeature):
             stack.enter_context(write_lock(folder, timeout=_SECONDS))
         stack.callback(delete_folder, folder)

@@ -1,8 +1,8 @@
 """Write rows in a layout without Spark, with the order, files, row groups and pages that Spark would write.
 
-Files are cut by rows, so that equal keys may be in two of them. A column chunk is dictionary-encoded if the dictionary
-of its first page pays, as parquet-java decides. Bounds of long strings are not truncated, because Arrow does not
-truncate them.
+Files are cut by number of rows, so rows with equal keys may be in two files. A column chunk is dictionary-encoded if a
+dictionary would save bytes in its first page, as in parquet-java. Bounds of long strings are not truncated, because
+Arrow does not truncate them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_without_spark(
 ) -> None:
     """Write rows of a table in a layout into a new directory.
 
-    `bytes_per_row`: size from which the numbers of files and row groups follow.
+    `bytes_per_row`: size that determines the numbers of files and row groups.
 
     Raises UnsupportedFeature if only Spark, or a newer pyarrow, can write the layout.
     """

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from prune_assets.advisor.candidates import Candidate
     from prune_assets.advisor.result import QueryBytes, RankedLayout
 
-# A curve, or finer pages alone, must leave less than this share of today's bytes. Without it, queries read at most a
-# quarter more.
+# A curve, or finer pages alone, must reduce the bytes to less than this share of today's bytes. A curve or pages that
+# save less are not advised; without them, queries read at most a quarter more bytes.
 _WORTH_A_CURVE, _WORTH_FINER_PAGES = 0.8, 0.8
-# Shares of today's bytes: if the simulated present layout reads less, the difference is more than errors of the
-# simulation explain (first share), or more than errors and another codec explain (second share).
+# If the simulated present layout reads less than the first share of today's bytes, errors of the simulation do not
+# explain the difference. Below the second share, another codec does not explain the difference either.
 _BEYOND_ERROR, _BEYOND_CODEC = 0.85, 0.2
-# A rewrite that pays later is not advised.
+# Maximum number of workload runs after which an advised rewrite pays.
 MOST_RUNS_TO_PAY = 1_000
 # Number of queries that a verdict names.
 _NAMED = 10

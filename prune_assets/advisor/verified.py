@@ -65,7 +65,7 @@ class VerifiedQuery:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLayout:
-    """A written layout, with the predicted and the planned share of the bytes that a run would read without pruning.
+    """A written layout, with the share of its unpruned bytes that a run reads: as predicted, and as planned.
 
     `writer`: Spark or pyarrow.
     `rows`: number of rows written.

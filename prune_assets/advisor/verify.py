@@ -139,7 +139,7 @@ def _verified(trial: _Trial, title: str, layout: LayoutSpec, directory: Path) ->
 
 
 def _key(query: Query, directories: set[str]) -> tuple[str, frozenset[Path_]]:
-    """Return the predicate and the columns that are read from files, whatever columns the directories hold."""
+    """Return the predicate of a query and the columns that it reads, without columns in directory names."""
     folded = {name.casefold() for name in directories}
     return query.where, frozenset(it.path for it in query.columns if it.path[0].casefold() not in folded)
 

@@ -62,7 +62,7 @@ class ReadWorkloadOperator(BaseOperator):
         self.app = app
         self.user = user
 
-    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of all operators
+    def execute(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - Airflow's signature
         """Read the logs, write the file, and return its figures."""
         from pathlib import Path
 
@@ -133,7 +133,7 @@ class AdviseLayoutOperator(TableOperator):
         self.page = page
         self.check_arguments()
 
-    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - signature of the base class
         """Advise, write the requested files, and return the figures."""
         from pathlib import Path
 

@@ -1,7 +1,7 @@
 """Check the arguments of operators.
 
-Airflow checks them when it parses the DAG, and again when a task has rendered its templates.
-Each check calls the same function as the command line and Dagster; none has slow imports.
+The arguments are checked when Airflow parses the DAG, and again when a task has rendered its templates. Each check
+calls the same function as the command line and Dagster, without slow imports.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def path(name: str, value: object) -> None:
 def layout(_name: str, value: Any) -> None:
     """Check a layout.
 
-    The task checks a layout file that is missing or not on this machine.
+    A layout file is not checked if it does not exist on this machine; the task reads it later.
     """
     from parquet_core.storage.stores import is_remote
     from prune_assets.writing.layout_file import load_layout
@@ -186,7 +186,7 @@ def named_predicates(value: Any) -> dict[str, str]:
     return named
 
 
-def _refuse_unless(is_right: bool, name: str, value: object, remedy: str) -> None:  # noqa: FBT001 - a check's answer
+def _refuse_unless(is_right: bool, name: str, value: object, remedy: str) -> None:  # noqa: FBT001 - result of a check
     from parquet_core.errors import WrongUse
     from parquet_core.printable import shown
 

@@ -23,9 +23,9 @@ def table_asset(table: str | Path, *, name: str | None = None, poke_interval: fl
     `payload`: `version`, `fingerprint`, `changes`, and the changed partitions as `partitions` and `where`. Runs that an
     asset triggers have no `ds`: their tasks can use the partitions of the payload instead.
 
-    `name`: the address by default. All other options (`group`, `extra`) are passed to Airflow's Asset. A task that
-    writes the table and has this asset among its outlets emits an event of its own; use either the outlet or this
-    watcher, not both.
+    `name`: name of the asset, by default the address. All other options (`group`, `extra`) are passed to Airflow's
+    Asset. A task that writes the table and has this asset among its outlets emits an event of its own; use either the
+    outlet or this watcher, not both.
     """
     from prune_assets.airflow.trigger import TableChangeTrigger
     from prune_assets.tables.catalogs.names import is_name

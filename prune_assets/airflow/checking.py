@@ -36,7 +36,7 @@ class CheckLayoutOperator(TableOperator):
     layout always fails the task.
     `where`: check only files that may have matching rows, for example the files of one day.
     `rows`, `allow`: as in `prune_assets.check`.
-    `when_empty`: "pass", "skip" or "fail" if no file has such rows, or the table has no files.
+    `when_empty`: "pass", "skip" or "fail" if the table has no files, or no file may have rows that match `where`.
 
     The XCom `findings` lists the findings in the form of a data quality service: `rule`, `result` (fail, warn or pass)
     and `detail`, most severe first, at most 100.

@@ -35,8 +35,8 @@ class MergeTableOperator(TableOperator):
     `on`, `when`: as in `prune_assets.merge`; rows of the table are `t`, changes are `s`.
     `conn_id`: as in `WriteTableOperator`.
 
-    The task returns the rows that changed, and the files that the MERGE opened beside the files that it would have
-    opened without the condition.
+    The task returns the number of changed rows, and how many files the MERGE opened and would have opened without the
+    condition.
     """
 
     template_fields: Sequence[str] = ("table", "source", "on", "when", "conn_id")
@@ -75,7 +75,7 @@ class MergeTableOperator(TableOperator):
         if self.make_rows is None and not self.source:
             raise WrongUse(f"source = {self.source!r}: give a query, a path, or a function that makes a DataFrame")
 
-    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - signature of the base class
         """Merge, and return the figures."""
         from prune_assets.airflow.spark import session_for
         from prune_assets.merging.run_merge import merge

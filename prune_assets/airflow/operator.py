@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class TableOperator(BaseOperator):
     """An operator on one table; `table`: a path, an address, or a catalog name.
 
-    `when_empty`: behavior of the task without rows to work on, for example on a day without data. "pass": the task
+    `when_empty`: behavior of a task that has no rows to work on, for example on a day without data. "pass": the task
     succeeds, and its XCom has `empty` True. "skip": the task is skipped, and so are the tasks after it, unless their
     trigger rules differ. "fail": the task fails without retries.
 
-    The result of `run_on_table` is the task's XCom, and the extra of the event of each asset in its `outlets`, with the
-    partition if the DAG run has one.
+    The result of `run_on_table` becomes the task's XCom. The asset event of each outlet has the same result as its
+    extra, and the partition if the DAG run has one.
     `retries`: 2 unless the task or `default_args` set it, since writes are atomic; errors that the user must fix are
     not retried. Wrong arguments fail the parsing of the DAG; arguments with a template are checked after rendering.
     """

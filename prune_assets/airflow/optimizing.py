@@ -76,7 +76,7 @@ class OptimizeTableOperator(TableOperator):
         self.conn_id = conn_id
         self.check_arguments()
 
-    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - signature of the base class
         """Optimize, and return the figures, without file names."""
         from functools import partial
 

@@ -1,6 +1,6 @@
 """Poll a table once, for the sensor and for its trigger.
 
-The trigger polls in place of the sensor's task while it waits.
+While a deferred sensor waits, the trigger polls the table instead of the sensor's task.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def poll_table(
     `version`: an event is due once a Delta table has this version or a later one, whatever the previous state. None: an
     event is due if the table has changed.
 
-    All values are plain, so that Airflow can store them. Raises WrongUse with `version` for a table without versions,
-    or whose versions have no order, such as Iceberg snapshots.
+    All values are plain, so that Airflow can store them. With `version`, raises WrongUse for a table that has no
+    versions, or has versions without an order, such as Iceberg snapshots.
     """
     from parquet_core.errors import WrongUse
     from prune_assets.tables.changed_partitions import partition_changes, partition_state

@@ -31,7 +31,7 @@ class TableChangeSensor(BaseSensorOperator):
     `since`: the version or fingerprint to compare with, e.g. from the event of an earlier run; by default the state at
     the first poll.
     `version`: wait until a Delta table has this version or a later one, instead of any change.
-    `deferrable`: wait in the triggerer, without a worker; False waits as `mode` says.
+    `deferrable`: wait in the triggerer, without a worker; if False, the sensor waits in the worker as `mode` says.
 
     A missing table fails the task at once; with `soft_fail` the task is skipped, and with `silent_fail` the sensor
     keeps waiting. If the storage does not respond, the sensor keeps waiting until `timeout`. The XCom is the event:
@@ -73,7 +73,7 @@ class TableChangeSensor(BaseSensorOperator):
             self._defer()
         return event
 
-    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - of Airflow's own
+    def poke(self, context: Context) -> PokeReturnValue:  # noqa: ARG002 - Airflow's signature
         """Poll once, in the worker."""
         event = self._look()
         return PokeReturnValue(is_done=event is not None, xcom_value=event)

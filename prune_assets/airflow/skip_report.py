@@ -33,7 +33,7 @@ class SkipReportLink(BaseOperatorLink):
     name = "Skip report"
     xcom_key = "skip_report_url"
 
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - asked in the task
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - Airflow's signature
         """Return the address of the page that the task has just written.
 
         Returns "" without a `reports_url`.
@@ -57,9 +57,9 @@ class SkipReportOperator(TableOperator):
     ('table', 'predicates')
 
     `predicates`: Spark SQL by name, or a list.
-    `min_skipped`: minimum share of the bytes that a query must skip, 0.9 or 90% of those of its columns. If the share
-    predicted for Spark with the plan is lower (without a prediction: the best possible share), the task fails after
-    all reports are written, and names the predicates.
+    `min_skipped`: minimum share of its columns' bytes that each query must skip, such as 0.9 or 90%. It is compared
+    with the share predicted for Spark with the plan, or with the best possible share if there is no prediction. The
+    task fails after all reports are written, and names the predicates that skip less.
     `columns`: columns that the queries read in addition to those of the predicate; all by default.
     `time_zone`: session time zone of the queries.
     `when_empty`: "pass", "skip" or "fail" if the table has no files.
@@ -67,7 +67,7 @@ class SkipReportOperator(TableOperator):
     `report_dir`: a local folder for pages, as `<DAG>/<run>/<task>/<name>.html`.
     `reports_url`: the address that serves this folder, for the task's button "Skip report".
 
-    The XCom has the figures of each predicate, by their names in `prune_assets.report.figures`.
+    The XCom has the figures of each predicate, under the names in `prune_assets.report.figures`.
     """
 
     template_fields: Sequence[str] = (

@@ -29,13 +29,13 @@ class TableNotReached(AirflowException):
     """
 
 
-# Errors that may not recur at the next try.
+# Errors that a retry may resolve.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR, errno.EAGAIN}
 
 
 @contextmanager
 def writing_to(argument: str, path: object) -> Iterator[None]:
-    """Name the argument in errors of the block, which writes its file or folder."""
+    """Name the argument in errors of a block that writes the file or folder of this argument."""
     from parquet_core.errors import StorageFailure, WrongUse
 
     try:

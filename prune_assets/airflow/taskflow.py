@@ -54,8 +54,8 @@ def pruned_table_task(python_callable: Callable[..., Any] | None = None, **kwarg
     >>> written.operator.table
     'lake/orders'
 
-    The function has an argument `spark`, the session; arguments with names of Airflow's context receive its values. All
-    other options are passed to WriteTableOperator.
+    The function has an argument `spark`, the session; an argument that has the name of an entry of Airflow's context
+    receives the value of the entry. All other options are passed to WriteTableOperator.
     """
     return task_decorator_factory(
         python_callable=python_callable, decorated_operator_class=PrunedTableDecoratedOperator, **kwargs

@@ -66,7 +66,7 @@ class WriteTableOperator(TableOperator):
         *,
         source: str | Path | Callable[[SparkSession], DataFrame],
         layout: LayoutSource,
-        format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
+        format: str | None = None,  # noqa: A002 - the name in DataFrameWriter
         mode: Mode | None = None,
         where: str | None = None,
         options: Mapping[str, str] | None = None,
@@ -96,7 +96,7 @@ class WriteTableOperator(TableOperator):
         if rendered or not arguments.is_template([self.mode, self.where]):
             check_mode(self.mode, self.where)
 
-    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - of the other operators
+    def run_on_table(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - signature of the base class
         """Write, and return the figures."""
         from parquet_core.quantities import counted
         from prune_assets.tables.target import refuse_place

@@ -1,6 +1,6 @@
 """Check the layout of a table in its files.
 
-Files of a Delta table are the files of its log, with the table's own column names.
+For a Delta table, the files that its log lists are checked, and findings have the column names of the table.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ def check(
 ) -> list[Finding]:
     """Check in the written files whether a table has its layout.
 
-    Without a layout, check the table's health.
-    The rows of this file are sorted, and the bloom filter is missing:
+    Without a layout, check the table's health. In this example the rows are sorted, and the bloom filter is missing:
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -67,7 +66,7 @@ def check(
     `layout`: a LayoutSpec, its keys, or the path of a `layout.yaml`, as in `load_layout`; None to check health.
     `where`: check only files that may have matching rows, by their partition values or by the statistics of a Delta
     log: for example the files of one day in a large table.
-    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot.
+    `rows`: also read the sort key, and columns without a column index, to prove what bounds alone cannot prove.
     `session`: a Spark session, for a table name of its catalogs; `glue:..` and `unity:..` need no session.
     `allow`: addresses below which the log of a Delta table may refer to files, in addition to the table's own.
 

@@ -24,7 +24,7 @@ def with_catalog_name(finding: Finding, table: Table) -> Finding:
     """Return a finding whose remedy works with the writers of the table's format.
 
     If only a catalog commits to the table, a remedy that rewrites also says to use the table's name in that catalog,
-    unless such a name was given.
+    unless the table was given by this name.
     """
     if not finding.remedy:
         return finding
@@ -75,7 +75,7 @@ def remedy_in_shell(finding: Finding, table: str, layout: str | None) -> str:
 def finding_json(finding: Finding) -> dict[str, object]:
     """Return a finding as commands print it in JSON.
 
-    Its remedy is only text.
+    The remedy is included only as text.
     """
     keys = ("code", "severity", "location", "message", "remedy", "columns")
     return {key: getattr(finding, key) for key in keys}

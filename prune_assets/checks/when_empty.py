@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 from parquet_core.errors import WrongUse
 
-# "pass": it succeeds. "skip": it and its downstream steps are skipped. "fail": it fails.
+# Result of a task, asset or check without rows. "pass": it succeeds. "skip": it and its downstream steps are skipped.
+# "fail": it fails.
 WhenEmpty = Literal["pass", "skip", "fail"]
 
 

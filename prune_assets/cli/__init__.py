@@ -56,7 +56,8 @@ _IN_QUOTES = (
 )
 _EXIT_WRONG_USE = 2
 _EXIT_FAILURE = 3
-# Imports alone create hundreds of thousands of permanent objects; Python's default collects after every 700.
+# Number of new objects that triggers a garbage collection, 700 by default in Python. Imports alone create hundreds of
+# thousands of permanent objects, for which collections are wasted.
 _OBJECTS_UNTIL_COLLECTION = 50_000
 # Exit codes that a shell reports for programs ended by SIGINT (2), SIGPIPE (13) and SIGTERM (15).
 _EXIT_INTERRUPTED = 130
@@ -115,7 +116,7 @@ class Commands(click.Group):
             raise
         except KeyboardInterrupt as error:
             _end_interrupted(error)
-        except Exception as error:  # noqa: BLE001 - nobody else is there to tell of it
+        except Exception as error:  # noqa: BLE001 - no caller would report it
             if (interrupt := _interrupt_before(error)) is not None:
                 _end_interrupted(interrupt)
             _end(error)

@@ -102,7 +102,7 @@ def _pairs(values: object) -> str:
 
 
 def _row_changes(table: str, limit: int) -> list[RowChange]:
-    """Return the last statements that changed rows; most bytes opened without need first."""
+    """Return the last statements that changed rows, sorted by the unneeded bytes that they opened, most first."""
     from deltalog.snapshot.row_changes import OPERATIONS, needless_first
     from prune_assets.tables.opening import open_as_written
 

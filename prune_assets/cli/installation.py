@@ -44,7 +44,7 @@ SCHEMA = "doctor/1"
 # All of these are imported as pyspark, and each overwrites files of the others.
 PYSPARKS = ("pyspark", "pyspark-client", "databricks-connect")
 LIBRARIES = ("pyarrow", "sqlglot", "xxhash", "obstore", "fsspec")
-# Extras by the distributions that they install.
+# Optional distributions, each with the extra that installs it.
 OPTIONAL = {DISTRIBUTIONS.get(package, package): extra for package, extra in EXTRAS.items()}
 
 
@@ -73,7 +73,7 @@ class AwsProfile(msgspec.Struct, frozen=True):
 
 
 class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of starting Spark; `version`: None if Spark did not start."""
+    """Result of starting Spark; `version`: the version of Spark, None if Spark did not start."""
 
     version: str | None
     error: str | None
@@ -82,8 +82,10 @@ class SparkStart(msgspec.Struct, frozen=True, kw_only=True):
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """All findings about an installation.
 
-    `libraries`: versions, None if missing, which is a problem unless an extra installs the library.
-    `compiled`: True if metadata are read by compiled code, `compiled_storage`: True if many local files are.
+    `libraries`: version of each library. None if the library is missing, which is a problem unless an extra installs
+    it.
+    `compiled`: True if compiled code reads metadata. `compiled_storage`: True if compiled code reads large numbers of
+    local files.
     `runs_on`: the recognized platform.
     `aws_profile`: the profile in AWS_PROFILE, unless keys in the environment override it.
     `spark`: None unless a session was started.
@@ -204,7 +206,7 @@ def _started() -> tuple[SparkStart, list[Problem]]:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform, recognized by its `marker`, a variable or a file. `version`: None if the marker does not state it."""
+    """A platform, recognized by its `marker`, a variable or a file. `version`: None if unknown."""
 
     name: str
     version: str | None

@@ -25,7 +25,7 @@ def budget_option(description: str) -> Callable[..., Any]:
     return click.option("--budget", callback=parsed_by(bytes_of), metavar="SIZE", help=description)
 
 
-def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the word of click
+def file_option(option: str, name: str, description: str, *, type: click.Path = WRITTEN_FILE) -> Callable[..., Any]:  # noqa: A002 - the name in click
     """Return an option whose value is the path of a file.
 
     `name`: name of the parameter.

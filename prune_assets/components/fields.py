@@ -1,5 +1,6 @@
 """YAML fields that several components share."""
-# No `from __future__ import annotations` in this package: Dagster and pydantic read the annotations themselves.
+# No `from __future__ import annotations` in this package: Dagster and pydantic need classes in annotations, not
+# strings.
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,7 +77,7 @@ class CheckOptions(dg.Model, dg.Resolvable):
 
 
 def checks_of(table: LayoutTable, options: CheckOptions) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table's layout, and the checks of the share that its predicates skip."""
+    """Return the checks of a table's layout, and the checks of the bytes that its predicates skip."""
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
     checks = [table.checks(**judged)]

@@ -60,7 +60,7 @@ class LakeComponent(Named, dg.StateBackedComponent, dg.Model, dg.Resolvable):
     defs_state: ResolvedDefsStateConfig = DefsStateConfigArgs.local_filesystem()
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name set in the YAML (None if not set), and the default name, as in version 0.2."""
+        """Return the name from the YAML (None if not set), and the default name, which version 0.2 always used."""
         return (None, "lake") if self.when is None else (self.when.name, "layouts")
 
     @property

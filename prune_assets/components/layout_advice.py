@@ -156,7 +156,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     ] = "UTC"
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name set in the YAML (None if not set), and the default name, as in version 0.2."""
+        """Return the name from the YAML (None if not set), and the default name, which version 0.2 always used."""
         return self.name, "queries"
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -195,7 +195,7 @@ class LayoutAdviceComponent(Named, dg.Component, dg.Model, dg.Resolvable):
     ) -> dict[str, Any]:
         """Return the jobs and their schedules.
 
-        A daily workload has its own job, others run before the advice.
+        A daily workload has a job of its own. Any other workload is read in the job of the advice.
         """
         own = [] if ran.partitions_def is None else [dg.define_asset_job(f"{name}_of_a_day", selection=[ran])]
         together = advice if own else [ran, *advice]

@@ -83,7 +83,7 @@ class LayoutChecksComponent(Named, dg.Component, dg.Model, dg.Resolvable):
         return dg.Definitions(assets=external, asset_checks=checks, **automated)
 
     def names(self) -> tuple[str | None, str]:
-        """Return the name set in the YAML (None if not set), and the default name, as in version 0.2."""
+        """Return the name from the YAML (None if not set), and the default name, which version 0.2 always used."""
         return self.when.name, "layouts"
 
 

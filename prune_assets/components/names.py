@@ -40,7 +40,7 @@ def _all_of(context: dg.ComponentLoadContext) -> list[Named]:
 def _path_parts(context: dg.ComponentLoadContext) -> list[str]:
     """Return the parts of the component's path below `defs`.
 
-    Includes the number of the document in a file with several.
+    If a file contains several YAML documents, the number of the document is included.
     """
     file = getattr(context.component_loc, "file_path", None)
     if file is None:

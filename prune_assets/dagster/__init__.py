@@ -1,7 +1,7 @@
 """Dagster assets that write tables with a layout, checks that prove it, and skip reports.
 
-`LayoutTable` is a table; its methods return Dagster definitions for it. Functions concern many tables. Public names are
-imported on first use.
+`LayoutTable` is a table; its methods return Dagster definitions for it. The functions are for several tables. Public
+names are imported on first use.
 """
 
 # No `from __future__ import annotations`: Dagster needs the annotations of examples as classes, not as strings.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from prune_assets.tables.writes.format_names import check_format
 from prune_assets.tables.writes.write_result import check_mode
 
-# Keyed by the noun of a type in error messages; see `parquet_core.argument_types`.
+# Keyed by the noun that error messages use for a type; see `parquet_core.argument_types`.
 EXAMPLES = {
     "AssetKey": "'sales/orders'",
     "AssetCheckSeverity": "dg.AssetCheckSeverity.ERROR or dg.AssetCheckSeverity.WARN",
@@ -23,7 +23,7 @@ EXAMPLES = {
 
 
 def examples() -> dict[str, str]:
-    """Return an example of each argument type, keyed by the noun of the type."""
+    """Return an example of each argument type, keyed by the noun that error messages use for the type."""
     return EXAMPLES
 
 

@@ -1,5 +1,5 @@
 """Assets of a table: written by a function or from a source, or written elsewhere."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Iterator
 from functools import wraps

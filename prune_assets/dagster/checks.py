@@ -1,5 +1,5 @@
 """Asset checks that prove a layout from the bytes of the written files."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -181,8 +181,8 @@ def results_of(
 ) -> Iterator[dg.AssetCheckResult]:
     """Yield the results of checks, keyed by their names in Dagster.
 
-    `among`: all checks of the pass; each finding goes to the check that owns its code.
-    `unasked`: checks that do not apply, with the reason.
+    `among`: all checks that `find` evaluates; each finding is reported by the check that defines its code.
+    `unasked`: checks that do not apply to the table, with the reason.
     `when_empty`: result if `find` raises NoRows.
     """
     try:
@@ -190,7 +190,7 @@ def results_of(
     except NoRows as error:
         yield from (result for name in named for result in empty_results(name, asset_key, severity, when_empty, error))
         return
-    except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed, and the step goes on
+    except Exception as error:  # noqa: BLE001 - any error fails the check, not the step
         yield from (unreadable_result(name, asset_key, severity, error) for name in named)
         return
     for name, check in named.items():

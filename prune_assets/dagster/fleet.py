@@ -1,5 +1,5 @@
 """One page about all tables: wasted bytes, and the effect of the last optimize."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SUMS = ("needless bytes", "workload bytes", "bytes to rewrite", "layout errors", "deleted rows")
 _LEVELS = "▁▂▃▄▅▆▇█"
-# Limits of the history: pages that make the trend, and observations of a table searched for its last optimize.
+# Maximum number of earlier pages in the trend, and of a table's observations that are searched for its last optimize.
 _PAGES, _EVENTS = 12, 20
 
 
@@ -181,7 +181,7 @@ def _history(
 
     `before`: earlier pages, oldest first.
 
-    The result has one text per column of the page.
+    The result has one string for each column of the page.
     """
     if not row["queries"]:
         return {}

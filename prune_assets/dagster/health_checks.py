@@ -1,5 +1,5 @@
 """Asset checks of a table's health: the Delta log, the files' metadata, and deleted rows."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,8 @@ def log_health_check(
     The checks read only the log and do not start Spark. They fail if the table is not a Delta table or cannot be read.
 
     `max_commits`: commits that a reader may have to replay on top of a checkpoint.
-    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
-    would save 10 files warns.
+    `max_small_files`: allowed number of files smaller than 32 MiB. By default, more than 1,000 small files fail the
+    check, and small files whose merge would save 10 files cause a warning.
     `blocking`, `severity`: as in `checks`.
     """
 
@@ -66,8 +66,8 @@ def file_health_check(
     finds statistics that are missing or cannot be trusted, INT96 timestamps, bloom filters with many false positives,
     and too many small files.
     `columns`: columns to check; all by default.
-    `max_small_files`: allowed number of files smaller than 32 MiB; by default more than 1,000 fail, and a merge that
-    would save 10 files warns.
+    `max_small_files`: allowed number of files smaller than 32 MiB. By default, more than 1,000 small files fail the
+    check, and small files whose merge would save 10 files cause a warning.
     `blocking`, `severity`: as in `checks`.
     """
 
@@ -101,7 +101,7 @@ def delete_debt_check(
     def debt_check() -> dg.AssetCheckResult:
         try:
             debt, findings = check_deletes(str(self.table), allow=self.allow)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the check has not passed
+        except Exception as error:  # noqa: BLE001 - any error fails the check
             return unreadable_result(name, key, severity, error)
         figures = {} if debt is None else {f"prune/{figure}": value for figure, value in debt.figures().items()}
         return check_result(name, key, severity, findings, figures=figures)

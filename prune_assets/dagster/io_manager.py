@@ -1,5 +1,5 @@
 """An IO manager that writes and reads tables with a layout."""
-# No `from __future__ import annotations`: Dagster reads the annotation of `spark` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `spark` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +37,10 @@ class PrunedTableIOManager(dg.ConfigurableIOManager):
     'lake.sales.orders'
 
     Pass it to definitions as `resources={"tables": tables}`; `LayoutTable.asset` sets the location and layout of each
-    table. An asset made without it declares its layout in its metadata, as `prune/layout`: the path of a `layout.yaml`,
-    or its keys. The metadata of an input can select rows and columns: `where`, a predicate in SQL, and `columns`, a
-    list of names. An input with an invalid predicate fails the run before any table is written.
+    table. An asset that `LayoutTable.asset` did not make declares its layout in its metadata, as `prune/layout`: the
+    path of a `layout.yaml`, or the keys of a layout. The metadata of an input can select rows and columns: `where`, a
+    predicate in SQL, and `columns`, a list of names. An input with an invalid predicate fails the run before any table
+    is written.
     """
 
     root: str | None = Field(

@@ -1,5 +1,5 @@
 """Layout advice for real queries: an asset and a check."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from dataclasses import asdict
 from pathlib import Path
@@ -38,9 +38,9 @@ def advice(
     >>> orders.advice().key.to_user_string()
     'layout_advice/orders'
 
-    Its page ranks layouts by the bytes that the queries would read, next to the bytes of today's files, and contains
-    the `layout.yaml` to apply. It reads metadata and a sample of the rows, changes nothing, and does not start Spark.
-    Run it on a schedule, for example weekly.
+    The page of the asset ranks layouts by the bytes that the queries would read, next to the bytes of today's files,
+    and contains the `layout.yaml` to apply. The asset reads metadata and a sample of the rows, changes nothing, and
+    does not start Spark. Run it on a schedule, for example weekly.
 
     `reports`: a folder that gets the advice as an HTML page. `deps`: dependencies in addition to the table's asset,
     such as the workload's asset. All other options are passed to Dagster's `asset`.
@@ -78,7 +78,8 @@ def advice_check(
     >>> [key.name for key in check.check_keys]
     ['layout_fits_queries']
 
-    `max_share`: the check warns if the advised layout reads less than this share of today's bytes. It never blocks.
+    `max_share`: the check warns if the advised layout reads less than this share of today's bytes. The check never
+    blocks.
     `additional_deps`: dependencies in addition to the table's asset, such as the workload's asset.
 
     Raises WrongUse if the table has no workload or `max_share` is not a share.
@@ -138,7 +139,7 @@ def _metadata(advice: "LayoutAdvice") -> dict[str, Any]:
 def _ranking(advice: "LayoutAdvice") -> str:
     """Return a Markdown table of layouts.
 
-    Each has a bar whose length shows the bytes that the queries would read.
+    Each row has a bar whose length shows the bytes that the queries would read.
     """
     lines = ["| layout | one run of the workload reads, of the columns that its queries read | |", "|---|---|---|"]
     for title, size, note in advice.bars():

@@ -1,5 +1,5 @@
 """A table with a layout, and the Dagster definitions that concern it."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ class LayoutTable:
         table: str | Path,
         *,
         layout: "LayoutSource | None" = None,
-        format: str | None = None,  # noqa: A002 - the word of DataFrameWriter
+        format: str | None = None,  # noqa: A002 - the name in DataFrameWriter
         partitions_def: dg.PartitionsDefinition[Any] | None = None,
         partition_expr: str | Mapping[str, str] | None = None,
         predicates: Mapping[str, str] | None = None,

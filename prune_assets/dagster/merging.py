@@ -1,5 +1,5 @@
 """An asset whose changes are merged into its table, and a check of what a MERGE opens."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Unpack
@@ -38,9 +38,9 @@ def merge_asset(
     'sales'
 
     The function returns a DataFrame, an Arrow table, or the name or path of a table. `pr.merge` runs the MERGE with the
-    condition that follows from the keys of the changes. The materialization has the files that the MERGE opened beside
-    the files that it would have opened without the condition. The session of the DataFrame runs the MERGE, for other
-    changes the active session.
+    condition that follows from the keys of the changes. The materialization has the number of files that the MERGE
+    opened, and the number that it would have opened without the condition. The MERGE runs in the session of the
+    DataFrame, or in the active session if the changes are not a DataFrame.
 
     `on`, `when`: as in `prune_assets.merge`; rows of the table are `t`, changes are `s`.
     All other options are passed to Dagster's `asset`.
@@ -85,8 +85,8 @@ def merge_check(
     >>> [key.name for key in orders.merge_check("/landing/orders", on="t.id = s.id", max_opened=0.01).check_keys]
     ['merge_opens_little']
 
-    It plans as `prune_assets.plan_merge` does, and starts no Spark. It fails while files overlap on the key, or if the
-    condition on the key cannot restrict the table, and says so.
+    The check plans as `prune_assets.plan_merge` does, and starts no Spark. It also fails, with the reason, while files
+    overlap on the key, or if no condition on the key can restrict the table.
 
     `source`: path or name of a table with the changes.
     `max_opened`: share of the bytes, 0.05 or "5%", that the MERGE opens with the condition of `plan_merge`.

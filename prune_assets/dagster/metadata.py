@@ -41,7 +41,7 @@ def layout_version(layout: LayoutSpec) -> str:
 def storage_metadata(
     table: str | Path | None,
     *,
-    format: str | None = None,  # noqa: A002 - as of `write`
+    format: str | None = None,  # noqa: A002 - as in `write`
 ) -> dict[str, Any]:
     """Return the location and storage kind of a table under Dagster's own metadata keys."""
     from prune_assets.tables.opening import FORMATS
@@ -63,7 +63,7 @@ def layout_metadata(
     layout: LayoutSpec,
     table: str | Path | None,
     *,
-    format: str | None = None,  # noqa: A002 - as of `write`
+    format: str | None = None,  # noqa: A002 - as in `write`
 ) -> dict[str, Any]:
     """Return the metadata of an asset's layout, available before the table has data."""
     import dagster as dg
@@ -78,7 +78,7 @@ def layout_metadata(
 def written_metadata(
     result: WriteResult, schema: StructType, layout: LayoutSpec, *, partitions: int = 0
 ) -> dict[str, Any]:
-    """Return the metadata of a materialization: figures of the files that were written.
+    """Return the metadata of a materialization: figures of the written files.
 
     `partitions`: number of the asset's partitions that the run wrote. Dagster shows a run's figures on each of its
     partitions. Figures of a run with several partitions, or of a run without rows, which leaves its partition

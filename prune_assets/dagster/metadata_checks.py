@@ -1,5 +1,5 @@
 """Asset checks that read data and compare it with the metadata's claims."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any

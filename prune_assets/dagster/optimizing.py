@@ -1,5 +1,5 @@
 """Maintain layouts: a job that optimizes a table, and a sensor that starts the job."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def _optimize(
 
 
 def _follow_advice(table: "LayoutTable", spark: "SparkSession") -> "Followed | None":
-    """Change the layout if the workload needs it.
+    """Change the layout if the workload needs another layout.
 
     None if the table is not `automatic`.
     """
@@ -75,13 +75,13 @@ def optimize_job(self: "LayoutTable", *, name: str | None = None, rows: bool = F
     'optimize_orders'
 
     `rows`: as in `prune_assets.optimize`. The job needs a resource `spark`. It reports an observation on the asset's
-    page: files and bytes rewritten, overlap depth, and the bytes that the predicates keep before, as predicted, and
-    after. For an `automatic` table it first changes the layout if a change is due, and reports the change or why none
-    was made.
+    page: files and bytes rewritten, overlap depth, and the bytes that the predicates keep: before the rewrite, as
+    predicted, and after it. For an `automatic` table it first changes the layout if a change is due, and reports the
+    change or why none was made.
     """
     title = name or _job_name(self)
 
-    # Dagster refuses a job and an op of the same name if a sensor names the job.
+    # Dagster refuses a job and an op of the same name if a sensor refers to the job by name.
     @dg.op(name=f"{title}_files", required_resource_keys={"spark"}, out=dg.Out(dg.Nothing))
     def optimize_table(context: dg.OpExecutionContext) -> None:
         from prune_assets.step_words import DAGSTER
@@ -124,8 +124,8 @@ def drift_sensor(
     >>> sensor.name, sensor.job_name
     ('orders_layout_drift', 'optimize_orders')
 
-    A tick reads metadata and does not start Spark; if the table is unchanged since the last tick, it costs one listing.
-    `job_name`: the name of the job, if `optimize_job` got a name; the definitions must have the job.
+    A tick reads metadata and does not start Spark. A tick on an unchanged table costs one listing.
+    `job_name`: the name that was passed to `optimize_job`, if any; the definitions must contain this job.
     `min_files_share`: share of the files, from 0 to 1, that must need an optimize before the job starts.
 
     If the table cannot be read, the tick starts nothing and shows the error as its skip reason.

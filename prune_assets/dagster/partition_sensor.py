@@ -59,14 +59,14 @@ def partition_sensor(
 
     A tick costs one listing, and a read of the Delta log if the table changed; it opens no data file and does not start
     Spark. The cursor has one fingerprint per partition. A partition is therefore checked once per tick, however often
-    it changed since the last tick, and again after its files were removed, rewritten or lost rows to a deletion vector.
+    it changed since the last tick, and again after files were removed or rewritten, or lost rows to a deletion vector.
     A partition without files is not checked.
 
     `checks`: checks that run by partition, by default `checks(by_partition=True)`. Files whose values match no
     partition of the table are ignored; the tick's log names them.
     `max_runs`: maximum number of runs that a tick requests, one per partition; later ticks request the rest.
 
-    Raises WrongUse if the table has no partitions, or checks of the asset do not run by them.
+    Raises WrongUse if the table has no partitions, or if a check of the asset does not run by partition.
     """
     asset_key, table, partition_expr = self.key, self.table, self.partition_expr
     keys, partitions = _checks_and_partitions(self, [self.checks(by_partition=True)] if checks is None else checks)
@@ -143,7 +143,7 @@ def _checks_and_partitions(
 def _by_key(
     values: Mapping[tuple[str | None, ...], str], columns: Sequence[str], known: PartitionKeys
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the fingerprint of each partition of the asset, and partition values that match none.
+    """Return the fingerprint of each partition of the asset, and partition values that match no partition.
 
     `values`: fingerprint of the files with the same partition values.
     """

@@ -58,13 +58,13 @@ def partition_predicate(
 
     `columns`: the partition column, or one for each dimension.
     `kinds`: Spark's type names by column of the table.
-    `is_exact`: raise LayoutError if rows of other partitions may match too, as for a time without a zone that the
-    clocks show twice; by default the condition includes these rows.
+    `is_exact`: raise LayoutError if the condition would also match rows of other partitions, for example rows with a
+    local time that occurs twice when the clocks are set back. By default the condition includes such rows.
     """
     partitions = context.asset_partitions_def
     keys = list(context.asset_partition_keys)
     if not keys:
-        return "false"  # an input without partitions yet has no rows
+        return "false"  # an input whose partitions do not exist yet has no rows
     if isinstance(columns, str):
         if is_window(partitions, kinds, columns):
             assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)

@@ -1,5 +1,5 @@
 """Skip reports of predicates: an asset that plans, reads with and without the plan, and reports both."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +66,7 @@ def skip_report(
     The asset fails if the two reads differ in the number of rows or in the sum of the row hashes. It needs a resource
     `spark` (SparkSessionResource, or your own).
 
-    `name`: the name of a predicate of the table, or of `where`.
+    `name`: the name of one of the table's predicates, or a name for `where`.
     `where`: Spark SQL, or a function that returns a Choice if the predicate depends on the data.
     `baseline`: a table with the same rows but without the layout, read for comparison; add its asset to `deps`.
     `deps`: dependencies in addition to the table's asset. All other options are passed to Dagster's `asset`.

@@ -1,8 +1,8 @@
-"""Asset checks of the share that real queries skip.
+"""Asset checks of the share of bytes that real queries skip.
 
 A decaying layout then fails a check before costs grow.
 """
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -46,8 +46,8 @@ def skipping_checks(
     overlapping files accumulate. A check fails with the reason if its predicate no longer fits the table, for example
     because a column was dropped, or if the table cannot be read.
 
-    `min_skipped`: least share of the bytes of the columns read that Spark has to skip with the plan, 0.9 or "90%". If
-    no prediction for Spark exists, the best possible skip is compared instead.
+    `min_skipped`: minimum share of the read columns' bytes that Spark must skip with the plan, such as 0.9 or "90%". If
+    no prediction for Spark exists, the best possible share is used instead.
     `columns`: columns that the queries read in addition to the predicate's columns; all by default.
     `time_zone`: session time zone of the queries, for timestamps.
     `blocking`, `severity`, `when_empty`: as in `checks`; a table is empty if it has no files.
@@ -88,7 +88,7 @@ def skipping_checks(
 
 
 def parse_named(name: str, where: str) -> None:
-    """Raise PredicateSyntaxError with the predicate's name if it is not valid SQL."""
+    """Raise PredicateSyntaxError, with the predicate's name, if the predicate is not valid SQL."""
     try:
         parse_predicate(where)
     except PredicateSyntaxError as error:
@@ -100,7 +100,7 @@ def _verdict(
 ) -> dict[str, Any]:
     """Plan a predicate and return whether it skips enough, why not, and the figures.
 
-    Raises NoRows.
+    Raises NoRows if the table has no files.
     """
     from prune_assets.planner.explain.plan import plan
     from prune_assets.spark.spark_versions import installed_version

@@ -53,7 +53,8 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
     last = (end.astimezone(UTC) - _TICK).astimezone(end.tzinfo)
     low, high = _local(start), max(_local(end), _local(last) + _TICK)
     at_start, at_last, at_end = map(_repeated, (start, last, end))
-    # The clocks are set back within the window: the second pass begins before `low`, or ends after `end`.
+    # If the clocks are set back within the window, local times repeat: `low` or `high` is extended to all repeated
+    # times.
     if at_start and not start.fold and _second_pass(at_start, start) < end:
         low = at_start[0]
     if at_last and last.fold and start < _second_pass(at_last, last):
@@ -63,17 +64,17 @@ def _local_times(window: dg.TimeWindow) -> WindowValues:
 
 
 def _date_instants(value: datetime, zone: ZoneInfo) -> tuple[date, list[datetime]]:
-    """Return a date, and the instants of the last moment of that day.
+    """Return a date, and the possible instants of the last moment of that day.
 
-    The last moment is in each window that begins on that day, even after midnight.
+    The last moment is in each window that begins on that day, even if the window begins after midnight.
     """
     return value.date(), _both_passes(datetime.combine(value, time.max), zone)
 
 
-def _instant_instants(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - as the others
-    """Return an instant, if the string has a time zone.
+def _instant_instants(value: datetime, zone: ZoneInfo) -> tuple[datetime, list[datetime]]:  # noqa: ARG001 - signature of `instants_of`
+    """Return a parsed value, and its instant as a list.
 
-    Without a zone the instant is unknown and the list is empty.
+    The list is empty if the value has no time zone, because the instant is then unknown.
     """
     return value, [value] if value.tzinfo is not None else []
 
@@ -129,12 +130,12 @@ def _local(time: datetime) -> datetime:
 def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
     """Return the range of local times around `time` that its zone shows twice.
 
-    None if it shows `time` once.
+    None if the zone shows `time` once.
     """
     shift = _set_back(time)
     if not shift:
         return None
-    # The period is as long as the shift, so it began less than one shift earlier.
+    # The repeated period is as long as the clock shift, so it began less than one shift before `time`.
     earliest = time.replace(microsecond=0) - shift
     seconds = range(int(shift.total_seconds()) + 1)
     first = bisect_left(seconds, x=True, key=lambda s: bool(_set_back(earliest + timedelta(seconds=s))))
@@ -143,9 +144,9 @@ def _repeated(time: datetime) -> tuple[datetime, datetime] | None:
 
 
 def _set_back(time: datetime) -> timedelta:
-    """Return by how much the clocks are set back when they show a local time twice.
+    """Return how far the clocks are set back if they show a local time twice.
 
-    Returns zero if they show it once.
+    Returns zero for a local time that occurs once.
     """
     first, second = (time.replace(fold=fold).utcoffset() for fold in (0, 1))
     return timedelta() if first is None or second is None else max(first - second, timedelta())

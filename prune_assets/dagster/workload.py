@@ -1,5 +1,5 @@
 """An asset that collects the queries of Spark's event logs, day by day."""
-# No `from __future__ import annotations`: Dagster compares the annotation of `context` itself, not its source text.
+# No `from __future__ import annotations`: Dagster needs the annotation of `context` as a class, not as a string.
 
 import os
 from pathlib import Path
@@ -81,8 +81,8 @@ def build_workload_asset(
 def load_materialized(table: "LayoutTable", deps: "Sequence[dg.AssetDep]" = ()) -> "Workload | Sequence[str]":
     """Load the workload of a table; empty if it declares none.
 
-    `deps`: assets for the message; one of them fills the workload's folder. Raises WrongUse if the folder is missing
-    or empty.
+    `deps`: assets that the error message names, because one of them fills the workload's folder. Raises WrongUse if the
+    folder is missing or empty.
     """
     from prune_assets.advisor.workload.load import load_workload
 

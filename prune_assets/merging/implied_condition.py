@@ -1,8 +1,8 @@
 """The condition on a MERGE's target that follows from its ON condition and the keys of its source.
 
 An engine skips files of the target by conditions on the target alone. The keys of the source imply such conditions: a
-list of partition values, and disjoint ranges of keys, with gaps for the files that hold no key. A condition that ON
-implies changes no result.
+list of partition values, and disjoint ranges of keys, with gaps for the files that hold no key. Adding a condition that
+ON implies does not change the result.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from prune_assets.planner.join_keys import JoinKeys
     from prune_assets.tables.table import Table
 
-# Maximum number of ranges of a column: Spark evaluates the condition on each row of the files that it reads. The second
-# number is used if the first one leaves files without a key.
+# Maximum number of ranges of a column, because Spark evaluates the condition on each row of the files that it reads.
+# The second maximum is used if too many files without a key remain with the first one.
 _RANGES = (32, 128)
-# Fewer keys are listed one by one: equalities skip row groups inside of files too.
+# Up to this number, keys are listed one by one, because equalities also skip row groups inside files.
 _MOST_LISTED = 32
 _MOST_VALUES = 1_000
 _MOST_PARTITIONS = 64
-# More bytes than these, relative to the files that hold a key, are worth more ranges.
+# More ranges are tried if the opened files have more than this factor of the bytes of the files that hold a key.
 _ENOUGH = 1.1
 
 
 class ImpliedCondition(NamedTuple):
     """A condition that the join implies, and the files that have to be opened with it.
 
-    `predicate`: None if nothing restricts the target.
+    `predicate`: the condition; None if no condition restricts the target.
     `opened`: flags of the files that partition values and statistics of files do not exclude.
     """
 
@@ -56,8 +56,8 @@ class ImpliedCondition(NamedTuple):
 class KeyColumn(NamedTuple):
     """Keys of one joined column, in the type of the target's column.
 
-    `values`: distinct and not null.
-    `has_null`: null is a key too.
+    `values`: distinct keys, without null.
+    `has_null`: True if null is a key too.
     """
 
     path: Path
@@ -71,7 +71,7 @@ def implied_condition(
     """Return the condition with which an engine opens the fewest bytes.
 
     `written`: the condition on the target that the statement has already. `sizes`: bytes of each file. `held`: flags of
-    the files that hold a key as far as all metadata shows.
+    the files that may hold a key according to all metadata.
     """
     before = table.answers(written).kept
     enough = _ENOUGH * int(sizes[before & held].sum())
@@ -93,7 +93,7 @@ def _has_no_key(join: JoinKeys) -> bool:
 
 
 def key_columns(join: JoinKeys) -> tuple[list[KeyColumn], InTuples | None]:
-    """Return the keys of each column, and the tuples if several columns are joined."""
+    """Return the keys of each column, and the tuples of keys if several columns are joined."""
     columns: list[KeyColumn] = []
     tuples = None
     for _, tree in join.conjuncts:
@@ -121,7 +121,7 @@ class _Conditions:
         self._partitions = {column.path for column in table.partitions}
 
     def candidates(self, columns: Sequence[KeyColumn], tuples: InTuples | None) -> list[Predicate]:
-        """Return the conditions to choose from: of each column, of all of them, and of each partition."""
+        """Return the conditions to choose from: one for each column, one for all columns, and one by partition."""
         each = [condition for column in columns if (condition := self._of_column(column)) is not None]
         candidates = [*each]
         if len(each) > 1:
@@ -134,7 +134,7 @@ class _Conditions:
         """Return conditions that no row of the table fulfils.
 
         Every condition follows from an ON that is never true. Spark fails on some MERGEs with the condition `false`, so
-        it gets values below those of all files.
+        the condition selects only values below the bounds of all files.
         """
         conditions: list[Predicate] = []
         for column in self._table.columns:
@@ -166,7 +166,7 @@ class _Conditions:
     def _by_partition(self, tuples: InTuples) -> Predicate | None:
         """Return ranges of one column within each partition.
 
-        None without a partition column, and with too many partitions.
+        None if no partition column is joined, if no other column has bounds, or for too many partitions.
         """
         own = [i for i, path in enumerate(tuples.columns) if path in self._partitions]
         if not all(can_be_written(end) for i in own for end in _ends(tuples.values[i])):
@@ -222,7 +222,7 @@ def _ranges(path: Path, ascending: pa.Array, gaps: Sequence[int]) -> list[Predic
 
 
 def _ascending(values: pa.Array) -> pa.Array:
-    """Return keys in the order of bounds."""
+    """Return keys in the order in which bounds are compared."""
     compared = values.cast(pa.binary()) if pa.types.is_string(values.type) else values
     return values.take(pc.sort_indices(compared))
 

@@ -41,7 +41,7 @@ class MergeSource:
     """The source of a MERGE.
 
     `columns`: names of its columns.
-    `rows`: None for a table that is read without Spark.
+    `rows`: the rows of the source; None for a table that is read without Spark.
     `location`: path or name of a table that is read without Spark.
     """
 
@@ -98,7 +98,7 @@ def _unquoted(name: str) -> str:
 
 
 def given_source(source: pa.Table | DataFrame, session: SparkSession | None) -> MergeSource:
-    """Return a source whose rows are given."""
+    """Return the source for rows that the caller passed."""
     source = as_rows(source)
     if isinstance(source, pa.Table):
         return MergeSource(source.column_names, source, session=session)
@@ -106,7 +106,7 @@ def given_source(source: pa.Table | DataFrame, session: SparkSession | None) -> 
 
 
 def source_sql(source: str | pa.Table | DataFrame) -> str:
-    """Return the source as SQL: rows have the name `source`, and a path of plain files is named as such."""
+    """Return the SQL name of the source: `source` for rows, a format and an address for a path."""
     if not isinstance(source, str):
         return "source"
     if not is_path(source):
@@ -116,14 +116,14 @@ def source_sql(source: str | pa.Table | DataFrame) -> str:
 
 
 def named_source(sql: str, session: SparkSession | None, semantics: SparkSemantics) -> MergeSource:
-    """Open a source by its name or query. Without a session it is read by this package."""
+    """Open a source by its name or query. Without a session, this package reads the source."""
     if sql.startswith("("):
         if session is None:
             raise WrongUse(
                 f"the source is a query, which only Spark runs: {clipped(sql, 60)}; pass a session, or --spark to "
                 "prune merge"
             )
-        frame = session.sql(f"SELECT * FROM {sql} AS source")  # noqa: S608 - the query of the user's own statement
+        frame = session.sql(f"SELECT * FROM {sql} AS source")  # noqa: S608 - the user's own query
         return MergeSource(frame.columns, frame, session=session)
     location = table_location(sql)
     if session is not None:

@@ -1,4 +1,4 @@
-"""Plan a MERGE: the files of the target that hold a key of the source, and the condition that skips the others."""
+"""Plan a MERGE: the target's files that hold a key of the source, and the condition that skips all other files."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.table import Table
 
-# Files overlap if more files than this may hold a value, on average.
+# Files count as overlapping if, on average, more than this number of files may hold the same value.
 _DEEP = 3.0
-# With more files than this, no footer is read: the engine opens all of them anyway, as it knows only the log.
+# With more files than this, no footer is read. The engine opens all these files anyway, because it knows only the log.
 _MOST_FOOTERS = 1_000
-# A path from the root, of Windows too, or an address.
+# An absolute path, also of Windows, or an address.
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
 _UNUSED = {
     Unused.DISJUNCTION: "its OR has no equality in every branch",
@@ -69,8 +69,8 @@ class MergePlan:
 
     `parsed`: the statement as given.
     `surviving_files`: files of the target that may hold a key of the source.
-    `plan`: the plan of the rows of the target that can have a partner. None if the log leaves so many files that no
-    footer was read.
+    `plan`: the plan of the target's rows that can have a partner. None if so many files may hold a key that no footer
+    was read.
     """
 
     parsed: MergeStatement
@@ -80,9 +80,9 @@ class MergePlan:
 
     @property
     def condition(self) -> str | None:
-        """The condition to add to ON. It follows from ON and the keys of the source, so it changes no result.
+        """The condition to add to ON. It follows from ON and the source keys, so the result stays the same.
 
-        None if it would save nothing.
+        None if the condition would save nothing.
         """
         return self.report.condition
 
@@ -126,13 +126,15 @@ def plan_merge(
     >>> planned.condition, planned.report.as_written.files, planned.report.with_condition.files
     ('(t.k = 7L) OR (t.k = 12L)', 2, 1)
 
-    `target`: the path or name of a Delta or Iceberg table. An alias may follow a name; without one it is `t`.
+    `target`: the path or name of a Delta or Iceberg table. A name may be followed by an alias; the default alias is
+    `t`.
     `source`: an Arrow table, a DataFrame, or the name or path of a table; with a session also a query. Its alias is
     `s`.
     `on`: the condition of the MERGE.
     `when`: its clauses. Parts that mean all columns may be left out: "MATCHED UPDATE", "NOT MATCHED INSERT",
     "MATCHED AND s.gone DELETE".
-    `session`: the Spark session that will run the MERGE. `semantics`: settings of the session, to plan without one.
+    `session`: the Spark session that will run the MERGE. `semantics`: settings of this session, to plan without a
+    session.
 
     Raises the errors of `plan`, PredicateSyntaxError for a text that is not understood, and UnsupportedFeature for a
     target without MERGE, such as plain files.
@@ -210,7 +212,7 @@ def _planned(
 class _MergeTarget(NamedTuple):
     """The target of a MERGE.
 
-    `where`: the condition on the target alone that ON has.
+    `where`: the part of ON that restricts the target alone.
     `sizes`: bytes of each file. `held`: flags of the files that may hold a key.
     """
 
@@ -239,7 +241,7 @@ def _report(statement: MergeStatement, target: _MergeTarget, join: JoinKeys | No
         total=_extent(sizes, everything),
         as_written=_extent(sizes, written),
         with_condition=_extent(sizes, implied.opened),
-        # Rows without a partner are changed too.
+        # The MERGE also changes rows without a partner, which any file may hold.
         holding=_extent(sizes, everything if is_off else held),
         obstacles=tuple(_obstacles(statement, table, join, implied.opened)),
         condition=condition,

@@ -1,4 +1,4 @@
-"""The files of its target that a MERGE opens, and why not less."""
+"""The files that a MERGE opens in its target, and why it opens no fewer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WhyNotLess(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A reason why the MERGE opens more, and the part of the statement or the column that it concerns."""
+    """A reason why the MERGE opens more files, and the part of the statement or the column that causes it."""
 
     why: WhyNotLess
     subject: str
@@ -54,7 +54,7 @@ class MergeReport:
     `keys`: number of distinct keys of the source, or of their ranges. None if no key can be used.
     `keys_in_no_file`: number of keys that no file can hold: their rows are inserted. None if unknown.
     `as_written`, `with_condition`: files that the engine opens without and with the added condition.
-    `holding`: files that may hold a key, as far as all metadata shows. The MERGE rewrites at most these.
+    `holding`: files that may hold a key according to all metadata. The MERGE rewrites at most these files.
     `condition`: the condition to add to ON. None if it would save nothing.
     `statement`: the MERGE with the condition.
     `seconds`: time of the planning.

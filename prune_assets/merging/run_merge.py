@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prune_assets.merging.plan_merge import MergePlan
     from prune_assets.merging.report import MergeReport
 
-# Spark's errors for a target that the session's catalog does not know as a table that has MERGE.
+# Spark's errors if the session's catalog does not know the target as a table that supports MERGE.
 _WITHOUT_ENGINE = (
     "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY",
     "TABLE_OR_VIEW_NOT_FOUND",
@@ -43,7 +43,7 @@ _WITHOUT_ENGINE = (
 _INSERTED = ("num_inserted_rows", "numTargetRowsInserted", "spark.merge-into.num-target-rows-inserted")
 _UPDATED = ("num_updated_rows", "numTargetRowsUpdated", "spark.merge-into.num-target-rows-updated")
 _DELETED = ("num_deleted_rows", "numTargetRowsDeleted", "spark.merge-into.num-target-rows-deleted")
-# Maximum number of commits among which the one of the MERGE is searched.
+# Maximum number of commits that are searched for the commit of the MERGE.
 _LATEST = 20
 
 
@@ -52,13 +52,13 @@ class MergeResult:
     """What a MERGE opened and changed; returned by `merge`.
 
     `report`: the plan of the MERGE; `report.with_condition` is what it was expected to open.
-    `version`: version of the target that the MERGE committed. None if it committed none, or if unknown because several
-    commits were made.
+    `version`: version of the target that the MERGE committed. None if it made no commit, or if several commits were
+    made, so that its version is unknown.
     `metrics`: metrics of the commit as the engine wrote them: operationMetrics of Delta, the summary of Iceberg.
     `opened`: files and bytes of the largest scan of the target, as Spark counted them. Delta reads the files that it
-    rewrites a second time. None if the session does not show it, as Spark Connect.
+    rewrites a second time. None if the session does not report the scans, as with Spark Connect.
     `rows_inserted`, `rows_updated`, `rows_deleted`: None if the engine does not count them.
-    `seconds`: time of the whole call; `report.seconds` of it is the planning.
+    `seconds`: time of the whole call, including `report.seconds` for planning.
     """
 
     report: MergeReport
@@ -72,11 +72,11 @@ class MergeResult:
 
     @property
     def statement(self) -> str:
-        """The statement that ran, with the added condition; its source has the name that it was given by."""
+        """The statement that ran, with the added condition. The source is named as in the call of `merge`."""
         return self.report.statement
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures as plain data; those that are unknown are left out."""
+        """Return the figures as plain data, without unknown figures."""
         report = self.report
         figures = {
             "table": report.target,
@@ -125,8 +125,8 @@ def merge(
 ) -> MergeResult:
     """Run a MERGE of Delta or Iceberg with the condition that follows from the keys of its source.
 
-    The source is computed once, so that the keys of the condition are those of the MERGE. The statement is Spark's own,
-    with the condition of `plan_merge` added, so its result is that of the statement as written.
+    The source is computed once, so that the condition and the MERGE use the same keys. Spark runs the statement with
+    the condition of `plan_merge` added, which does not change the result.
 
         result = pr.merge("lake.sales.orders", changes, on="t.id = s.id", when=["MATCHED UPDATE", "NOT MATCHED INSERT"])
         print(result)
@@ -166,7 +166,7 @@ def merge(
 
 
 def _computed(source: str | pa.Table | DataFrame, sql: str, spark: SparkSession) -> DataFrame:
-    """Return the rows of the source as a DataFrame that has the same rows each time that it is read."""
+    """Return the source as a DataFrame that has the same rows each time it is read."""
     if isinstance(source, pa.Table):
         return from_arrow(spark, source)
     rows: Any = named_source(sql, spark, semantics_of(spark)).rows if isinstance(source, str) else source
@@ -191,7 +191,7 @@ def _temporary_view(spark: SparkSession, rows: DataFrame) -> Iterator[str]:
 
 
 def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
-    """Run the statement, and return the counts that it returns; Iceberg returns none."""
+    """Run the statement, and return its row counts; empty for Iceberg, whose MERGE returns no counts."""
     from pyspark.errors import AnalysisException
 
     try:
@@ -210,7 +210,7 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
 def _commit(planned: MergePlan, spark: SparkSession) -> tuple[int | None, Mapping[str, Any]]:
     """Return version and metrics of the commit of the MERGE.
 
-    It is the only commit since the plan, or the only MERGE of these commits.
+    This commit is the only one since the plan, or the only MERGE among several commits.
     """
     table_format, location = recognize(table_location(planned.parsed.target), spark)
     assert table_format.history is not None  # a plan of a MERGE has a table with versions

@@ -90,8 +90,8 @@ def min_max(
     >>> pr.min_max(table, "id", where="id > 42")
     (43, 999)
 
-    Both are None if no row has a value. NaN is greater than every number, as in Spark. Takes the arguments and raises
-    the errors of `read_arrow`.
+    Both results are None if no row has a value. NaN is greater than every number, as in Spark. Takes the arguments and
+    raises the errors of `read_arrow`.
     """
     planned = plan_rows(
         table,

@@ -71,7 +71,7 @@ class ArrowColumns:
     `leaves`: leaves to read, by name; partition columns have no entry.
     `compared`: every column that a predicate may refer to, by path.
     `in_files`: types of nested columns with the names that files use inside lists and maps.
-    `filled`: columns that may have a default value, which files without the column get.
+    `filled`: columns that may have a default value, which rows of files without the column get.
     `null_tested`: columns that are only tested for null, so that any stored type is accepted.
     """
 
@@ -187,9 +187,9 @@ def _is_flat(leaves: Sequence[LeafColumn]) -> bool:
 
 
 def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -> dict[str, str]:
-    """Return the reasons per column that is not read.
+    """Return the columns that are not read, each with the reason.
 
-    The reason is its type, or with `in_files` also how a file stores it.
+    The reason is the type of the column, or with `in_files` also how a file stores the column.
     """
     unread: dict[str, str] = {}
     while True:
@@ -206,7 +206,7 @@ def unread_columns(plan: PlannedRead, names: Sequence[str], *, in_files: bool) -
 def _nested_types(name: str, of_table: Sequence[LeafColumn], plan: PlannedRead) -> tuple[pa.DataType, pa.DataType]:
     """Return the type of a nested column to return, and its type in files.
 
-    The second has the field names of the files inside lists and maps.
+    The second type has the field names that the files use inside lists and maps.
     """
     try:
         declared = plan.table.declared_type(name)
@@ -303,7 +303,7 @@ def _is_void(name: str, plan: PlannedRead) -> bool:
 def as_spark(name: str, arrow_type: pa.DataType, *, is_int96: bool = False) -> pa.DataType:
     """Return the Arrow type of the values that Spark reads from a stored type.
 
-    Raises ColumnNotRead for others.
+    Raises ColumnNotRead for an unsupported type.
     """
     if pa.types.is_struct(arrow_type):
         return pa.struct([as_spark_field(name, child, is_int96=is_int96) for child in arrow_type])
@@ -333,7 +333,7 @@ def as_spark_field(name: str, child: pa.Field, *, is_int96: bool) -> pa.Field:
 def _flat_in(column: LeafColumn, index: MetadataIndex, file: int, *, any_type: bool) -> tuple[LeafColumn, ...]:
     """Return the leaf of a flat column in a file.
 
-    Empty if all rows of the file are null there.
+    Empty if the column is null in all rows of the file.
     `any_type`: accept any stored type.
     """
     provenance, name, path = (

@@ -1,6 +1,6 @@
 """Read the planned rows into Arrow.
 
-The pages of the predicate come first, then other columns of the selected rows.
+The pages of the predicate's columns are read first, then other columns of the selected rows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class ArrowScan:
         return int((self.sizes[positions] * rows / np.maximum(self.index.groups.row_count[positions], 1)).sum())
 
     def tables(self, positions: NDArray[np.int64], *, first_window: int = WINDOW_BYTES) -> Iterator[pa.Table]:
-        """Yield the selected rows, one table per row group that has some.
+        """Yield the selected rows, one table per row group that has selected rows.
 
         `first_window`: compressed bytes of the row groups in the first window. Each window is twice the one before, up
         to WINDOW_BYTES.
@@ -142,7 +142,7 @@ class ArrowScan:
     def windows(self, positions: NDArray[np.int64], most: int) -> Iterator[list[int]]:
         """Yield lists of row groups to read together.
 
-        They have about `most` bytes at first, then up to WINDOW_BYTES.
+        The first list has about `most` bytes; later lists have up to WINDOW_BYTES.
         """
         window: list[int] = []
         room = most
@@ -238,7 +238,7 @@ class ArrowScan:
     def rows_of(self, position: int, rows: NDArray[np.int64]) -> ScannedRows:
         """Select rows of a row group that passed the filter before.
 
-        `rows`: ascending. No columns are read.
+        `rows`: ascending row numbers. No columns are read.
         """
         file = self.files[int(self.index.groups.file[position])]
         return ScannedRows(GroupRows(position, as_ranges(rows)), file, {}, is_filtered=True)
@@ -291,8 +291,8 @@ def scan_of(
 ) -> ArrowScan:
     """Prepare a planned read.
 
-    Raises UnsupportedFeature for a column that is not read, or a condition that is not evaluated.
-    `session`: evaluates conditions that are not evaluated here, once per distinct value.
+    Raises UnsupportedFeature for a column that cannot be read, or a condition that cannot be evaluated.
+    `session`: Spark session that evaluates all other conditions, once per distinct value.
     `stats`: statistics to which the read is added.
     """
     tests = row_tests(plan.lowered, session=session, semantics=plan.semantics, most=_MOST_TESTED)

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from prune_assets.planner.explain.plan import Plan
 
 ROUNDS = 3
-# Time differences are noise if the volumes differ by less than this part of the larger one.
+# Time differences are noise if the volumes differ by less than this share of the larger volume.
 WORTH_A_TIME = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Identity of a set of rows in any order: count and sum of hashes."""
+    """Fingerprint of rows that does not depend on their order: count and sum of hashes."""
 
     rows: int
     checksum: Decimal | None
@@ -53,7 +53,7 @@ class MeasuredRead:
 class ReadComparison:
     """The same rows read without and with the plan.
 
-    `baseline`: read from a copy of the table without the layout.
+    `baseline`: a read of the same rows from a copy of the table without the layout.
     """
 
     without: MeasuredRead

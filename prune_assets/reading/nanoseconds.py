@@ -85,10 +85,10 @@ def in_microseconds(frame: DataFrame, columns: Mapping[str, bool]) -> DataFrame:
     return frame.select(*(_timestamp(name, instants.get(name.casefold())) for name in spark_types))
 
 
-def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None where it is another column
+def _timestamp(name: str, instant: bool | None) -> Column:  # noqa: FBT001 - None for columns that are not converted
     """Return one converted column, in integer arithmetic because a double is not exact.
 
-    `instant`: True for a timestamp with a zone; None for a column that stays as it is.
+    `instant`: True for a timestamp with a zone, False without a zone; None for a column that is not converted.
     """
     from pyspark.sql import functions as fn
 

@@ -1,6 +1,6 @@
 """Read the first rows in an order.
 
-Row groups are read in the order of their bounds, until no other group can hold one of the rows.
+Row groups are read in the order of their bounds, until no other row group can hold one of the first rows.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def rows_in_order(
     session: SparkSession | None,
     stats: ReadStats | None,
 ) -> pa.Table:
-    """Return columns of the selected rows, sorted; only the first `limit` rows unless None.
+    """Return columns of the selected rows, sorted; only the first `limit` rows unless `limit` is None.
 
     Raises UnknownColumn for an unknown key, and UnsupportedFeature for a key of a nested type.
     """
@@ -171,9 +171,8 @@ def _completed(scan: ArrowScan, best: pa.Table) -> pa.Table:
 class Ranks:
     """Order by one sort key: of rows, or of row groups by their bounds.
 
-    `level`: class of each value: 0 for a plain value, others for null, NaN, unknown and empty. Classes are compared
-    first.
-    `value`: compared among plain values.
+    `level`: 0 for a plain value; other numbers for null, NaN, unknown bounds and no rows. Levels are compared first.
+    `value`: decides between plain values.
     """
 
     key: SortKey
@@ -183,7 +182,7 @@ class Ranks:
     def compare(self, i: int, other: Ranks, j: int) -> int:
         """Compare entry i with entry j of `other`.
 
-        Returns a number below, at or above 0.
+        Returns a negative number, 0 or a positive number.
         """
         levels = int(self.level[i]) - int(other.level[j])
         if levels or self.level[i]:
@@ -203,9 +202,9 @@ def ranks_of_values(values: pa.Array, key: SortKey) -> Ranks:
 
 
 def ranks_of_bounds(bounds: Bounds, key: SortKey) -> Ranks:
-    """Return a lower limit of the ranks in each container.
+    """Return a lower limit of the ranks in each row group.
 
-    Containers without known bounds come first.
+    Row groups without known bounds come first.
     """
     null, nan, number = presence_of(bounds)
     value = _comparable(bounds.upper if key.descending else bounds.lower)

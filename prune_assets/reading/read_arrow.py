@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prune_assets.sql.semantics import SparkSemantics
     from prune_assets.tables.format import Location
 
-# Metadata key of a result's schema.
+# Key in the metadata of a result's schema, under which the columns left out are listed.
 COLUMNS_LEFT_OUT = b"prune_assets.columns_left_out"
 
 
@@ -61,7 +61,7 @@ def read_arrow(
     [{'name': 'n41'}, {'name': 'n42'}]
 
     `table`, `where`, `keys`, `on`, `session`, `semantics`, `version`, `timestamp`, `allow`: as in `plan`. With `keys`,
-    the rows that have a partner are returned, and each once.
+    each row that has a partner is returned once.
     `columns`: columns to return, by default all.
     `order_by`: columns to sort by, each optionally followed by `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`, as in
     Spark SQL.
@@ -71,7 +71,7 @@ def read_arrow(
     >>> pr.read_arrow(table, order_by="id DESC", limit=2).to_pylist()
     [{'id': 999, 'name': 'n999'}, {'id': 998, 'name': 'n998'}]
 
-    Without `order_by`, rows are in the order of files, and within a file in row order. Types are the types of Spark
+    Without `order_by`, rows are in the order of files, and within a file in row order. Types are those that Spark has
     for the table.
 
     `stats`: a ReadStats, to which the figures of the read are added.
@@ -108,7 +108,7 @@ def read_arrow(
 
 
 def _check_joins(plan: PlannedRead) -> None:
-    """Raise UnsupportedFeature for a join whose conditions select rows without a partner too."""
+    """Raise UnsupportedFeature for a join whose conditions may also select rows without a partner."""
     for join in plan.joins:
         if not join.is_exact:
             why = "; ".join(f"{each.column} = {each.key}: {each.reason}" for each in join.unused)

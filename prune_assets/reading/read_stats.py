@@ -18,7 +18,7 @@ _ROWS = "rows"
 
 @dataclass(slots=True)
 class ReadStats:
-    """Statistics of reads without Spark, to which `stats=` of these reads adds.
+    """Statistics of reads without Spark. Each read that gets this object as `stats=` adds its figures.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -38,7 +38,7 @@ class ReadStats:
 
     @property
     def _scans(self) -> list[ArrowScan]:
-        """The scans, once per index: reads of one plan share its index and counters."""
+        """One scan per index, because reads of the same plan share an index and its counters."""
         return list({id(scan.index): scan for scan, _ in self._reads}.values())
 
     @property

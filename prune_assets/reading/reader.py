@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from prune_assets.planner.planned_read import PlannedRead
     from prune_assets.tables.format import Location
 
-# Types of a join, with the table on its left, whose rows of the table all have a partner.
+# Types of a join that, with the table on its left, returns only rows of the table that have a partner.
 _NEEDS_PARTNER = ("inner", "semi", "leftsemi", "right", "rightouter")
 # Other characters may be an escape, a variable or a quote in some sessions.
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.:/+-]*")
@@ -79,7 +79,7 @@ def read(
     >>> pr.read(table, where="id < 150", session=spark).count()
     150
 
-    With the keys of a join, the result has every row that has a partner, and may have others. Join it as usual:
+    With the keys of a join, the result has every row that has a partner, and may contain other rows. Join it as usual:
 
     >>> recent = spark.createDataFrame([(17,), (18,)], "id int")
     >>> rows = pr.read(table, keys=recent, on=["id"], session=spark)
@@ -172,7 +172,7 @@ def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
     try:
         narrowed = frame.where(" AND ".join(f"({filter_text(part)})" for part in spark_read.derived_filters))
         if not hasattr(narrowed, "_jdf"):
-            narrowed.schema  # noqa: B018 - Spark Connect analyses it now or when it is run
+            narrowed.schema  # noqa: B018 - makes Spark Connect analyse it now
     except AnalysisException:
         return frame
     return narrowed
@@ -181,8 +181,8 @@ def with_derived_filters(frame: DataFrame, spark_read: SparkRead) -> DataFrame:
 def _lists_as_planned(frame: DataFrame, spark_read: SparkRead) -> bool:
     """Return True if Spark reads exactly the planned files.
 
-    A later file may hold rows outside the bounds. A classic DataFrame keeps its list of files; Spark Connect lists
-    files on every execution.
+    A file that was added after planning may hold rows outside the bounds. A classic DataFrame keeps its list of files;
+    Spark Connect lists files on every execution.
     """
     plan = spark_read.plan
     if not plan.table.format.spark_lists_files:

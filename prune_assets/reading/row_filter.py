@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parquet_core.pruning import RowUse
     from parquet_core.pruning.predicate import Predicate
 
-# If a stage keeps more than this share of rows, a stage of its own is not worth its requests.
+# If a stage keeps more than this share of rows, reading its columns first is not worth the additional requests.
 MOST_LEFT = 0.5
 
 
@@ -54,7 +54,7 @@ class Stage:
     ) -> NDArray[np.bool_]:
         """Flag the rows, of `count`, that all conjuncts select.
 
-        Raises UnsupportedFeature if values do not decide.
+        Raises UnsupportedFeature if the values do not decide a conjunct.
         """
         # Evaluated as one predicate: an unknown outcome does not matter on rows that another conjunct excludes.
         part = And(self.conjuncts) if len(self.conjuncts) > 1 else self.conjuncts[0]

@@ -70,7 +70,7 @@ class TableAssessment(NamedTuple):
 
     @property
     def writing(self) -> Writing:
-        """How to write the format of the table."""
+        """The means to write tables of this format."""
         return self.table.format.writing_at(self.table.name)
 
     @property

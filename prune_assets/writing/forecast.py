@@ -142,7 +142,7 @@ def predicted_depth(measured: Measured, groups: Sequence[Group]) -> float | None
     low, high = lowest[groups_picked], highest[groups_picked]
     # Rows with one value stay in one file.
     outputs = np.where(low < high, np.array([each.outputs for each in groups], np.int64)[groups_picked], 1)
-    # All files of a group except the last get one rank each, from ranks inserted between two existing values.
+    # Each file of a group except the last gets a rank of its own. These ranks are inserted between two existing ranks.
     scale = int(outputs.max(initial=1))
     new = np.repeat(np.arange(len(groups_picked)), outputs)
     ordinal = np.arange(len(new)) - np.repeat(np.cumsum(outputs) - outputs, outputs)

@@ -136,7 +136,7 @@ def _mapping(path: Path) -> dict[Any, Any]:
     try:
         yaml_text = _text(path)
         _refuse_repeated_keys(yaml.compose(yaml_text, Loader=_Loader))
-        values = yaml.load(yaml_text, Loader=_Loader)  # noqa: S506 - of the safe kind
+        values = yaml.load(yaml_text, Loader=_Loader)  # noqa: S506 - subclass of SafeLoader
     except OSError as error:
         raise LayoutError(f"{path}: cannot be read ({error.strerror}); {_similar_file_hint(path)}") from error
     except (

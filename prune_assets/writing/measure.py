@@ -207,7 +207,8 @@ def _unsorted(index: MetadataIndex, column: LeafColumn, groups: Numbers, *, desc
     pages = index.page_indexes.read(column, groups)
     within = np.diff(pages.row_group) == 0
     broken = np.zeros(len(within), np.bool_)
-    # Truncated bounds keep the order of the values, but may reach past the next page, so only equal sides are compared.
+    # Truncated bounds keep the order of the values, but may reach past the bounds of the next page. Lower bounds are
+    # therefore compared with lower bounds, and upper bounds with upper bounds.
     sides = ("lower", "upper")
     pairs = [(side, side) for side in sides] + ([(begin, end)] if not _may_be_cut(column) else [])
     for after, before in pairs:
@@ -224,7 +225,7 @@ def _may_be_cut(column: LeafColumn) -> bool:
 def _unpaged(index: MetadataIndex, column: LeafColumn, groups: Numbers) -> Flags:
     """Flag files without a page index of the key.
 
-    A column index that parquet-java left out does not count, because it would leave the index out again.
+    A column index that parquet-java omitted does not count as missing, because parquet-java would omit the index again.
     """
     (offsets,) = index.page_indexes.locations([column], groups)
     silent = index.page_indexes.read(column, groups).reason != ""

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from prune_assets.writing.result import OptimizeResult
 
 _LOG = logging.getLogger(__name__)
-# The new files may be merged or split in a further round if their sizes differ from the forecast.
+# Maximum number of rounds. The new files may be merged or split in a further round if their sizes differ from the
+# forecast.
 _ROUNDS = 4
 
 
@@ -130,7 +131,7 @@ def _statements(spark: SparkSession, request: OptimizeRequest, assessed: TableAs
 def _carried_out(
     spark: SparkSession, request: OptimizeRequest, assessed: TableAssessment, forecasted: OptimizeResult
 ) -> OptimizeResult:
-    """Rewrite, repeat while the new files need it too, and measure the result."""
+    """Rewrite, repeat while the new files need a rewrite too, and measure the result."""
     new: dict[str, int] = {}
     statements: tuple[str, ...] = ()
     for _ in range(_ROUNDS):

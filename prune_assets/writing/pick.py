@@ -4,9 +4,11 @@ Picked files are grouped. The files of a group are in one partition and adjacent
 Written together, they overlap no other file.
 
 A group consists of files that overlap directly or through other files, of one file with a fault of its own, or of a run
-of small files. A run is merged only if each file in it at least doubles. Daily arriving data are therefore rewritten
-a number of times that is logarithmic in the target size, and merged files are left alone.
-If a layout sets the number of files of a partition, small files stay in partitions with at most that many files.
+of small files. A run is merged only if each file in it at least doubles. Daily arriving data are therefore rewritten a
+number of times that is logarithmic in the target size, and merged files are left alone.
+
+If a layout sets the number of files of a partition, small files are not merged in partitions that have at most this
+number of files.
 """
 
 from __future__ import annotations
@@ -88,9 +90,9 @@ class Picked(NamedTuple):
 def pick(files: FileNumbers, *, target: int, wanted: int | None = None) -> Picked:
     """Pick the files of a table that need a rewrite; `target`: desired bytes per file.
 
-    `wanted`: number of files in the layout; None to use only `target`. Small files of a partition that has
-    at most `wanted` files are not merged, because a write of that partition alone makes that many. If all files of a
-    partition are picked, it gets its share of `wanted`, by bytes.
+    `wanted`: number of files in the layout; None to use only `target`. Small files of a partition that has at most
+    `wanted` files are not merged, because a write of that partition alone makes that many. If all files of a partition
+    are picked, the partition gets its share of `wanted`, by bytes.
 
     >>> numbers = {"partition": [0, 0, 0], "low": [1, 3, 9], "high": [5, 8, 9], "size": [100, 100, 100]}
     >>> arrays = {name: np.array(values, np.int64) for name, values in numbers.items()}
@@ -231,7 +233,7 @@ def _all_in_partition(files: FileNumbers, picked: Numbers) -> Flags:
 
 
 def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of adjacent small units to merge, each within one partition."""
+    """Yield the ranges of adjacent small units (runs of overlapping files) to merge, each within one partition."""
     ends = np.flatnonzero(np.diff(partition) != 0) + 1
     for start, stop in zip([0, *ends.tolist()], [*ends.tolist(), len(size)], strict=True):
         edges = np.flatnonzero(np.diff(is_small[start:stop].astype(np.int8), prepend=0, append=0)) + start
@@ -242,9 +244,9 @@ def _small_runs(size: NDArray[np.float64], partition: Numbers, is_small: Flags) 
 def _doubling(size: NDArray[np.float64], start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Yield subranges in which each unit at least doubles.
 
-    The largest unit has at most half the size of a subrange.
+    In such a subrange, the largest unit has at most half of the total size.
     """
-    # The sizes on each side of the largest unit add up to less than half of the run: few levels of recursion.
+    # Recursion is shallow, because each side of the largest unit has less than half of the size of the run.
     if stop - start < 2:
         return
     run = size[start:stop]

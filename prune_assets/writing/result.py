@@ -31,9 +31,8 @@ class PickedFile:
 
 @dataclass(frozen=True, slots=True)
 class PredicateBytes:
-    """The bytes of a table that a predicate keeps.
+    """The bytes of a table that a predicate keeps, as in the report of a plan.
 
-    The numbers are as in the report of a plan.
     `predicted`: None if the predicate is not on the leading sort key. `after`: None if nothing was rewritten.
     """
 
@@ -60,9 +59,9 @@ class OptimizeResult:
     (2, 2, 2.0)
 
     `new_files`, `new_bytes`: number and bytes of the files that replace the picked ones; predicted for a `dry_run`.
-    `depth_before`, `depth_predicted`, `depth_after`: overlap depth on the leading sort key, averaged over files: the
-    largest number of files whose bounds share one value of the file. 1.0 if no two files share a value. None without a
-    key; `depth_after` is also None for a `dry_run`.
+    `depth_before`, `depth_predicted`, `depth_after`: overlap depth on the leading sort key. The depth of a file is the
+    largest number of files whose bounds contain the same value of this file; the fields are means over all files. 1.0
+    if no two files share a value. None without a key; `depth_after` is also None for a `dry_run`.
     `version`: Delta version or Iceberg snapshot that was assessed or, after a rewrite, committed; else None.
     `left`: number of files that still need a rewrite.
     `statements`: SQL that the table's own engine ran, or would run.

@@ -76,9 +76,9 @@ def write(
 
     `plan`, `read` and `check` see the table before or after the write, never a mixture. If the process is killed before
     the commit, the table is unchanged. If it is killed later, the write counts, and the next `write`,
-    `prune check TABLE` or `prune doctor TABLE` completes it. Other readers, such as `spark.read.parquet`, may see part
-    of the new files, or new files next to old ones, while files are renamed and removed; after a kill in that time,
-    until one of these three has run.
+    `prune check TABLE` or `prune doctor TABLE` completes it. While files are renamed and removed, other readers, such
+    as `spark.read.parquet`, may see part of the new files, or new files next to old ones. If the process is killed in
+    that time, they may see this until one of these three commands has run.
 
     Plain tables have one writer at a time. A second writer waits for `lock_timeout` seconds (default:
     PRUNE_LOCK_TIMEOUT, else an hour; 0 does not wait) and then raises UnfinishedWrite. Writers of a Delta table run
@@ -110,7 +110,7 @@ def write_rows(
     table: str | os.PathLike[str],
     *,
     layout: LayoutSource,
-    format: str | None = None,  # noqa: A002 - as of `write`
+    format: str | None = None,  # noqa: A002 - as in `write`
     mode: Mode = "append",
     where: str | Column | None = None,
     options: Mapping[str, str] | None = None,

@@ -17,7 +17,7 @@ TIB = 1 << 40
 
 
 class TableCost(NamedTuple):
-    """Cost of the queries on one table. None: unknown.
+    """Cost of the queries on one table. Figures are None if unknown.
 
     `price_a_day`: cost of a day, in the currency of `price_per_tib`.
     """

@@ -67,7 +67,7 @@ def _shape(shape: QueryShape) -> dict[str, Any]:
 def from_json(text: str | bytes, *, source: str = "workload") -> Workload:
     """Parse a workload from JSON.
 
-    `source` names it in messages. Raises WrongUse for another document.
+    `source`: name of the document in messages. Raises WrongUse if the document is not a workload.
     """
     try:
         raw = msgspec.json.decode(text)

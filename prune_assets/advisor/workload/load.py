@@ -80,7 +80,8 @@ def merged(workloads: Iterable[Workload]) -> Workload:
 def _scans(shape: QueryShape) -> Iterator[RanScan]:
     """Yield a scan for each predicate of a shape.
 
-    A shape stores only some of its predicates; the runs of the others are distributed over these.
+    A shape stores only some of its predicates. The runs of predicates that are not stored are distributed over the
+    stored ones.
     """
     runs = sum(predicate.runs for predicate in shape.predicates)
     totals, scale = shape.totals, shape.runs / runs if runs else 1.0

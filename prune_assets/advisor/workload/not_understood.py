@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Reason(str):
-    """A reason with its location, by which queries that are left out are counted.
+    """A reason with its location. Queries that are left out are counted by reason.
 
     `plain`: the reason without its quotation.
 

@@ -143,11 +143,11 @@ def text_of(path: str) -> str:
 
 
 def _spelled(table: str) -> str:
-    """Return a table in the spelling of scans: a name unchanged, a path normalized."""
+    """Return a table as scans name it: a path is normalized, a name is unchanged."""
     if is_remote(table):
         return address(table)
     path = local_path(table)
-    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - keeps links
+    return os.path.abspath(path) if os.sep in path or Path(path).exists() else table  # noqa: PTH100 - links must remain
 
 
 def _milliseconds(time: Time | None, name: str) -> int | None:

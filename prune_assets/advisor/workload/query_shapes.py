@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 MOST_PREDICATES = 100
 # `columns` of a `SELECT *`; a column with that name would be in backquotes.
 ALL_COLUMNS = ("*",)
-# The statement of a shape whose scans find the rows that a MERGE changes.
+# The statement of a shape if its scans search the rows that a MERGE changes.
 MERGE = "MERGE"
 
 
 class RanPredicate(NamedTuple):
     """A predicate with its constants, as a WHERE in Spark SQL, and its number of runs.
 
-    `where`: "" selects all rows.
+    `where`: the condition; "" if all rows are selected.
     `columns`: columns that the queries with this predicate read. None if all queries of the shape read the same
     columns.
     """
@@ -34,7 +34,7 @@ class RanPredicate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanTotals:
-    """Totals of the scans of a shape. None: unknown.
+    """Totals of the scans of a shape. Figures are None if unknown.
 
     `bytes_read`: bytes of the files read.
     `rows_read`: number of rows that the scans returned.
@@ -58,8 +58,8 @@ class QueryShape:
     *`.
     `runs`: number of queries, weighted in a declared workload.
     `joined_on`: columns that joins compare.
-    `statement`: `MERGE` if the scans are of the table that a MERGE changes, whose join keys are `joined_on`; "" for
-    other queries.
+    `statement`: `MERGE` for scans of the table that a MERGE changes; `joined_on` then has its join keys. "" for other
+    queries.
     """
 
     table: str
@@ -165,6 +165,6 @@ class Workload:
     def of_table(self, table: str) -> tuple[QueryShape, ...]:
         """Return the shapes of one table.
 
-        `table`: the path or name of the table that the workload has.
+        `table`: the table's path or name, as in the workload.
         """
         return tuple(shape for shape in self.shapes if shape.table == table)

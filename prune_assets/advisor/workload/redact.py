@@ -20,7 +20,7 @@ _FIRST_DAY = dt.date(2000, 1, 1)
 
 
 def redacted(workload: Workload) -> Workload:
-    """Return the workload with each constant replaced by its rank among the constants of the same kind of a table.
+    """Return the workload with each constant replaced by its rank among the table's constants of the same kind.
 
     Strings become strings such as `'r0001'`, numbers become ranks, and dates become the earliest dates. The result
     reveals only the number of distinct constants and their order.

@@ -35,7 +35,7 @@ def same_shape(shape: str) -> str:
         return shape
 
 
-def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - one for each kind of node
+def _form(parsed: ParsedPredicate, node: SyntaxNode) -> str:  # noqa: PLR0911 - one return for each kind of node
     match node:
         case Between() | Negation(Between()):
             return _form(parsed, _as_bounds(node))

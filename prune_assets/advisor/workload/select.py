@@ -109,7 +109,7 @@ def _qualifiers(table: exp.Table) -> list[Path]:
 
 
 def _qualifier_length(path: Sequence[str], qualifiers: Sequence[Path]) -> int:
-    """Return how many names of a column's path are a qualifier.
+    """Return how many leading names of a column's path form a qualifier.
 
     The table takes precedence over a struct of the same name, as in Spark.
     """

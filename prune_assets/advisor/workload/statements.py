@@ -38,7 +38,7 @@ class Statement(NamedTuple):
 
 @dataclass(slots=True)
 class _StatementLine:
-    """A line, or the part of one up to a `;`.
+    """A line, or the part of a line up to a `;`.
 
     `opened`: number of opening brackets minus number of closing ones.
     """
@@ -94,8 +94,9 @@ def _line(line_number: int, sql: str, signs: str) -> _StatementLine:
 def _statements(lines: Sequence[_StatementLine]) -> Iterator[Statement]:
     """Yield the statements in the lines up to a `;`, or in those after the last `;`.
 
-    Only the last statement may span any lines, because its end is certain. Before it, each line is a statement, unless
-    its first word (such as FROM) continues the line before, or a set operator (such as UNION) joins them.
+    The last statement may span any number of lines, because its end is certain. Each earlier line is a statement of its
+    own, unless its first word (such as FROM) continues the line before, or a set operator (such as UNION) joins both
+    lines.
     """
     start = _start_of_last(lines)
     pending: list[_StatementLine] = []

@@ -93,7 +93,7 @@ class CheckedClaims:
             if bounds.null_count < len(bounds):
                 self._compare(side, outside, bounds, values, of, row)
 
-    def _compare(  # noqa: PLR0917 - one comparison
+    def _compare(  # noqa: PLR0917 - all inputs of one comparison
         self, side: str, outside: Callable[..., pa.Array], bounds: pa.Array, values: pa.Array, of: Numbers, row: Numbers
     ) -> None:
         ordered, limits = _ordered(values), _ordered(bounds)
@@ -108,7 +108,7 @@ class CheckedClaims:
         containers.update(np.unique(of[wrong]).tolist())
 
     def outside(self) -> Iterator[tuple[str, Outside]]:
-        """Yield per side the first value outside its bound."""
+        """Yield, for "lower" and "upper", the first value outside its bound of this side."""
         for side, (violation, containers) in self._outside.items():
             yield side, violation._replace(containers=len(containers))
 
@@ -116,8 +116,7 @@ class CheckedClaims:
         """Yield wrong counts of nulls and of NaN.
 
         `whole`: True if all rows of the containers were compared.
-        `extremes_alone`: True if plans rely only on counts of none or of all rows, so that other counts are not
-        reported.
+        `extremes_alone`: True if plans rely only on counts of 0 and of all rows, so that other counts are not reported.
         """
         kinds = [("null", self.claimed.null_count, self.nulls, self.rows)]
         if pa.types.is_floating(self.claimed.lower.type):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ColumnPart(NamedTuple):
     """Values of successive rows.
 
-    `stored`: as Arrow reads them. `compared`: in the form that the bounds of the table's column compare.
+    `stored`: values as Arrow reads them. `compared`: values in the type of the bounds of the table's column.
     """
 
     first_row: int

@@ -52,7 +52,7 @@ Part = TypeVar("Part")
 _WINDOW_GROUPS = 256
 _WINDOW_BYTES = 64 << 20
 _CONTRADICTED = "it contradicts other metadata of the file, is not a value of the column's type, or is ambiguous"
-# A writer that compares NaN like numbers leaves such bounds.
+# A writer that compares NaN like a number writes such bounds.
 _NAN = "a bound that is NaN does not limit the other values"
 
 
@@ -120,7 +120,7 @@ class FileAudit:
     def leaf(self, column: LeafColumn) -> tuple[LeafColumn, Path] | None:
         """Return the stored leaf of a column and its path.
 
-        None if the file does not have it as an unrepeated leaf.
+        None if the file lacks the column, or does not store it as an unrepeated leaf.
         """
         kind_index = int(self.index.groups.provenance_ids[self.file])
         leaf = leaf_as_read(column, self.index.groups.provenances[kind_index])
@@ -213,7 +213,7 @@ def _windows(audit: FileAudit, column: LeafColumn) -> Iterator[NDArray[np.int64]
 class _Evidence(NamedTuple):
     """Bloom filter, dictionary and page locations of one chunk.
 
-    A string in place of one is the reason why it is not used.
+    A string in place of a filter, dictionary or locations is the reason why these are not used.
     """
 
     blocks: Blocks | str | None
@@ -264,7 +264,7 @@ def _ignored_claims(audited: AuditedColumn, position: int) -> list[WholeFile]:
     return [WholeFile(CheckedClaims(audited.ignored.bounds.slice(position, position + 1)), None)]
 
 
-def _chunk(  # noqa: PLR0917 - all claims about one chunk
+def _chunk(  # noqa: PLR0917 - needs all claims about one chunk
     audit: FileAudit,
     audited: AuditedColumn,
     position: int,
@@ -289,7 +289,7 @@ def _chunk(  # noqa: PLR0917 - all claims about one chunk
         pages=None if reason else _prunable(column, pages.bounds.slice(first, stop)),
         first_row=pages.first_row[first:stop],
         blocks=None if isinstance(group_evidence.blocks, str) else group_evidence.blocks,
-        # A dictionary with an unsupported codec claims nothing; wrong places of dictionaries are reported elsewhere.
+        # A dictionary with an unsupported codec makes no claim; wrong offsets of dictionaries are reported elsewhere.
         dictionary=None if isinstance(group_evidence.dictionary, str) else group_evidence.dictionary,
         container=audit.row_group(position),
         key=audit.key(column),
@@ -328,11 +328,12 @@ def _offsets(audit: FileAudit, column: LeafColumn, positions: NDArray[np.int64])
     return [offsets.take(np.array([i])) for i in range(len(positions))]
 
 
-def _not_relied_on(  # noqa: PLR0917 - a location, and what is wrong there
+def _not_relied_on(  # noqa: PLR0917 - location, reason and wrong value
     audit: FileAudit, claim: str, position: int, column: LeafColumn, reason: str, wrong: str = ""
 ) -> None:
     finding = not_relied_on(claim, audit.location(position, column), reason, wrong=wrong)
-    # Wrong claims are reported for each column; claims that are only not relied on, once per reason.
+    # Wrong claims are reported for each column. Claims that plans ignore, but that are not wrong, are reported once per
+    # reason.
     audit.findings.add(finding, f"{column.name} {reason}" if wrong else reason)
 
 
@@ -349,7 +350,7 @@ def _check_pages(audit: FileAudit, column: LeafColumn, position: int, offsets: O
 
 
 def _report_ignored(audit: FileAudit, audited: AuditedColumn, position: int, ignored: Sequence[WholeFile]) -> None:
-    """Report contradicting statements, and written bounds that are not trusted."""
+    """Report statistics that contradict each other, and written statistics that plans do not trust."""
     column = audited.column
     doubt = reason_of(int(audit.index.footers.doubts(column)[position]))
     if doubt:

@@ -1,6 +1,6 @@
 """Findings of an audit.
 
-Findings name the claim, the value that disproves it, and the predicates that lose rows by it.
+A finding names a claim, the value that disproves the claim, and the predicates that lose rows because of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REWRITE = f"{WRITE_AGAIN}, with another writer or a newer version of it; no filt
 class Findings:
     """Collected findings.
 
-    Per code and key the most severe one is kept, and the others are counted.
+    The most severe finding of each code and key is kept; the others of this code and key are counted.
     """
 
     claims: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class ClaimSource:
     """Source of a claim: a column of a container.
 
     `prefix`: prefix of its codes, as in `row_group_bounds`.
-    `claimed_by`: the claimant.
+    `claimed_by`: who makes the claim, in messages, such as "the page".
     `container`: the file, or one of its row groups or pages.
     """
 
@@ -115,7 +115,7 @@ def absent_value(source: ClaimSource, value: pa.Scalar, *, as_text: bool) -> Fin
 def not_relied_on(claim: str, location: str, reason: str, *, wrong: str = "") -> Finding:
     """Report a claim that plans do not trust.
 
-    `wrong`: the value that disproves it, "" if none was found.
+    `wrong`: the value that disproves the claim, "" if none was found.
     """
     message = f"not relied on: {reason}" + (f"; it is wrong: {wrong}" if wrong else "")
     remedy = "no plan here relies on it, but other engines may; write the file again" if wrong else ""

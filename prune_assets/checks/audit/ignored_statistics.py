@@ -44,7 +44,7 @@ def ignored_statistics(index: MetadataIndex, column: LeafColumn, believed: Bound
         for other in (getattr(written, part),)
     )
     silent = ~valid_flags(believed.lower) & ~valid_flags(believed.upper)
-    # No reader can use NaN, or a value that the type cannot hold, as a bound; it is written all the same.
+    # No reader can use NaN, or a value that the type cannot hold, as a bound, but it counts here as a written bound.
     there = valid_flags(lower) | valid_flags(upper) | valid_flags(nulls)
     there |= index.footers.chunks(column).has_bounds & silent
     return IgnoredStatistics(
@@ -56,7 +56,7 @@ def _as_written(index: MetadataIndex, column: LeafColumn, trusts: list[Trust]) -
     parts, group = [], 0
     for footers in index.footers.source.read(np.arange(len(index.groups.files))):
         kind_indexes = index.groups.provenance_ids[index.groups.file[group : group + len(footers)]]
-        # Statistics of another stored type than the table's are not decoded.
+        # Statistics are not decoded if the type in the file differs from the type in the table.
         alike = np.array([trust.counts and trust.stored is None for trust in trusts], np.bool_)
         step = np.array([trust.step for trust in trusts], np.int64)
         bounds = unknown_bounds(column, footers.row_count)

@@ -23,10 +23,9 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     >>> report.is_true, report.audited_files, report.rows
     (True, 1, 1000)
 
-    `findings`: one per claim of a column in a file that is wrong or that plans ignore, most severe first. An `error` is
-    a wrong claim by which plans and other engines lose rows, or count them wrongly. A `warn` is a wrong count that
-    loses no rows, or a wrong claim that plans ignore. An `info` is a claim that plans ignore and that was not found
-    wrong.
+    `findings`: one for each wrong or ignored claim about a column of a file, most severe first. An `error` is a wrong
+    claim by which plans and other engines lose rows, or count them wrongly. A `warn` is a wrong count that loses no
+    rows, or a wrong claim that plans ignore. An `info` is a claim that plans ignore and that was not found wrong.
     `claims`: number of claims compared with values, by kind.
     `skipped`: per column, why some of its data were not audited.
     `read_bytes`: compressed bytes read.

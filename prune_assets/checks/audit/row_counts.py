@@ -1,6 +1,6 @@
 """Claims about row counts.
 
-Counts of pages are compared with their headers, counts of 0 with the first page of the row group.
+The counts of pages are compared with page headers. A count of 0 is compared with the first page of the row group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parquet_core.format.page_index import OffsetIndexes
     from parquet_core.storage import DataFile, Traffic
 
-# Longer headers have statistics, which come after the part that is read here.
+# Bytes to read of a page header. Longer headers have statistics, which come after the fields that are used here.
 HEADER_BYTES = 1 << 10
 
 
@@ -70,7 +70,7 @@ def _row_count_text(row_count: int | str | None) -> str:
 
 
 def check_empty(file: DataFile, chunks: ColumnChunks, i: int, *, location: str, traffic: Traffic) -> Finding | None:
-    """Report a row group that claims 0 rows but holds values; `i`: one of its column chunks."""
+    """Report a row group that claims 0 rows but holds values; `i`: index of one of its chunks."""
     offset = int(chunks.data_page_offset[i])
     size = min(HEADER_BYTES, int(chunks.compressed_bytes[i]), file.size - offset)
     if offset <= 0 or size <= 0:

@@ -64,7 +64,7 @@ def audit(
     Columns in lists are skipped, because no plan skips by them. One column of one row group is read at a time.
 
     `sample`: share of row groups to read, from 0 to 1; the same row groups each time, spread over the files.
-    `files`: number of files to read instead, evenly spread.
+    `files`: number of files to read instead of a share of row groups; the files are evenly spread.
     `columns`: columns to read, all by default.
     `session`: a Spark session, for a table name of its catalogs; `glue:..` and `unity:..` need no session.
     `allow`: addresses below which the log of a Delta table may refer to files, in addition to the table's own.

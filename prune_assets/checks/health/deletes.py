@@ -31,7 +31,7 @@ _FIX = Fix("rewrite the files without the deleted rows: ", Step.OPTIMIZE)
 
 
 def check_debt(location: str, debt: DeleteDebt | None) -> Iterator[Finding]:
-    """Report deleted rows that are still in files. `debt`: None for a format without deletes."""
+    """Report deleted rows that are still in files; `debt`: their counts, None for a format without deletes."""
     if debt is None or not debt.all_delete_files.any():
         return
     yield from _deleted_rows(location, debt)

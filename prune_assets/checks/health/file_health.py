@@ -99,7 +99,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
 def is_pruned_on(column: LeafColumn) -> bool:
     """Return True if predicates prune by a column.
 
-    Columns that would prune if they were written as another type count too.
+    Columns that would prune only if they were written as another type count too.
     """
     return not column.unsupported or column.physical is Physical.INT96 or has_nanoseconds(column)
 
@@ -163,7 +163,7 @@ def _filters(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts, locat
 def _page_index(index: MetadataIndex, column: LeafColumn, facts: ColumnFacts) -> Iterator[Finding]:
     """Report row groups without a page index.
 
-    The finding is a warning if one of these row groups has more rows than a page by default.
+    The finding is a warning if one of these row groups has more rows than a page has by default.
     """
     chunks = index.footers.chunks(column)
     without = chunks.present & (index.groups.row_count > 0) & (chunks.offset_index[:, 0] <= 0)
@@ -315,7 +315,8 @@ def type_mismatches(index: MetadataIndex, unread: Iterable[UnreadColumn]) -> Ite
 def small_row_groups(location: str, index: MetadataIndex) -> Iterator[Finding]:
     """Warn of files with many small row groups.
 
-    Counts files whose row groups are small on average. Merging them inside their files must save many row groups.
+    A file counts if its row groups are small on average. The files are reported if merging row groups inside them would
+    save many row groups.
     """
     filled, files = index.groups.row_count > 0, len(index.groups.files)
     groups = np.bincount(index.groups.file[filled], minlength=files)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from prune_assets.tables.delete_debt import DeleteDebt
     from prune_assets.tables.table import Table
 
-# Health checks: another check of files is a module next to this one and an entry here; formats register log checks.
+# Health checks of files. To add a check, write a module next to this one and add its entry here. Table formats register
+# their own checks of logs.
 OF_FILES = (FILES_ARE_HEALTHY,)
 OF_DELETES = (DELETES_ARE_APPLIED,)
 OF_LOG = tuple(check for each in FORMATS for check in each.log_checks())
@@ -63,8 +64,8 @@ def check_files(
     [('statistics.missing', ('x',))]
 
     `columns`: columns to check; by default all columns by which predicates prune.
-    `max_small_files`: number of files that may be smaller than 32 MiB; by default more than 1,000 are an error, and
-    it is a warning if compaction would save 10 files.
+    `max_small_files`: number of files that may be smaller than 32 MiB. By default, more than 1,000 small files are an
+    error, and small files are a warning if compaction would save 10 files.
     `allow`: as in `plan`.
 
     Raises the errors of opening a table.
@@ -114,8 +115,8 @@ def _findings_of_deletes(table: Table) -> tuple[DeleteDebt | None, list[Finding]
 def last_merges(table: str | os.PathLike[str], *, allow: Sequence[str] = ()) -> Amplification | None:
     """Return the totals that the last 30 MERGEs opened and rewrote; None if the format does not record them.
 
-    Only the log is read. MERGEs that may have skipped files do not count, because commits do not record the opened
-    files.
+    Only the log is read. MERGEs that may have skipped files do not count, because commits do not record which files
+    were opened.
 
     >>> import tempfile
     >>> import deltalake, pyarrow as pa
@@ -156,8 +157,8 @@ def check_log(
     [('log.commits', 'write a checkpoint: prune checkpoint TABLE')]
 
     `max_commits`: number of commits that a reader may have to replay.
-    `max_small_files`: number of live files that may be smaller than 32 MiB; by default more than 1,000 are an error,
-    and it is a warning if compaction would save 10 files.
+    `max_small_files`: number of live files that may be smaller than 32 MiB. By default, more than 1,000 small files are
+    an error, and small files are a warning if compaction would save 10 files.
     `allow`: addresses below which the log may refer to files, in addition to the table's own.
 
     Raises WrongUse for a table that is not a Delta table, and the errors of opening one.

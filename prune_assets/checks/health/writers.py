@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Files = NDArray[np.int64]
 
 _SHOWN_COLUMNS = 5
-# Costs of a fault: the first entry whose facts are all wrong applies.
+# Cost of a writer fault, by the facts that the fault makes wrong. The first entry applies whose facts are all wrong.
 _COSTS = (
     (Fact.BOUNDS | Fact.PAGE_BOUNDS, "comparisons skip only by dictionaries and bloom filters"),
     (Fact.BOUNDS | Fact.NULL_COUNT, "only page indexes, dictionaries and bloom filters skip"),
@@ -46,7 +46,7 @@ _NO_COST = "plans correct them"
 _LAST_ENCODING, _LAST_CODEC = 9, 7
 # Number of files that are read to check whether their column chunks name their paths.
 FILES = 16
-# Spark is no remedy here, as it cannot read these files.
+# Spark cannot rewrite these files, because it cannot read them.
 _ANEW = "write these files again by their own writer, without it"
 
 

@@ -22,7 +22,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(rf"{_DATE.pattern} [0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?")
 _BYTES = re.compile(r"0x((?:[0-9A-Fa-f]{2})*)")
 _OFFSET = re.compile(r"(?:GMT|UTC)?([+-])([0-9]{1,2}):?([0-9]{2})?")
-# Strings that could be a part of the condition, or of its list, rather than of a constant.
+# Text that could belong to the condition or separate its list, rather than be part of a constant.
 _SUSPECT = re.compile(
     r"[\x00-\x1f\x7f\u0085\u2028\u2029]|#[0-9]| (?:AND|OR|IN|INSET|LIKE|ESCAPE) |^NOT |\.\.\. [0-9]+ more"
 )
@@ -35,7 +35,7 @@ def is_string(spark_type: str | None) -> bool:
 
 
 def literal(text: str, spark_type: str | None, zone: str | None, *, exact: bool = False) -> str:
-    r"""Return a constant that Spark printed as a SQL literal.
+    r"""Convert a constant from the text of a Spark plan to a SQL literal.
 
     `spark_type`: Spark's name of the column's type. None if unknown: the literal is then a string, which Spark converts
     to the column's type in a comparison.

@@ -1,8 +1,9 @@
 """Parse a printed condition into a tree.
 
-Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants, so a group
-has exactly one operator outside of further brackets. Text that is not a column, operator or call is a constant. A
-constant that contains brackets or connectives could be a part of the condition, and is refused (`literals.py`).
+Spark puts brackets around every operator, `((k#1 > 3) AND (user#2 = New York))`, and none around constants. The text in
+a pair of brackets therefore has exactly one operator outside of nested brackets. Text that is not a column, operator or
+call is a constant. A constant that contains brackets or connectives could be a part of the condition, and is refused
+(`literals.py`).
 """
 
 from __future__ import annotations

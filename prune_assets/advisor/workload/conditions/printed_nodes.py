@@ -1,4 +1,4 @@
-"""Syntax nodes of conditions in Spark's plans that SQL lacks: unquoted constants, and elements of maps and arrays.
+"""Additional syntax nodes for conditions in Spark's plans: unquoted constants, and elements of maps and arrays.
 
 All other nodes are in `sql/syntax/nodes.py`. Function names keep the case in which Spark prints them; the type of a
 cast is a `PrintedConstant`.

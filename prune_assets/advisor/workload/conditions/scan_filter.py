@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE = re.compile(r"(.+)#[0-9]+(L?)", re.DOTALL)
 _PARTITION = re.compile(r"(?<=[( \[])((?!dynamicpruning|subquery)([A-Za-z_]\w*)#[0-9]+L?)\b")
-# A column as the first operand, or as an argument of a function.
+# The text before a column that is a first operand or the argument of a function.
 _FIRST = r"(?:^|(?<=\()|(?<= AND )|(?<= OR )|(?<=NOT ))"
 _OPERAND = re.compile(_FIRST + r"(([A-Za-z_]\w*)#[0-9]+L?)(?=[ ,)]|$)")
 _SHORTENED = re.compile(r"\.\.\. ?[0-9]+ more fields")
@@ -174,7 +174,7 @@ def _attributes(output: str) -> Iterator[tuple[str, str]]:
 
 
 def _unlisted(printed: Sequence[str], pushed: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns that a shortened output omits: columns of pushed filters, and other operands of conditions."""
+    """Yield columns that a shortened output may omit: operands of conditions, and columns of pushed filters."""
     by_name: dict[str, set[str]] = {}
     for part in printed:
         for attribute, name in _OPERAND.findall(part):
@@ -210,7 +210,7 @@ def _parse_list(text: str | None, attributes: dict[str, str], types: Mapping[Pat
 def _is_contradicted(strings: Sequence[tuple[Path, str, str]], pushed: str) -> bool:
     """Return True if pushed filters contradict a parsed string.
 
-    There are pushed filters of the same column and operator, and none of them contains the string.
+    A string is contradicted if filters with its column and operator were pushed, but none of these contains the string.
     """
     for path, operator, string in strings:
         start = f"{_PUSHED.get(operator)}({'.'.join(path)},"

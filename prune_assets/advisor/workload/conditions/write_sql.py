@@ -39,7 +39,8 @@ _SUBQUERY = re.compile(r"(?:ReusedSubquery )?(?:(?:Reused)?Subquery )?(?:scalar-
 _ATTRIBUTE = re.compile(r"\w+#[0-9]+L?")
 _LOCAL_TIMES = frozenset({"timestamp", None})
 _TEMPORAL = frozenset({"date", "timestamp", "timestamp_ntz"})
-# A date format without time fields: its result does not depend on the time zone that Spark casts through.
+# A date format without time fields: its result does not depend on the time zone in which Spark casts dates to
+# timestamps.
 _DATE_FORMAT = re.compile(r"[yMd/. -]+")
 
 
@@ -56,7 +57,7 @@ class SqlWriter:
     columns: set[Path] = field(default_factory=set)
     strings: list[tuple[Path, str, str]] = field(default_factory=list)
 
-    def write(self, node: SyntaxNode, spark_type: str | None = None) -> str:  # noqa: PLR0911, C901 - one for each kind of node
+    def write(self, node: SyntaxNode, spark_type: str | None = None) -> str:  # noqa: PLR0911, C901 - one return for each kind of node
         """Return a node as SQL. Raises NotUnderstood.
 
         `spark_type`: type in which a constant is written.
@@ -187,7 +188,7 @@ class SqlWriter:
             raise NotUnderstood("depends on the session time zone")
         return f"cast({self.write(operand)} AS {to.text})"
 
-    def type_of(self, node: SyntaxNode) -> str | None:  # noqa: PLR0911 - one for each kind of node
+    def type_of(self, node: SyntaxNode) -> str | None:  # noqa: PLR0911 - one return for each kind of node
         """Return Spark's name of a node's type; None if unknown."""
         match node:
             case Column(path):

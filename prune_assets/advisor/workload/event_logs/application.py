@@ -136,7 +136,7 @@ class Application:
     def _scans(self, execution: _Execution) -> list[PlannedScan]:
         """Return the scans of a query's latest plan.
 
-        Scans that only its initial plan has are added, because they may have run.
+        Scans that are only in the initial plan are added, because they may have run.
         """
         scans: dict[object, PlannedScan] = {}
         try:
@@ -174,8 +174,8 @@ class Application:
     def _ran_scans(self, execution: _Execution, *, failed: bool) -> Iterator[RanScan]:
         for scan in self._scans(execution):
             totals = self._totals(scan.metrics)
-            # A plan alone does not prove that its scan ran: the query may have failed before, its rows may have been
-            # cached, or it is the result of a command, whose own query has the scan.
+            # A plan alone does not prove that its scan ran: the query may have failed before the scan, the rows may
+            # have been cached, or the plan may only show the result of a command, whose own query has the scan.
             if totals == ScanTotals() and (failed or scan.metrics.may_not_run):
                 continue
             if totals != ScanTotals() and not failed:
@@ -245,7 +245,7 @@ def _with_zeros(totals: ScanTotals, metrics: PlanMetrics) -> ScanTotals:
 
 
 def _is_filtered_by_source(scan: PlannedScan) -> bool:
-    """Return True if Iceberg filters by a column that no condition of Spark has.
+    """Return True if Iceberg filters by a column that Spark's own conditions do not use.
 
     Such a filter is left out of the predicate, because Iceberg prints its value without a type.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 _REMOTE_BLOCK = 8 << 20
-# Decompressed block size; a truncated file loses what follows its last whole block, so the size is small.
+# Decompressed block size. It is small, because a truncated file loses all bytes after its last complete block.
 _SMALL_BLOCK = 1 << 16
 # Blocks of lz4-java and snappy-java are at most 32 MiB, and 64 KiB or 32 KiB by default.
 _LARGEST_BLOCK = 32 << 20

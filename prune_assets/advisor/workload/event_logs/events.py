@@ -15,7 +15,7 @@ class Metric(msgspec.Struct, frozen=True):
     """A metric of an operator. Later events report its values by the id of its accumulator."""
 
     name: str
-    accumulatorId: int  # noqa: N815 - names of the log
+    accumulatorId: int  # noqa: N815 - name in the log
     metricType: str = ""  # noqa: N815
 
 
@@ -57,7 +57,7 @@ class ExecutionStart(msgspec.Struct):
     """The start of a query, with its plan.
 
     `time`: milliseconds since 1970-01-01.
-    `rootExecutionId`: the command that runs the query; the query itself if it is no part of a command.
+    `rootExecutionId`: the command that runs the query; the query itself if it is not part of a command.
     """
 
     executionId: int  # noqa: N815

@@ -21,7 +21,7 @@ _ANY = re.compile(".+", re.DOTALL)
 _ROLLING = re.compile(r"(?:^|/)eventlog_v2_[^/]*$")
 _PART = re.compile(r"^events_([0-9]+)_(.*?)(?:\.(?!compact)[a-z0-9]+)?(\.compact)?$")
 _STATUS = re.compile(r"^appstatus_(.*?)(\.inprogress)?$")
-# Databricks delivers the current part as `eventlog`, and earlier parts with the time at which they ended.
+# Databricks delivers the current part as `eventlog`; the name of an earlier part has the time at which it ended.
 _DATABRICKS = re.compile(r"^eventlog(?:-([0-9]{4}(?:-[0-9]{2}){2}--[0-9]{2}-[0-9]{2}).*)?$")
 # A cluster's folder has its logs in `eventlog`; these other folders contain what its programs print.
 _DATABRICKS_FOLDER, _DATABRICKS_OUTPUT = "eventlog", frozenset({"driver", "executor", "init_scripts"})
@@ -76,7 +76,7 @@ def find_logs(paths: Sequence[str]) -> list[EventLog]:
                 f"{path}: no event log in this folder or below; give a file or the directory of spark.eventLog.dir"
             )
     event_logs += [log for directory, files in named.items() for log in _logs_of(directory, files)]
-    # A folder that is also found under another name has the same logs.
+    # The same folder may be found under several names.
     return [*{_real(log.path): log for log in reversed(event_logs)}.values()][::-1]
 
 

@@ -26,7 +26,7 @@ _PROJECT = re.compile(r"\w*Project(?:Exec)?(?:Transformer)?$")
 # `Execute MergeIntoCommand`, and `Execute MergeIntoCommandEdge` of Databricks.
 _MERGE = re.compile(r"Execute MergeIntoCommand(?:Edge)?")
 
-# Sections of a scan with conditions: applied to each row, and used to skip data.
+# Titles of the sections with the conditions of a scan: conditions on each row, and conditions that only skip data.
 APPLIED_FILTERS = "RequiredDataFilters"
 PLANNED_FILTERS = "DataFilters"
 
@@ -86,7 +86,7 @@ def is_project(name: str) -> bool:
 
 
 def spark_condition(condition: str) -> str:
-    """Return a condition that RAPIDS prints in Spark's notation.
+    """Convert a condition from the notation of RAPIDS to the notation of Spark.
 
     >>> spark_condition("(gpuisnotnull(id#1L) AND gpustartswith(name#2, a))")
     '(isnotnull(id#1L) AND StartsWith(name#2, a))'

@@ -107,7 +107,7 @@ def _planned(scan: Operator, parents: dict[int, Operator], keys: set[str], nodes
 
 
 def _completed(fields: dict[str, str], of_node: dict[str, str]) -> dict[str, str]:
-    """Return the sections of the text, with sections of the node where the text lacks or shortens them."""
+    """Return the sections of the text; sections that the text lacks or shortens are taken from the node."""
     lacking = {title for title in of_node if title not in fields}
     shortened = {title for title, section in fields.items() if _SHORTENED.search(section) and title in of_node}
     return {**fields, **{title: of_node[title] for title in lacking | shortened}}
@@ -197,9 +197,9 @@ def _metrics(node: PlanNode, selected: int | None, *, may_not_run: bool) -> Plan
 
 
 def _scan_nodes(root: PlanNode) -> Iterator[_ScanNode]:
-    """Yield each scan, with the accumulator of the number of rows that its filter selects.
+    """Yield each scan, with the accumulator that counts the rows selected by its filter.
 
-    The filter is the topmost one of the filters directly above the scan.
+    The filter is the topmost of the filters directly above the scan.
     """
     seen: set[tuple[str, frozenset[int], tuple[str, ...]]] = set()
     stack: list[tuple[PlanNode, int | None, bool]] = [(root, None, False)]

@@ -35,7 +35,7 @@ class LogReader:
     `no_logs`: files that are not event logs.
     `advance`: called with the number of bytes of each block read.
     `is_wanted`: called with the start event of an application; returns True if the application counts.
-    `left_out`: names of the other applications.
+    `left_out`: names of the applications that do not count.
     `since`, `until`: only queries that began in this interval count (milliseconds since 1970-01-01).
     """
 
@@ -63,7 +63,7 @@ class LogReader:
     def read(self, log: EventLog, cursor: EventLogCursor | None = None) -> Iterator[RanScan]:
         """Yield the scans of a log.
 
-        `cursor`: if given, only scans of queries that have ended and that the cursor has not counted.
+        `cursor`: if given, only scans of completed queries that the cursor has not counted are yielded.
         """
         if cursor is not None and cursor.has_read(log):
             self.passed_over += 1
@@ -74,7 +74,7 @@ class LogReader:
         application = Application(counted, self.since, self.until)
         checked_start = None
         for file in log.files:
-            # Spark may still write to the last file only.
+            # Spark may still be writing, but only to the last file.
             is_whole = log.is_finished or file is not log.files[-1]
             for line in self._lines(file, is_whole=is_whole):
                 yield from self._take(line, application)

@@ -26,7 +26,7 @@ _PART = re.compile(r"/part-[^/]+$")
 # The table's path includes neither partition directories nor the `write-..` directories of this package's Delta writes.
 _PARTITIONS = re.compile(r"(?:/write-[0-9a-f]{32})?(?:/[^/=]+=[^/]*)*$")
 _NAME = re.compile(r"[\w`.-]+")
-# The table and the condition in the arguments of Delta's MERGE, and the comparisons of the condition.
+# The table and the condition in the arguments of Delta's MERGE; then the comparisons in the condition.
 _MERGE = re.compile(r"\bDelta\[version=\d+, ([^\[\]]+)\], (.*?)(?:, \[|$)", re.MULTILINE)
 _EQUALITY = re.compile(r"\(([^\s()#]+#\d+L?) (?:=|<=>) ([^\s()#]+#\d+L?)\)")
 
@@ -77,7 +77,7 @@ def table_of(scan: str, sections: Mapping[str, str]) -> ScannedTable | None:
 
 
 class MergeCommand(NamedTuple):
-    """A MERGE of Delta: the table that it changes, and the columns that it compares, such as `id#4L`, of both sides."""
+    """A MERGE of Delta: the changed table, and the compared columns of both sides, such as `id#4L`."""
 
     table: str
     keys: frozenset[str]
@@ -128,7 +128,7 @@ def _root(location: str) -> str:
     try:
         return address(root) if is_remote(root) else local_path(root)
     except PruneError:
-        # A store of another system, such as dbfs:.
+        # A path in another file system, such as dbfs:.
         if _SCHEME.match(root):
             return root
         raise NotUnderstood("the place of the files is not shown") from None
