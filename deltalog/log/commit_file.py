@@ -1,6 +1,6 @@
 """Commits and other JSON files of the log: one action per line.
 
-A large file is read in blocks that end at line breaks: its bytes and all its actions are never in memory together.
+A large file is read in blocks that end at line breaks: its bytes and actions are never all in memory at once.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class CheckpointWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file without its unwritten rows."""
+        """Close the file; discards rows that are not written yet."""
         self._writer.close()
 
     def write(self, name: str, actions: pa.StructArray) -> None:

@@ -43,7 +43,7 @@ def exact_pair(values: pa.Array) -> Pair:
 
 
 def unknown_pair(count: int, arrow_type: pa.DataType) -> Pair:
-    """Return a pair of `count` null bounds each, for unknown values."""
+    """Return a pair of arrays of `count` null bounds, for unknown values."""
     return exact_pair(pa.nulls(count, arrow_type))
 
 

@@ -55,7 +55,7 @@ ABSENT = int(np.iinfo(np.int64).min)
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
     """Convert typed values to a column's bounds type, widened if inexact.
 
-    Null if the stored type does not widen to the bounds type.
+    Bounds are null if the stored type does not widen to the bounds type.
     """
     stored, target = values.type, bounds_type(column.leaf)
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(target):

@@ -1,7 +1,7 @@
 """Check the schemas of added files against the table's; files that Spark cannot read are refused.
 
-Spark checks only when it reads. Then it fails for the whole table, or reads a column as null that has another name in
-the file.
+Spark checks files only when it reads them. The read then fails for the whole table, or returns null for a column that
+has another name in the file.
 """
 
 from __future__ import annotations

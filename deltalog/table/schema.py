@@ -190,7 +190,7 @@ def _fields(type_: DataType, above: _Above, *, mapped: bool, location: str) -> I
 
 
 def _collation(metadata: Mapping[str, Any]) -> str:
-    # A struct has the collation entries of its fields. All its fields count as not compared by bytes.
+    # A struct holds the collation entries of its fields. None of its fields then counts as compared by bytes.
     if _COLLATIONS in metadata:
         return ComparedOtherwise.COLLATION
     return ComparedOtherwise.CHAR if _PADDED.search(str(metadata.get(DECLARED_LENGTH, ""))) else ""

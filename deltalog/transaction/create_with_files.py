@@ -1,9 +1,9 @@
 """Create a table with its first files, unless another writer was faster.
 
-If several writers start without a table, one of them creates it. The others decided on a table without rows, so each
-continues with its append, overwrite or replacement of that table. Rows that such a write would remove were written by
-others meanwhile, which is a conflict as for any existing table. Files fit the new table if it has the columns and
-partition columns that they were written for.
+If several writers start without a table, one of them creates it. Each of the other writers then appends to this table,
+or overwrites it, as its mode says. A write that would remove rows is a conflict, because these rows were added after
+the writer found no table. Files fit the new table if it has the columns and partition columns that they were written
+for.
 """
 
 from __future__ import annotations

@@ -87,15 +87,15 @@ class Examination:
 
     `inspect`: describes a table.
     `claims`: returns the table's claims about its files.
-    `read_partitioned`: reads the footers of all files, or of some files as a table of their own, and numbers the
-    partition of each file.
+    `read_partitioned`: reads the footers of all files, or of some files into an index of only these files, and numbers
+    the partition of each file.
     `deleted_rows`: number of deleted rows in each file.
     `log_findings`: returns findings about the log or manifests, without opening a data file.
     `clustered_by`: names of the columns by which the log or the metadata clusters the table.
     `delete_debt`: returns the deleted rows and delete files, from the log or manifests; None if the format has no
     deletes.
-    `row_changes`: returns the last statements that changed rows, newest first, from the log or manifests: at most the
-    given number, of the given operations. None if the format does not record them.
+    `row_changes`: returns the last statements that changed rows, newest first, from the log or manifests; the
+    arguments limit their number and operations. None if the format does not record statements.
     `is_file`: True if the table is named by the path of its only file.
     """
 

@@ -302,7 +302,7 @@ def _protocol_value(value: str, type_name: str) -> str | None:
 
 
 def _removes_files(snapshot: Snapshot, request: WriteRequest) -> bool:
-    """Return True if a write of no rows may still remove files."""
+    """Return True if a write without rows may still remove files."""
     return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
 

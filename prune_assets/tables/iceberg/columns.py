@@ -41,7 +41,7 @@ class IcebergColumn:
 
     @property
     def physical(self) -> Path:
-        """Path of the leaf in files with the table's current names; files from before a rename have others."""
+        """Path of the leaf in files with the table's current names; files written before a rename have older names."""
         return self.leaf.path
 
 
@@ -151,7 +151,7 @@ def _mapped_field_ids(names: str) -> dict[Path, int]:
 
 
 def spark_type(iceberg_type: Any) -> Any:
-    """Return a type in Spark's JSON. Raises ValueError with a type that Spark's Parquet reader lacks."""
+    """Return a type in Spark's JSON. Raises ValueError, naming the type, if Spark's Parquet reader lacks it."""
     if iceberg_type.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}

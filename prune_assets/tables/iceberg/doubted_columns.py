@@ -89,7 +89,7 @@ def _is_doubted(
 def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
     """Return True if bounds that were converted from Delta may exclude matching files.
 
-    The outcomes by the bounds as written are compared with the outcomes by the widened bounds.
+    Compares the outcomes that follow from the bounds as written with those that follow from the widened bounds.
     """
     column_leaves = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
     if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in column_leaves):

@@ -211,7 +211,7 @@ def _metadata(metadata_path: str, io: MetadataFiles) -> ParsedMetadata:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a metadata file (gzip, zstd or plain), but at most one byte more than the limit."""
+    """Decompress a metadata file (gzip, zstd or plain), up to one byte more than the limit."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(BytesIO(data)) as packed:
             return packed.read(MAX_BYTES + 1)

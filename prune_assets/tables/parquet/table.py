@@ -118,7 +118,7 @@ class ParquetTable(TableDefaults):
     def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `files`: read only these files, as a table of their own.
+        `files`: read only these files, into an index of only these files.
         """
         from parquet_core.layout.places import partition_of_files
 
@@ -165,7 +165,7 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     ]
 
 
-def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other format
+def _is_at(location: Location) -> bool:  # noqa: ARG001 - takes all that other formats refuse
     return True
 
 

@@ -145,7 +145,7 @@ def along_curve(
 ) -> tuple[DataFrame, Codes]:
     """Add each row's position on the curve as a column; also return the positions of the sample.
 
-    `codes`: for each column of the key, partition columns first, the order of the sample's rows.
+    `codes`: for each key column, partition columns first, integers that sort like the values of the sample's rows.
     """
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
     cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)

@@ -63,12 +63,12 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 def refuse_unread(table: object) -> None:
     """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    This is a local Hudi or Iceberg directory, or one inside a table of any format. It also holds rows of old versions,
-    which a plain Parquet read would return.
+    Refused are local Hudi and Iceberg directories, and local directories inside a table of any format. Such directories
+    also hold rows of old versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
-    directory = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
+    directory = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - keeps symbolic links
     if has_magic(str(directory)) and not os.path.lexists(directory):
         _refuse_pattern(table, directory)
         return
@@ -127,7 +127,7 @@ def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] =
     """
     seen: set[Path] = set()
     for directory in directories:
-        for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as named, then behind links
+        for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as given, then without links
             for ancestor in (Path(named), *Path(named).parents):
                 if ancestor in seen:
                     break

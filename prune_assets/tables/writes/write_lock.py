@@ -59,7 +59,7 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
         _sign(lock)
         yield
     finally:
-        # Removed while the lock is held, so that no other writer's file is removed.
+        # The file is removed while the lock is held, so that no other writer's file is removed.
         with suppress(OSError):
             path.unlink()
         os.close(lock)

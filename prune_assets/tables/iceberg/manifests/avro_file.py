@@ -228,7 +228,7 @@ def _size(schema: Mapping[str, Any]) -> int:
     return size
 
 
-def value_at(schema: Any, data: bytes, position: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
+def value_at(schema: Any, data: bytes, position: int) -> tuple[Any, int]:  # noqa: PLR0911 - one return per type
     """Return the value at a position, and the position after it.
 
     Records become dicts by field id, maps become dicts.

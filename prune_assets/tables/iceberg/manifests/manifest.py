@@ -77,7 +77,7 @@ class Manifest:
 
     `spec`: ids of the partition fields.
     `partition`: for each partition field, the values of all files; None for a field that the manifest lacks.
-    `cached`: for each map of the files (`LOWER`, ..) and column id, the entries of all files.
+    `cached`: bounds and counts of all files, by kind (`LOWER`, ..) and column id.
     """
 
     listed: Listed

@@ -95,7 +95,7 @@ def transforms_kept(
 
     `by`: the operation, for messages.
 
-    Raises LayoutError for a layout with other fields than the current spec.
+    Raises LayoutError if the layout's fields differ from the current spec.
     """
     mine = list(map(parse_transform, layout.partition_by))
     if snapshot is None:

@@ -63,7 +63,7 @@ _MANIFEST_BYTES = 8 << 20
 
 
 def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
-    """Refuse a layout that Iceberg's procedures cannot produce, or with partitions unlike the table's."""
+    """Refuse a layout that Iceberg's procedures cannot produce, or whose partitions differ from the table's."""
     check_layout(layout)
     if layout.hilbert_by:
         raise LayoutError(
@@ -159,7 +159,7 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
     """Return bloom filter options.
 
-    For columns without such a property of the table, distinct values are counted.
+    Distinct values are counted for columns whose number of distinct values is not in the table's properties.
     """
     from pyspark.sql import functions as fn
 
@@ -202,8 +202,8 @@ def conditions_of(
 
     `groups`: numbers of the files of each group.
 
-    Iceberg's procedures do not accept file names, and select all files that may hold rows of the condition. So a
-    condition consists of the partition and a range of the leading sort key in which no other file has rows.
+    Iceberg's procedures do not accept file names, and select all files that may hold matching rows. So a condition
+    consists of the partition and a range of the leading sort key in which no other file has rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None
