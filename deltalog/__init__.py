@@ -11,7 +11,7 @@ Subpackages; each imports only those listed above it:
 - `maintenance`: writing checkpoints, cleaning up the log, vacuuming files;
 - `transaction`: changes, their validation, and optimistic commits with conflict checks.
 
-In the examples, `table` is the path of a table of one file, `snapshot` is its latest version, and `new_file` describes
+In the examples, `table` is the path of a one-file table, `snapshot` is its latest version, and `new_file` describes
 a file that is written but not yet committed.
 """
 

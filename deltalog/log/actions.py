@@ -86,7 +86,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Requirements for readers and writers.
 
-    Features are listed from reader version 3 and writer version 7 on; before, the version implies them.
+    Reader version 3 and writer version 7 list their features; older versions imply them.
     """
 
     min_reader_version: Version

@@ -163,7 +163,7 @@ class JsonStatistics(NamedTuple):
     rows: Numbers | None = None
 
     def chosen(self) -> pa.Array:
-        """Return the text of each file."""
+        """Return the JSON statistics of each file."""
         return self.texts if self.rows is None else self.texts.take(from_numpy(self.rows))
 
     def take(self, files: Numbers) -> JsonStatistics:
@@ -222,7 +222,7 @@ def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: i
     """Yield `do(item)` for each item, computed in parallel; results and errors come in order.
 
     `files`: approximate number of files in all items. Below 10,000 files one thread is used, because more threads would
-    be slower. At most 4 threads run, and no more than there are processors.
+    be slower. At most 4 threads run, and at most one per processor.
 
     >>> list(in_parallel(abs, [-1, 2, -3], files=100_000))
     [1, 2, 3]

@@ -1,7 +1,7 @@
 """64-bit hashes of many paths: different hashes prove different paths.
 
-Equal hashes prove nothing, so those paths are compared. Fingerprints of a million paths take a fraction of the time
-that hashing all bytes of each path takes.
+Equal hashes prove nothing, so paths with equal hashes are compared. A fingerprint takes a fraction of the time of a
+hash of all bytes of the path.
 """
 
 from __future__ import annotations

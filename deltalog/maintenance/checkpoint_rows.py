@@ -168,7 +168,7 @@ class AddForm(NamedTuple):
 
 
 def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
-    """Convert `add` actions of a checkpoint to a form. Raises ValueError without path or size."""
+    """Convert `add` actions of a checkpoint to a form. Raises ValueError if a path or size is missing."""
     children = {name: _cast(stored, name, arrow_type) for name, arrow_type in _ADD if name != "dataChange"}
     if children["size"].null_count or children["path"].null_count:
         raise ValueError("a file of the table has no path or no size")

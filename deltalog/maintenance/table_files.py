@@ -101,7 +101,7 @@ def _remote(table: str) -> dict[str, DataFile]:
 
 
 class NamedFiles:
-    """Paths that a log names below the table, with removal times (milliseconds)."""
+    """Paths below the table that a log names, with their removal times (milliseconds)."""
 
     def __init__(self) -> None:
         self._paths: dict[str, float] = {}

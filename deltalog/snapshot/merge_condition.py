@@ -32,8 +32,8 @@ class MergeCondition:
     """The condition of a MERGE.
 
     `join_keys`: columns of the table that the condition compares with the source by `=` or `<=>`.
-    `other`: conjuncts that are not an equality of two columns. A conjunct that uses only the table's columns may
-    have skipped files.
+    `other`: conjuncts that are not an equality of two columns. A MERGE may skip files by a conjunct that uses
+    only the table's columns.
     """
 
     join_keys: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def _conjuncts(condition: str) -> Iterator[str]:
 
 
 def _top_level(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between the ANDs outside of parentheses and quotes."""
+    """Yield the character range of each operand of an AND outside of parentheses and quotes."""
     depth, quote, start, i = 0, "", 0, 0
     while i < len(text):
         if quote:

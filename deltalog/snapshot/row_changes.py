@@ -285,7 +285,7 @@ def _count(metrics: Mapping[str, object], *names: str) -> int | None:
 
 
 def _total(metrics: Mapping[str, object], *words: tuple[str, str]) -> int | None:
-    """Return the sum of the row counts that metrics give for some verbs, such as updated; None without such metrics."""
+    """Return the sum of the metrics that count the rows of some verbs, such as `updated`; None if there is none."""
     names = (
         (f"numTargetRows{camel}", f"num{camel}Rows", f"num_target_rows_{snake}", f"num_{snake}_rows")
         for snake, camel in words

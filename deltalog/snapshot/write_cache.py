@@ -140,7 +140,7 @@ def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snap
 
 
 def numbered(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
-    """Yield blocks with the numbers of their files in a cached snapshot."""
+    """Yield blocks with the position of each file in a cached snapshot."""
     first = 0
     for block in blocks:
         yield replace(block, position=np.arange(first, first + len(block)))

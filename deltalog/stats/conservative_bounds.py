@@ -184,8 +184,8 @@ def _day(string: str | None) -> Any:
 def instants(strings: pa.Array) -> Pair:
     """Parse timestamps to bounds in UTC microseconds. Without a zone, bounds are 15 hours wider on each side.
 
-    An offset that is not a multiple of 15 minutes is local mean time, whose seconds are not written. Then bounds are
-    one minute wider on each side.
+    An offset that is not a multiple of 15 minutes is local mean time, whose seconds are not written, so
+    bounds are one minute wider on each side.
     """
     zoned = flags_from(pc.match_substring_regex(strings, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
     plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)

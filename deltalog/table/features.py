@@ -139,7 +139,7 @@ _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpoin
 
 
 class _Support(NamedTuple):
-    """Features and highest version that one role supports, and texts for errors."""
+    """Features and highest protocol version that a reader, writer or maintainer supports, and texts for errors."""
 
     side: str
     last: int

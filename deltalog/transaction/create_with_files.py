@@ -50,8 +50,8 @@ def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFil
     `schema`: the result of `check_create`, for which the files were written.
     `mode`: operation of the write if the table exists; "error" raises TableExists.
 
-    Raises MetadataChanged if the files do not fit the other writer's table, and ConcurrentAppend if the write would
-    replace its rows; nothing was committed then. Else raises as `commit`.
+    Raises MetadataChanged if the files do not fit a table that another writer created, and ConcurrentAppend if the
+    write would replace rows of that table; nothing was committed then. Else raises as `commit`.
     """
     try:
         adds = adds_of(location, schema, files)

@@ -73,7 +73,7 @@ class Format:
     `open`: opens a table; None if `is_at` is false.
     `check_columns`: refuses a table whose columns in its catalog differ from those in its files.
     `is_unfinished`: True if the table contains the journal of a write, which Spark ignores.
-    `save`: stores the log or manifests that were read in the cache directory.
+    `save`: stores the log or manifests, as far as read, in the cache directory.
     `describe`: returns the planned snapshot, from the table, its index, flags of the files to read, `pro_rata` and
     `log_bytes`; None for tables without versions.
     `is_in_listing`: like `is_at`; also takes the names of the location's directories, and whether it has Parquet files.

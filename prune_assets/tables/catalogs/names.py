@@ -29,7 +29,7 @@ def is_name(table: str | os.PathLike[str]) -> bool:
 
 
 def may_be_of_session(table: str) -> bool:
-    """Return True for a name that a catalog of a Spark session may have. Iceberg tables are written only by such names.
+    """Return True for a name that a catalog of a Spark session may have. Writes to Iceberg require such a name.
 
     >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
     (True, False)

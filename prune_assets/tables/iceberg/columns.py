@@ -53,7 +53,7 @@ def spark_name(type_name: str) -> str | None:
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
     """Return the leaves of a schema.
 
-    `filled`: ids of columns that may have values in files that lack them.
+    `filled`: ids of columns that may have a non-null value for files that lack the column.
 
     Raises ValueError if two leaves have one id, because their values in files could be mixed up.
     """

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.metadata_json import ParsedMetadata
 
 MAX_BYTES = 1 << 30
-# Maximum number of snapshots cached in memory, the last ones used.
+# Maximum number of snapshots cached in memory; the most recently used ones stay.
 MAX_KEPT = 4
 _KEPT: dict[tuple[Any, ...], IcebergSnapshot] = {}
 _FORMATS = (1, 2, 3)

@@ -82,7 +82,7 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
 
 
 def _check_columns(rewrite: Rewrite) -> None:
-    """Refuse plain files whose columns or types differ: Spark would write all files with the columns of one."""
+    """Refuse plain files whose columns or types differ: Spark would write all files with the columns of one file."""
     index = rewrite.index
     ours = _types(index.groups.columns)
     for file in rewrite.numbers:

@@ -103,7 +103,7 @@ def _refuse_pattern(table: object, pattern: Path) -> None:
 def table_inside(table: object) -> tuple[str, Path] | None:
     """Return the format and the path of the first Delta, Iceberg or Hudi table below a directory.
 
-    None without such a table, and for a remote location.
+    None if there is no such table, or if the location is remote.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None

@@ -188,7 +188,7 @@ def _resolve_names(schema: Any, names: dict[str, Any], depth: int) -> Any:
 def compiled(schema: Any, wanted: Mapping[int, int], slot: int = -1) -> Node:
     """Compile a schema to nodes.
 
-    `wanted`: slot of each wanted field, by field id.
+    `wanted`: slot (output column) of each wanted field, by field id.
     `slot`: slot of the value itself; -1 for none.
     """
     if isinstance(schema, list):

@@ -120,7 +120,7 @@ def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTrans
 def with_partition_values(
     frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
 ) -> tuple[DataFrame, list[str]]:
-    """Add one column per partition field, by which rows are arranged; also return the names of these columns.
+    """Add one column per partition field, to sort the rows by; also return the names of these columns.
 
     Strings get a prefix, so that an empty string is not treated as null.
     """

@@ -73,7 +73,7 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
 
 
 def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:
-    """Return the procedure calls that rewrite files; without a `Rewrite`, those that merge deletes and manifests."""
+    """Return the calls that rewrite files; without a `Rewrite`, the calls that merge delete files and manifests."""
     named = name_in_session(table.name, spark)
     return tuple(upkeep_calls(table.snapshot, named) if rewrite is None else rewrite_calls(table, rewrite, named))
 
