@@ -147,7 +147,7 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return a function from a batch to the bounds of columns."""
+    """Return a function that computes the bounds of columns from a batch of statistics."""
     return lambda batch: ask_batch(
         columns, batch, lambda read: [consistent_file_bounds(column, read) for column in columns]
     )

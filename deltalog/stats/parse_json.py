@@ -125,7 +125,7 @@ def _as_one(json_strings: pa.Array) -> pa.Buffer:
 
 
 def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
-    """Return the struct type of a text.
+    """Return the struct type to which a text is parsed.
 
     None if two columns have the same path, or if a decimal type cannot be parsed exactly.
     """

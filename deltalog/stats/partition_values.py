@@ -1,8 +1,8 @@
 """Partition values as evidence for pruning: each value text in the log is valid for all rows of a file.
 
-Bounds are computed for each distinct value, as if the value were a file with one row. In a STRING
-column, an empty string or Hive's name for null means null to some writers and the text itself to others, so both
-meanings remain possible.
+Bounds are computed for each distinct value, as if the value were a file with one row. In a STRING column, an
+empty string or Hive's name for null means null to some writers and the text itself to others, so both meanings remain
+possible.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def _pair_of(node: _Node) -> list[_Node] | None:
 
 
 def _is_read(node: _Node, delta_type: str) -> bool:
-    """True if Spark reads a plain value as a table type."""
+    """True if Spark can read a file's plain value as the type of the table's column."""
     if delta_type == "variant":
         return node.element.physical is None and not node.repeated
     wanted = parquet_element(delta_type)

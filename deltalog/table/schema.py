@@ -67,9 +67,9 @@ class TableColumn:
     `physical`: the path in statistics.
     `partition`: the key in `partitionValues`; None for a column stored in files.
     `field_id`: the id with column mapping, else None.
-    `from_float`: True if some files may hold it as FLOAT.
+    `from_float`: True if some files may store the column as FLOAT.
     `delta_type`: Delta's name of the type.
-    `refused`: the reason why the log cannot be used for it, else "".
+    `refused`: the reason why the log's values of the column cannot be used; "" if they can.
     """
 
     leaf: LeafColumn

@@ -284,7 +284,7 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
 
 
 def _partition_text(snapshot: Snapshot, add: Add) -> str:
-    """Return the name of a file's partition, else of the file."""
+    """Return a file's partition as text for messages; the file's path if it has no partition values."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
     parts = [

@@ -62,7 +62,7 @@ def table_fingerprint(table: Path | str) -> str:
 
 
 def fingerprint_text(fingerprint: int | str) -> str:
-    """Return a fingerprint in the form of cursors and run keys.
+    """Return a fingerprint as text for cursors and run keys.
 
     >>> fingerprint_text(12), fingerprint_text("0a1b2c3d")
     ('version 12', '0a1b2c3d')

@@ -79,7 +79,7 @@ class Format:
     `is_in_listing`: like `is_at`; also takes the names of the location's directories, and whether it has Parquet files.
     `found_in_catalog`: lists the tables of a catalog that is named after the format.
     `entry_in_session`: returns the entry of a table that a catalog of the session lists with this format as provider.
-    `refused_provider`: why tables with this provider in other catalogs are not read by their locations; "" if they are.
+    `refused_provider`: why a table that a catalog lists with this provider is not read from its location; "" if it is.
     `keeps_deletes`: True if rows can be deleted without a rewrite of their files.
     `storage_kind`: Dagster's name of the format.
     `directory_of`: returns the directory of a table whose location may be its metadata file.

@@ -346,7 +346,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table whose catalog lists another format than its location has."""
+    """Refuse a table if its catalog lists a format that differs from the format at its location."""
     if entry.format == "delta" and not has_log(entry.location):
         raise TableNotFound(
             f"{entry.name}: the catalog lists it as Delta, but {entry.location} has no Delta log; create it first with "

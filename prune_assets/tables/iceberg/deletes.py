@@ -81,7 +81,7 @@ def _may_be_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
-    """Return the deletes that data files still have, from the manifests alone."""
+    """Return the deletes that readers still apply to data files, from the manifests alone."""
     rows = files.numbers("records", 0)
     deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
     shared: dict[tuple[str, int | None], int] = {}

@@ -44,7 +44,7 @@ _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHE
 
 @contextmanager
 def listing_in_background(location: Location) -> Iterator[None]:
-    """List a table's metadata directory in a store in the background, while other formats check the location."""
+    """List the metadata directory of a remote table in the background, while other formats check the location."""
     path = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(path) or is_metadata_file(path):
         yield

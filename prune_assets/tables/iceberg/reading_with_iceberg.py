@@ -150,7 +150,7 @@ def _filter_scan(spark: SparkSession, name: str, scan: Any, where: str | None) -
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:
-    """Return Iceberg's Java object of a table in its current state in the session."""
+    """Return Iceberg's Java object for the current state of a table in the session."""
     return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(  # type: ignore[union-attr]
         spark._jsparkSession, name
     )

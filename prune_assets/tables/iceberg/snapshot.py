@@ -69,7 +69,7 @@ class PartitionField(NamedTuple):
 class IcebergSnapshot:
     """A snapshot of a table.
 
-    `snapshot`: None for a table without rows.
+    `snapshot`: the snapshot in the metadata; None for a table without rows.
     `files`: live files, in manifest order.
     `summaries`: for each manifest, the summaries of partition fields in the manifest list.
     `deletes`: delete files.

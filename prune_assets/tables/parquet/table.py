@@ -82,7 +82,7 @@ class ParquetTable(TableDefaults):
             return open_files(spark, self, wanted)
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the values of files from directory names."""
+        """Return the partition values of files, from directory names."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
         values_by_name = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {

@@ -95,9 +95,10 @@ def distinct_per_row_group(measured: MeasuredData, ranks: Codes, partitions: Cod
     """Estimate, for each bloom column, the largest number of distinct values in a row group.
 
     A bloom filter is sized for one row group, and the number of values in a row group depends on the sort order: the
-    rows of a customer are all together, or in every row group. So the key is cut into slices of at least the size of a
-    row group, and the largest number of values in a slice is used. Too large a number wastes bytes, too small a number
-    exceeds the requested false-positive rate: hence three standard deviations are added, up to the number of rows.
+    rows of a customer may be in one row group, or in every row group. So the key is cut into slices of at least the
+    size of a row group, and the largest number of values in a slice is used. Too large a number wastes bytes, too small
+    a number exceeds the requested false-positive rate: hence three standard deviations are added, up to the number of
+    rows.
     """
     drawn, rows = measured.drawn, measured.size.rows
     slices = max(1, min(rows // group_rows, int(drawn.sum()) // SAMPLE_PER_FILE))

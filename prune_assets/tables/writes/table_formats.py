@@ -63,8 +63,8 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 def refuse_unread(table: object) -> None:
     """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    Refused are local Hudi and Iceberg directories, and local directories inside a table of any format. Such directories
-    also hold rows of old versions, which a plain Parquet read would return.
+    A local directory is refused if it is a Hudi or Iceberg table, or is inside a table of any format. Such a directory
+    also holds rows of old versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return

@@ -68,7 +68,7 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
 def _sign(lock: int) -> None:
     """Write the owner into the lock file, for messages of waiting writers.
 
-    If the disk is full, the lock is held without it.
+    If the disk is full, the lock is held without naming the owner.
     """
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with suppress(OSError):

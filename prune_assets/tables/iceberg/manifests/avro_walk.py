@@ -191,7 +191,7 @@ def _after_bytes(data: bytes, position: int, size: int) -> int:
 def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
     """Walk an array or a map.
 
-    It consists of blocks, each with a count and values. A negative count is followed by the number of bytes of the
+    Both consist of blocks, each with a count and values. A negative count is followed by the number of bytes of the
     block.
     """
     while True:

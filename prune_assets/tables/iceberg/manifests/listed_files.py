@@ -172,7 +172,7 @@ class ListedFiles(Sequence[ListedFile]):
         return self.by_file(np.array([entry.spec for entry in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the values of a partition field in read manifests of a spec, as file numbers and their values."""
+        """Return the numbers of files of a spec whose manifests were read, and their values of a partition field."""
         file_numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):

@@ -236,7 +236,7 @@ def _partition_conditions(table: IcebergTable, named: NameInSession, file_number
 
 
 def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
-    """Return a partition value as a SQL literal; None if SQL has none, or if other values may equal it."""
+    """Return a partition value as a SQL literal; None if SQL lacks such literals, or if other values may equal it."""
     if transform in _INTEGERS:
         return str(int(value))
     if transform == "day":

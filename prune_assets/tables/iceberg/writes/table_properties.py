@@ -48,7 +48,7 @@ def properties_of(
     """Return the table properties of a layout.
 
     `options`: the layout's options for Spark's writer from `arrange`, with distinct values of bloom columns.
-    `present`: current properties of the table. A bloom filter that is large enough in them is not changed.
+    `present`: current properties of the table. The setting of a bloom filter that is large enough is not changed.
     """
     codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
     first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
