@@ -141,7 +141,7 @@ class CheckpointFile:
             return self._block(opened, group, names, fields)
 
     def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        # Partition keys and values repeat.
+        # Partition keys and values repeat, so they are read dictionary-encoded.
         coded = [leaf.name for leaf in opened.footer.leaves if leaf.name.startswith("add.partitionValues.")]
         column = opened.table(group, names, coded=coded).column("add")
         adds: Any = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -321,7 +321,7 @@ def _text_batch(
     stats_json = pc.struct_field(adds, "stats")
     if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
         stats_json = pa.nulls(len(adds), pa.string())
-    # Read as bytes, so that invalid UTF-8 only loses the statistics of its own file.
+    # The texts are read as bytes, so that invalid UTF-8 only loses the statistics of its own file.
     stats_json = stats_json.cast(pa.large_binary())
     there = stats_json.is_valid()
     # JSON may escape other characters, so only plain names can be searched in the text.

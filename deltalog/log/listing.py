@@ -129,7 +129,7 @@ def _checkpoints(
             whole[version].append(Checkpoint(version, (file,), 2 if pieces[4] else 0))
     partial = []
     for (version, count), found_parts in parts.items():
-        # The parts found are counted, because a name may claim a billion parts.
+        # The existing parts are counted, because the name of a part may claim a billion parts.
         if len(found_parts) == count and min(found_parts) == 1 and max(found_parts) == count:
             files = tuple(found_parts[part] for part in sorted(found_parts))
             whole[version].append(Checkpoint(version, files, 1))

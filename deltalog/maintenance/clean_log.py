@@ -129,7 +129,8 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
     """Return the newest commit made at or before a moment; None if there is none or a commit time is unknown."""
     versions = sorted(state.listing.commits)
     times = np.array([state.listing.commits[version].modified_ns // 1_000_000 for version in versions], np.int64)
-    # File times may run backwards, and a store may not report them: then no commit is known to be old.
+    # If the store does not report file times, no commit is known to be old. File times may run backwards, so their
+    # running maximum is used.
     if not len(times) or (times <= 0).any():
         return None
     count = int(np.searchsorted(np.maximum.accumulate(times), moment, side="right"))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
 
-# Rows of a checkpoint that are in memory at a time.
+# Number of checkpoint rows in memory at a time.
 BATCH_ROWS = 1 << 15
 _KEY = ("path", "deletionVector")
 _LINES = msgspec.json.Decoder(FullLine)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAP, _LIST = 2, 3
 _CONVERTED = {1: _MAP, 2: _MAP, 3: _LIST}
 _KEY_AND_VALUE = 2
-# Old writers give this name to the repeated group of a list if it is the element itself.
+# Old writers give this name to the repeated group of a list if the group is the list's element.
 _IS_ELEMENT = "array"
 
 

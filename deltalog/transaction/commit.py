@@ -267,7 +267,7 @@ def _still_exists(commit: DataFile) -> bool:
     except StaleListing:
         return False
     if not existed:
-        # The proof recreated the commit; a writer with an old snapshot must not find it.
+        # The proof created the deleted commit again; a writer with an old snapshot must not find it.
         delete_files([commit])
     return existed
 
@@ -328,7 +328,7 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
             return Committed(table=draft.context.table, version=version, txn_id=draft.txn_id, notes=notes), None
         if concurrent is not None:
             return None, concurrent
-        # Neither written nor visibly taken: a pending request of any writer may still arrive.
+        # The version is neither written nor visibly taken: a pending request of any writer may still arrive.
         _wait(doubts)
     raise _uncertain(draft, path, doubt)
 

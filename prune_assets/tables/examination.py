@@ -64,19 +64,19 @@ class Claims:
     name: str
     partition_remedy: str
 
-    def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+    def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - default: no claim
         """Return the claimed bounds of a column in a file; None without a claim."""
         return None
 
-    def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
+    def rows(self, file: int) -> int | None:  # noqa: ARG002 - default: no claim
         """Return the claimed row count of a file, which includes deleted rows; None without a claim."""
         return None
 
-    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
+    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - default: no claim
         """Return flags of the rows of a file that are not deleted; None if all rows are live."""
         return None
 
-    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - default: no claim
         """Return the value of a partition column in a file; None if it is not certain."""
         return None
 

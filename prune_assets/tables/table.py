@@ -101,7 +101,7 @@ class TableDefaults(Protocol):
 
     def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - default: nothing to fill in
         """Fill in row counts of unopened files (reports only; plans do not need them)."""
-        return None  # noqa: RET501 - else abstract to mypy
+        return None  # noqa: RET501 - without it, mypy takes the method as abstract
 
 
 class Table(TableDefaults, Protocol):

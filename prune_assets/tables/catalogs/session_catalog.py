@@ -33,7 +33,7 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
     try:
         with quiet():
-            # Checked first, because Spark logs a failing query with a hundred lines of Java.
+            # The name is checked first, because Spark logs a failing query with a hundred lines of Java.
             if not spark.catalog.tableExists(name):
                 return None
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()

@@ -72,7 +72,7 @@ def refuse_unread(table: object) -> None:
     if has_magic(str(directory)) and not os.path.lexists(directory):
         _refuse_pattern(table, directory)
         return
-    if not os.path.isdir(directory):  # noqa: PTH112 - of any name
+    if not os.path.isdir(directory):  # noqa: PTH112 - the name may be invalid
         return
     for name in OF_OTHERS:
         if (mark := FORMATS[name](directory)) is not None:
@@ -108,7 +108,7 @@ def table_inside(table: object) -> tuple[str, Path] | None:
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
     above = local_path(os.fspath(table))
-    if not os.path.isdir(above):  # noqa: PTH112 - of any name
+    if not os.path.isdir(above):  # noqa: PTH112 - the name may be invalid
         return None
     for directory, inside, _ in os.walk(above):
         inside.sort()
