@@ -1,9 +1,9 @@
 """Create a table with its first files, unless another writer was faster.
 
 If several writers start without a table, one of them creates it. Each of the other writers then appends to this table,
-or overwrites it, as its mode says. A write that would remove rows is a conflict, because these rows were added after
-the writer found no table. Files fit the new table if it has the columns and partition columns that they were written
-for.
+or overwrites it, according to its mode. A write that would remove rows is a conflict, because these rows were added
+after the writer found no table. Files fit the new table if it has the columns and partition columns that they were
+written for.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def append(
     ['part-0.parquet', 'part-1.parquet']
 
     `reads`: the parts of the table that the rows were derived from; by default none.
-    `txn`: the application's id and its number for this change; a number that is already committed is not repeated.
+    `txn`: the application's id and its number for this change; a committed number is not committed again.
     `obeys`: constraints of the table that the writer of the files has enforced on their rows.
     `checkpoint`: see `commit`.
 

@@ -87,8 +87,7 @@ class Examination:
 
     `inspect`: describes a table.
     `claims`: returns the table's claims about its files.
-    `read_partitioned`: reads the footers of all files, or of some files into an index of only these files, and numbers
-    the partition of each file.
+    `read_partitioned`: reads the footers of all files or of the given files, and numbers the partition of each file.
     `deleted_rows`: number of deleted rows in each file.
     `log_findings`: returns findings about the log or manifests, without opening a data file.
     `clustered_by`: names of the columns by which the log or the metadata clusters the table.

@@ -107,7 +107,7 @@ class LoggedTable(TableDefaults, Protocol):
     ) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `file_numbers`: read only these files, into an index of only these files.
+        `file_numbers`: read only these files; the returned index then has no other files.
         """
         partition = self.rewrite_scope()
         return (

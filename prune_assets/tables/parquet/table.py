@@ -118,7 +118,7 @@ class ParquetTable(TableDefaults):
     def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `files`: read only these files, into an index of only these files.
+        `files`: read only these files; the returned index then has no other files.
         """
         from parquet_core.layout.places import partition_of_files
 
