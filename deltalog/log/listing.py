@@ -118,7 +118,7 @@ def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
 def _checkpoints(
     candidates: list[tuple[re.Match[str], DataFile]],
 ) -> tuple[dict[int, tuple[Checkpoint, ...]], tuple[int, ...]]:
-    """Assemble complete checkpoints, the best of each version first; also return versions that lack parts."""
+    """Assemble complete checkpoints, best first per version; also return versions with an incomplete checkpoint."""
     whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
     parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
     for pieces, file in candidates:

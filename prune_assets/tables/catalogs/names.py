@@ -7,7 +7,7 @@ import re
 
 # The keys of `CATALOGS`, which work without a session: `glue:database.table`.
 PREFIXES = frozenset({"glue", "iceberg", "unity"})
-# Endings of file and directory names. Such a name is not a table name.
+# A name with one of these endings is a file or directory, not a table.
 SUFFIXES = frozenset({"parquet", "pq", "delta"})
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
 # Some catalogs have nested databases.

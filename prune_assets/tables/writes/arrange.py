@@ -130,7 +130,7 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
     from pyspark.sql import functions as fn
 
     passed = observation(df)
-    # Observed after the shuffle: before it, the rows of the range sampling would be counted too.
+    # Rows are counted after the shuffle, because the count would include the range sampling before the shuffle.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
     with temporary_option(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):

@@ -57,7 +57,7 @@ _INTEGERS = {"year", "month", "hour", "bucket"}
 
 # Maximum number of groups per call, because a condition of more groups would be long.
 _MOST_GROUPS = 100
-# Manifests are merged if there are more than this factor times the number that their bytes need.
+# Manifests are merged if their number exceeds this factor times the number that their bytes need.
 _MANIFESTS = 4
 _MANIFEST_BYTES = 8 << 20
 
