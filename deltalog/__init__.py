@@ -7,11 +7,11 @@ Subpackages; each imports only those listed above it:
 - `log`: actions, listing of `_delta_log`, commits, checkpoints, replay;
 - `table`: table features, schema, properties;
 - `snapshot`: a version as columns of files, its history, its cache on disk;
-- `stats`: statistics and partition values as evidence, and in their written forms;
+- `stats`: statistics and partition values: read to skip files, and written to the log;
 - `maintenance`: writing checkpoints, cleaning up the log, vacuuming files;
 - `transaction`: changes, their validation, and optimistic commits with conflict checks.
 
-In the examples, `table` is the path of a table of one file, `snapshot` is its latest version, and `new_file` describes
+In the examples, `table` is the path of a one-file table, `snapshot` is its latest version, and `new_file` describes
 a file that is written but not yet committed.
 """
 

@@ -16,7 +16,7 @@ DeltaError                     (a PruneError)
     ├── ConcurrentAppend           it added rows that this commit should have read
     ├── ConcurrentDeleteRead       it removed a file that this commit has read
     ├── ConcurrentDeleteDelete     it removed a file that this commit removes
-    ├── ConcurrentTransaction      it is of the same application
+    ├── ConcurrentTransaction      the same application made it
     ├── ConcurrentDomain           it changed the same metadata domain
     ├── LogCleanedUp               the log was cleaned up since its version was read
     └── CommitContention           other commits came first too many times
@@ -107,7 +107,7 @@ class ConcurrentDeleteDelete(DeltaError, CommitConflict):
 
 
 class ConcurrentTransaction(DeltaError, CommitConflict):
-    """The other commit is of the same application."""
+    """The same application made the other commit."""
 
 
 class ConcurrentDomain(DeltaError, CommitConflict):

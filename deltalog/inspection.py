@@ -76,7 +76,7 @@ class DeltaInspection:
 
     `time`: commit time in milliseconds UTC; None if the commit was removed.
     `rows`: rows that are not deleted; None if the count of some files (`files_without_rows`) is unknown.
-    `clustered_by`, `not_null`: columns.
+    `clustered_by`: clustering columns; `not_null`: NOT NULL columns.
     `orphans`: None if not searched.
     """
 
@@ -151,7 +151,7 @@ def inspect_snapshot(snapshot: Snapshot, columns: Sequence[TableColumn] | None =
 
 
 def with_orphans(inspection: DeltaInspection) -> DeltaInspection:
-    """Add the orphans, for which all directories of the table are listed."""
+    """Add the orphans; lists all directories of the table to find them."""
     files = orphans(inspection.path)
     size = sum(file.size for file in files)
     return replace(inspection, orphans=Orphans(len(files), size, tuple(file.path for file in files[:_SHOWN_ORPHANS])))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-# Larger numbers are damage: sums and arrays of them are 64-bit integers.
+# Larger numbers are damage, and would overflow the 64-bit integers of sums and arrays.
 _MAX_INT64 = (1 << 63) - 1
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX_INT64)]
 Version = Annotated[int, msgspec.Meta(le=1 << 31)]
@@ -70,7 +70,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Metadata of the table.
 
     `schema_string`: the schema as JSON.
-    `format`: encoding of the files, only passed on.
+    `format`: encoding of the files; copied to new actions, but not interpreted.
     """
 
     id: str = ""
@@ -86,7 +86,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Requirements for readers and writers.
 
-    Features are listed from reader version 3 and writer version 7 on; before, the version implies them.
+    Reader version 3 and writer version 7 list their features; older versions imply them.
     """
 
     min_reader_version: Version
@@ -96,7 +96,7 @@ class Protocol(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Transaction(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Latest version that an application has committed, in its own numbering."""
+    """Latest version that an application has committed; the application numbers its versions itself."""
 
     app_id: str
     version: int
@@ -130,7 +130,7 @@ class Sidecar(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 class Line(msgspec.Struct, frozen=True, gc=False):
     """A line of a commit, with at most one field set.
 
-    Unknown actions are ignored, and so is `cdc`, which does not change files.
+    Unknown actions are ignored. The `cdc` action is ignored too, because it does not change the live files.
     """
 
     add: Add | None = None

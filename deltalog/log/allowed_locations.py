@@ -1,4 +1,4 @@
-"""Check that files named by a log may be opened; refusals are errors of the log."""
+"""Check that files named by a log may be opened; a refusal raises a DeltaError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def opened_place(table: str, location: str, allow: Sequence[str] = ()) -> str:
-    """Return the allowed location of a file in the log. Raises OutsideTable and MalformedLog."""
+    """Return the location of a file that the log names. Raises OutsideTable and MalformedLog."""
     try:
         return allowed_place(table, location, allow)
     except MalformedFile as error:

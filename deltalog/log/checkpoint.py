@@ -1,6 +1,6 @@
 """Checkpoints: manifest or parts, sidecars, and the hint `_last_checkpoint`.
 
-The listing decides which checkpoint is read. The version of the hint is only used to report and to mend a wrong hint:
+The listing decides which checkpoint is read. The version in the hint is used only to report or repair a wrong hint:
 writers leave stale hints, tables are recreated in the same directory, and some stores return partial files.
 """
 
@@ -37,8 +37,8 @@ _MAX_BYTES = 16 << 20
 class LoadedCheckpoint(NamedTuple):
     """A checkpoint's actions.
 
-    `lines`: actions that were read: all except file actions in Parquet.
-    `files`: the Parquet files with these file actions.
+    `lines`: all actions except the file actions stored in Parquet files.
+    `files`: the Parquet files, whose file actions are not read yet.
     """
 
     lines: list[Line]
@@ -129,7 +129,7 @@ def read_hint(listing: LogListing, *, traffic: Traffic) -> Hint:
 
 
 def hinted(hint: DataFile, *, traffic: Traffic) -> Hint:
-    """Return the version in the hint; None with the problem if it cannot be read."""
+    """Return the version in the hint, or None and the problem if the hint cannot be read."""
     if not 0 < hint.size <= _MAX_BYTES:
         return Hint(None, f"has {hint.size} bytes")
     try:

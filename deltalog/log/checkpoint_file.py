@@ -115,7 +115,7 @@ class CheckpointFile:
 
     def _other_lines(self, opened: ValueReader, group: int, names: list[str]) -> Iterator[Line]:
         # Almost all row groups hold only file actions, so one field of each other action is probed. Footers count nulls
-        # too, but pyarrow aborts the process on some damaged ones.
+        # too, but pyarrow aborts the process on some damaged footers.
         probes = [f"{name}.{_first_field(opened.schema, name)}" for name in names]
         probed = opened.table(group, probes)
         names = [name for name in names if probed.column(name).null_count < len(probed)]
@@ -141,7 +141,7 @@ class CheckpointFile:
             return self._block(opened, group, names, fields)
 
     def _block(self, opened: ValueReader, group: int, names: list[str], fields: set[str]) -> FileBlock:
-        # Partition keys and values repeat.
+        # Partition keys and values repeat, so they are read dictionary-encoded.
         coded = [leaf.name for leaf in opened.footer.leaves if leaf.name.startswith("add.partitionValues.")]
         column = opened.table(group, names, coded=coded).column("add")
         adds: Any = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -179,7 +179,7 @@ def _line(name: str, row: dict[str, Any]) -> Line:
 
 
 def _first_field(schema: pa.Schema, name: str) -> str:
-    """Return the first field of an action that is not nested. Raises ValueError if there is no such field."""
+    """Return the first non-nested field of an action. Raises ValueError if there is no such field."""
     arrow_type = schema.field(name).type
     plain = (
         [child.name for child in arrow_type if not pa.types.is_nested(child.type)]
@@ -241,7 +241,7 @@ def _vectors(adds: pa.StructArray, fields: set[str]) -> pa.StructArray | None:
 class CheckpointStatistics:
     """Statistics of the files in one row group.
 
-    `rows`: rows of the row group that hold these files.
+    `rows`: for each file, the index of its row in the row group.
     """
 
     source: CheckpointFile
@@ -249,7 +249,7 @@ class CheckpointStatistics:
     rows: NDArray[np.int64]
 
     def take(self, files: NDArray[np.int64]) -> CheckpointStatistics:
-        """Return the statistics of chosen files; `files` ascend."""
+        """Return the statistics of chosen files. `files`: ascending indices."""
         return replace(self, rows=self.rows[files])
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
@@ -258,7 +258,7 @@ class CheckpointStatistics:
         Parsed statistics (`stats_parsed`) are preferred: they equal the JSON text and are read faster. The text is read
         for files without parsed statistics, and for files whose text names a column that `stats_parsed` lacks.
         """
-        with self.source._opened() as opened:  # noqa: SLF001 - of the same module
+        with self.source._opened() as opened:  # noqa: SLF001 - same module
             fields = _fields(opened.schema, "add")
             silent = wanted.copy()
             for names, take in _forms(opened, fields, columns):
@@ -285,7 +285,7 @@ class CheckpointStatistics:
 def _forms(
     opened: ValueReader, fields: set[str], columns: Sequence[tuple[str, ...]]
 ) -> Iterator[tuple[list[str], _Take]]:
-    """Yield columns to read, in order, each with its function to extract statistics."""
+    """Yield each set of columns to read, in order, with the function that extracts statistics from a batch."""
     struct_type = opened.schema.field("add").type.field("stats_parsed").type if "stats_parsed" in fields else pa.null()
     structs = _has(struct_type, ("numRecords",))
     stored = [
@@ -321,7 +321,7 @@ def _text_batch(
     stats_json = pc.struct_field(adds, "stats")
     if not (pa.types.is_string(stats_json.type) or pa.types.is_large_string(stats_json.type)):
         stats_json = pa.nulls(len(adds), pa.string())
-    # Read as bytes, so that invalid UTF-8 only loses the statistics of its own file.
+    # The texts are read as bytes, so that invalid UTF-8 only loses the statistics of its own file.
     stats_json = stats_json.cast(pa.large_binary())
     there = stats_json.is_valid()
     # JSON may escape other characters, so only plain names can be searched in the text.

@@ -1,6 +1,6 @@
 """Commits and other JSON files of the log: one action per line.
 
-A large file is read in blocks that end at line breaks: its bytes and all its actions are never in memory together.
+A large file is read in blocks that end at line breaks: its bytes and actions are never all in memory at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ IN_COMMIT = "inCommitTimestamp"
 LINES = msgspec.json.Decoder(Line)
 # Actions may be separated by more than a line break.
 _BLANK = b" \t\r\n"
-# Bytes of a file that are read at a time.
+# Number of bytes of a file that are read at a time.
 _BLOCK_BYTES = 64 << 20
 # A line of this size is damage: Java readers hold a line in one string of less than 2 GiB.
 _LINE_BYTES = 128 << 20

@@ -1,8 +1,8 @@
 """Deletion vectors: bitmaps of the positions of deleted rows in a file.
 
-Inline vectors are stored in the log as Z85. Others are stored in a file: a version byte, then for each vector a length,
-the bitmap and its CRC-32, both numbers big-endian. A bitmap begins with a magic number. A 64-bit bitmap is a sequence
-of 32-bit bitmaps.
+Inline vectors are stored in the log as Z85. Others are stored in files. A file has a version byte, then for each
+vector its length, the bitmap and a CRC-32; length and CRC-32 are big-endian. A bitmap begins with a magic number. A
+64-bit bitmap is a sequence of 32-bit bitmaps.
 """
 
 from __future__ import annotations

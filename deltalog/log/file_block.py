@@ -1,6 +1,6 @@
 """Live files as columns, one block per part of the log.
 
-A block does not contain statistics. It contains their source, from which they are read for the columns of a predicate.
+A block does not contain statistics, but a source that reads the statistics of the columns of a predicate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NULL, ABSENT = -1, -2
 _NO_ENTRY = object()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Each block that is processed ahead takes memory.
+# Few threads, because each block that is processed ahead takes memory.
 _MOST_THREADS = 4
 _LEAST_FILES = 10_000
 # Statistics are read in batches of this number of files, however the log is divided.
@@ -73,7 +73,7 @@ class StatisticsSource(Protocol):
         """Yield the statistics of columns (physical paths) in batches; each wanted file occurs at most once."""
 
     def take(self, files: Numbers) -> StatisticsSource:
-        """Return the source of chosen files; `files` ascend."""
+        """Return the source of chosen files. `files`: ascending indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ class FileBlock:
     """Live files of one part of the log.
 
     `path`: canonical paths.
-    `written`: paths as the `add` actions spell them, which `remove` actions repeat; None if they are canonical.
+    `written`: paths as the `add` actions spell them, to be repeated by `remove` actions; None if all are canonical.
     `modified`: in milliseconds.
-    `vectors`: None if no file has a deletion vector.
-    `position`: number of each file in the cached snapshot; None if the cache does not cover the block.
+    `vectors`: deletion vector of each file; None if no file has one.
+    `position`: index of each file in the cached snapshot; None if the cache does not cover the block.
     """
 
     path: pa.Array
@@ -105,7 +105,7 @@ class FileBlock:
 
 
 def empty_codes(count: int) -> Texts:
-    """Return the values of a partition column without any entry."""
+    """Return a partition column that lacks an entry in every file."""
     return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
 
 
@@ -163,11 +163,11 @@ class JsonStatistics(NamedTuple):
     rows: Numbers | None = None
 
     def chosen(self) -> pa.Array:
-        """Return the text of each file."""
+        """Return the JSON statistics of each file."""
         return self.texts if self.rows is None else self.texts.take(from_numpy(self.rows))
 
     def take(self, files: Numbers) -> JsonStatistics:
-        """Return the statistics of chosen files; `files` ascend."""
+        """Return the statistics of chosen files. `files`: ascending indices."""
         return JsonStatistics(self.texts, files if self.rows is None else self.rows[files])
 
     def read(self, columns: Sequence[tuple[str, ...]], wanted: NDArray[np.bool_]) -> Iterator[StatisticsBatch]:
@@ -219,10 +219,10 @@ def identities(vectors: pa.StructArray) -> pa.Array:
 
 
 def in_parallel(do: Callable[[Item], Result], items: Sequence[Item], *, files: int) -> Iterator[Result]:
-    """Yield `do(item)` of each item, computed in parallel; results and errors come in order.
+    """Yield `do(item)` for each item, computed in parallel; results and errors come in order.
 
     `files`: approximate number of files in all items. Below 10,000 files one thread is used, because more threads would
-    be slower. At most 4 threads run, and no more than there are processors.
+    be slower. At most 4 threads run, and at most one per processor.
 
     >>> list(in_parallel(abs, [-1, 2, -3], files=100_000))
     [1, 2, 3]

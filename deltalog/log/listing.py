@@ -118,7 +118,7 @@ def _sorted_out(location: str, files: Iterable[DataFile]) -> LogListing:
 def _checkpoints(
     candidates: list[tuple[re.Match[str], DataFile]],
 ) -> tuple[dict[int, tuple[Checkpoint, ...]], tuple[int, ...]]:
-    """Assemble complete checkpoints, the best of each version first; also return versions that lack parts."""
+    """Assemble complete checkpoints, best first per version; also return versions with an incomplete checkpoint."""
     whole: defaultdict[int, list[Checkpoint]] = defaultdict(list)
     parts: defaultdict[tuple[int, int], dict[int, DataFile]] = defaultdict(dict)
     for pieces, file in candidates:
@@ -129,7 +129,7 @@ def _checkpoints(
             whole[version].append(Checkpoint(version, (file,), 2 if pieces[4] else 0))
     partial = []
     for (version, count), found_parts in parts.items():
-        # The parts found are counted, because a name may claim a billion parts.
+        # The existing parts are counted, because the name of a part may claim a billion parts.
         if len(found_parts) == count and min(found_parts) == 1 and max(found_parts) == count:
             files = tuple(found_parts[part] for part in sorted(found_parts))
             whole[version].append(Checkpoint(version, files, 1))

@@ -1,7 +1,7 @@
 """64-bit hashes of many paths: different hashes prove different paths.
 
-Equal hashes prove nothing, so those paths are compared. Fingerprints of a million paths take a fraction of the time
-that hashing all bytes of each path takes.
+Equal hashes prove nothing, so paths with equal hashes are compared. A fingerprint takes a fraction of the time of a
+hash of all bytes of the path.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _mixed(data: pa.Buffer, starts: NDArray[np.int64], stops: NDArray[np.int64],
 
 
 def may_repeat(paths: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
-    """Flag the paths whose fingerprints repeat in all arrays together; None if all differ."""
+    """Flag the paths whose fingerprint occurs more than once in all arrays together; None if all differ."""
     prints = np.concatenate([fingerprints(array) for array in paths]) if paths else np.zeros(0, np.uint64)
     order = np.sort(prints)
     twice = order[1:][order[1:] == order[:-1]]

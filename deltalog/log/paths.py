@@ -38,7 +38,7 @@ def canonical_path(path: str) -> str:
     ['p=a%20b/x', '/t/x', '/t/x', 's3://b/a b']
     """
     decoded = unquote(path) if "%" in path else path
-    # Called for hundreds of thousands of paths; very few are `file:` URIs.
+    # This function is called for hundreds of thousands of paths; very few are `file:` URIs.
     uri = _FILE_URI.fullmatch(decoded) if decoded[:5].lower() == "file:" else None
     return uri[1] if uri else decoded
 

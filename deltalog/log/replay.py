@@ -69,7 +69,7 @@ class Tail:
     def take_earlier(self, earlier: Tail) -> None:
         """Merge the state before these commits, except its files.
 
-        Entries of these commits win.
+        If both have an entry, the entry of these commits wins.
         """
         self.protocol = earlier.protocol if self.protocol is None else self.protocol
         self.metadata = earlier.metadata if self.metadata is None else self.metadata
@@ -147,8 +147,8 @@ def live_blocks(tail: Tail, checkpoint: Iterable[FileBlock]) -> Live:
 def apply_commits(tail: Tail, before: Sequence[FileBlock], earlier: Tail) -> tuple[FileBlock, ...] | None:
     """Return the live files after further commits, and merge `earlier` into `tail`.
 
-    None if the commits name another deletion vector of a file that stays live: whether its statistics can be trusted
-    then depends on all commits.
+    Returns None if the commits change the deletion vector of a live file: all commits are then needed to determine
+    whether the file's statistics can be trusted.
     """
     left = _without_changed_files(tail, before)
     if tail.most_deleted:

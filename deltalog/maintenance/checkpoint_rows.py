@@ -168,7 +168,7 @@ class AddForm(NamedTuple):
 
 
 def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
-    """Convert `add` actions of a checkpoint to a form. Raises ValueError without path or size."""
+    """Convert `add` actions of a checkpoint to the given form. Raises ValueError if a path or size is missing."""
     children = {name: _cast(stored, name, arrow_type) for name, arrow_type in _ADD if name != "dataChange"}
     if children["size"].null_count or children["path"].null_count:
         raise ValueError("a file of the table has no path or no size")
@@ -176,7 +176,7 @@ def adds_from_store(form: AddForm, stored: pa.StructArray) -> pa.StructArray:
 
 
 def adds_from_actions(form: AddForm, adds: Sequence[FullAdd]) -> pa.StructArray:
-    """Convert `add` actions of commits to a form."""
+    """Convert `add` actions of commits to the given form."""
     fields = [(name, arrow_type) for name, arrow_type in _ADD if name != "dataChange"]
     rows = array_of_rows([msgspec.to_builtins(add) for add in adds], pa.struct(fields))
     children = {name: pc.struct_field(rows, name) for name, _ in fields}

@@ -56,7 +56,7 @@ class CheckpointWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file without its unwritten rows."""
+        """Close the file; discards rows that are not written yet."""
         self._writer.close()
 
     def write(self, name: str, actions: pa.StructArray) -> None:
@@ -80,7 +80,7 @@ class CheckpointWriter:
             self._rows = 0
 
     def check(self) -> None:
-        """Raise StorageFailure if the closed file lacks rows or has more."""
+        """Raise StorageFailure if the closed file has fewer or more rows than were written."""
         rows = pq.read_metadata(self._path).num_rows
         if rows != self.actions:
             raise StorageFailure(f"{self._path}: {rows} rows instead of {self.actions}; check the disk")

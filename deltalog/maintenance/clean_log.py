@@ -1,8 +1,8 @@
 """Remove expired log files that a newer checkpoint replaces.
 
 The cutoff is at midnight. The last commit before the day on which `delta.logRetentionDuration` ends must stay readable,
-so the checkpoint at or before it is kept, with its commit and everything after it. Older files are deleted oldest
-first, so that an interruption leaves a log without gaps.
+so the newest checkpoint up to that commit is kept, with all files of its version and of later versions. Older files are
+deleted oldest first, so that an interruption leaves a log without gaps.
 
 Source: the Delta protocol, "Metadata Cleanup".
 """
@@ -126,10 +126,11 @@ def _point_at(state: LogState, oldest_version: int) -> None:
 
 
 def _last_commit_before(state: LogState, moment: int) -> int | None:
-    """Return the newest commit made at or before a moment; None if missing or unknown."""
+    """Return the newest commit made at or before a moment; None if there is none or a commit time is unknown."""
     versions = sorted(state.listing.commits)
     times = np.array([state.listing.commits[version].modified_ns // 1_000_000 for version in versions], np.int64)
-    # File times may run backwards, and a store may not report them: then no commit is known to be old.
+    # If the store does not report file times, no commit is known to be old. File times may run backwards, so their
+    # running maximum is used.
     if not len(times) or (times <= 0).any():
         return None
     count = int(np.searchsorted(np.maximum.accumulate(times), moment, side="right"))
@@ -148,12 +149,12 @@ def _last_commit_before(state: LogState, moment: int) -> int | None:
 
 
 def _in_commit_time(file: DataFile) -> int | None:
-    """Return the in-commit timestamp of a commit; None for commits from before they were enabled."""
+    """Return the in-commit timestamp of a commit; None if the commit has none."""
     return in_commit_time(info_of(next(read_commits([file], LINES, traffic=Traffic()))))
 
 
 def _checkpoint_at(listing: LogListing, commit: int) -> int | None:
-    """Return the newest version with a readable checkpoint, up to a commit."""
+    """Return the newest version, up to `commit`, that has a readable checkpoint."""
     for version in sorted(
         (checkpoint_version for checkpoint_version in listing.checkpoints if checkpoint_version <= commit), reverse=True
     ):

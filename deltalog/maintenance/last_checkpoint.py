@@ -1,4 +1,4 @@
-"""Existing checkpoints, and `_last_checkpoint`, the hint that names the last one.
+"""Existing checkpoints, and the hint `_last_checkpoint`, which names the latest checkpoint.
 
 The hint is written atomically.
 """

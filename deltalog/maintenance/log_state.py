@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Key = tuple[str, str | None]
     Flags = NDArray[np.bool_]
 
-# Rows of a checkpoint that are in memory at a time.
+# Number of checkpoint rows in memory at a time.
 BATCH_ROWS = 1 << 15
 _KEY = ("path", "deletionVector")
 _LINES = msgspec.json.Decoder(FullLine)
@@ -52,7 +52,7 @@ _LINES = msgspec.json.Decoder(FullLine)
 class StoredActions(NamedTuple):
     """Valid file actions of a checkpoint, as stored.
 
-    None if the checkpoint file has no such column.
+    A field is None if the checkpoint file lacks its column.
     """
 
     adds: pa.StructArray | None
@@ -74,7 +74,7 @@ class LogState(TableVersion):
     def stored_actions(self, *, adds: Sequence[str], removes: Sequence[str]) -> Iterator[StoredActions]:
         """Yield the checkpoint's valid file actions, with the wanted fields.
 
-        Valid actions are not replaced by later commits. Path and deletion vector are always included. Raises
+        An action is valid if no later commit replaces it. Path and deletion vector are always included. Raises
         MalformedLog.
         """
         doubtful = self._flag_repeated_files() if adds else None
@@ -98,9 +98,9 @@ class LogState(TableVersion):
     def _flag_current(self, actions: pa.StructArray, doubtful: Flags | None, seen: set[Key]) -> Flags:
         """Flag the actions that no newer action replaces.
 
-        Of a file that the checkpoint repeats, only the first action is flagged.
+        If the checkpoint repeats a file, only the file's first action is flagged.
         `doubtful`: flags of the actions whose file the checkpoint may list twice; None if it lists no file twice.
-        `seen`: keys of such files found so far; this call adds to them.
+        `seen`: keys of the doubtful files found so far; this call adds further keys.
         """
         valid = np.ones(len(actions), np.bool_)
         if not self._changed_files and doubtful is None:
@@ -117,7 +117,7 @@ class LogState(TableVersion):
     def _flag_repeated_files(self) -> Flags | None:
         """Flag files that the checkpoint may list twice, in the order of the checkpoint.
 
-        None if it certainly repeats no file.
+        None if the checkpoint certainly lists every file once.
         """
         paths = []
         for file in self.stored:

@@ -1,8 +1,8 @@
 """Files below a table's directory: files on disk, and files that its log names.
 
 The listing includes some files that Spark ignores: unfinished files of interrupted writes and, on request, the change
-data feed. Directories whose names begin with `_` or `.` are skipped unless they are partitions. Links are skipped,
-because they lead out of the table, and so are tables inside the table, which have their own log.
+data feed. Directories whose names begin with `_` or `.` are skipped unless they are partitions. Links are skipped
+because they lead out of the table. Tables inside the table are skipped because they have their own log.
 
 Named files are live files, tombstones and their deletion vectors. An absolute path may lead into the table by another
 spelling (a link, another scheme), so every file with the same ending counts as named.
@@ -84,7 +84,7 @@ def _local(table: str) -> Iterator[tuple[str, DataFile]]:
                     where = os.path.join(table, path)
                     yield path, DataFile(where, status.st_size, status.st_mtime_ns, None, status.st_ctime_ns)
         except FileNotFoundError:
-            # Deleted after its name was listed, so nothing is left to do.
+            # The file was deleted after its name was listed, so nothing is left to do.
             continue
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "the path is not valid on any file system"
@@ -101,7 +101,7 @@ def _remote(table: str) -> dict[str, DataFile]:
 
 
 class NamedFiles:
-    """Paths that a log names below the table, with removal times (milliseconds)."""
+    """Paths below the table that a log names, with their removal times (milliseconds)."""
 
     def __init__(self) -> None:
         self._paths: dict[str, float] = {}

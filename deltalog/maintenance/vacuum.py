@@ -1,8 +1,9 @@
 """Delete data files that no retained version needs, and find orphans.
 
-Orphans are files that no version names. A file is kept while it is live, while its tombstone is younger than the
-retention, while it holds a deletion vector of such a file, and while the file itself is younger than the retention: its
-writer may not have committed yet. Files are listed before the log is read, so that commits made meanwhile are seen.
+Orphans are files that no version names. A data file is kept while it is live, and while its tombstone is younger than
+the retention. The file of a deletion vector is kept with its data file. Every file younger than the retention is kept,
+because its writer may not have committed yet. Files are listed before the log is read, so that commits made meanwhile
+are seen.
 """
 
 from __future__ import annotations

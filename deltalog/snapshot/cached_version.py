@@ -12,7 +12,7 @@ import msgspec
 
 from deltalog.log.actions import DomainMetadata, Metadata, Protocol, Transaction  # noqa: TC001 - msgspec reads them
 from parquet_core.dataset.arrow_form import numbers_at
-from parquet_core.storage import DataFile  # noqa: TC001 - the same
+from parquet_core.storage import DataFile  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from parquet_core.dataset.metadata_cache import TableCache
@@ -25,7 +25,7 @@ LATEST = "log latest"
 class Head(msgspec.Struct, frozen=True):
     """Cached state of a version, except its files.
 
-    `checkpoint`: version, form and files of the checkpoint. None without one.
+    `checkpoint`: version, form and files of the checkpoint; None if the version has no checkpoint.
     `tail`: later commit files.
     `blocks`: for each block, the file and the row group of its statistics in the checkpoint (-1 for JSON), and the
     names of its partition columns.

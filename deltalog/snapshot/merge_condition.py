@@ -1,7 +1,8 @@
 """Conjuncts and join keys of the condition of a MERGE, from the text in a commit.
 
 Delta prints the condition with an id after each column (`(k#12L = k#34L)`), or with the names of the statement
-(``(t.`k` = s.`k`)``). Neither form names the side of a column, so the columns of the table decide.
+(``(t.`k` = s.`k`)``). Neither form names the side of a column, so a name counts as a column of the table if the table
+has it.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ class MergeCondition:
     """The condition of a MERGE.
 
     `join_keys`: columns of the table that the condition compares with the source by `=` or `<=>`.
-    `other`: conjuncts that are not an equality of two columns. A conjunct of the table's columns alone may have skipped
-    files.
+    `other`: conjuncts that are not an equality of two columns. A MERGE may skip files by a conjunct that uses
+    only the table's columns.
     """
 
     join_keys: tuple[str, ...] = ()
@@ -42,8 +43,8 @@ class MergeCondition:
 def condition_text(parameters: Mapping[str, object]) -> str | None:
     """Return the condition in the `operationParameters` of a commit; None if missing.
 
-    delta-spark writes a JSON array with one text, older versions the text; delta-rs has the whole condition of a MERGE
-    in `mergePredicate`.
+    delta-spark writes a JSON array of one string, and older versions the string itself. delta-rs writes the whole
+    condition of a MERGE to `mergePredicate`.
 
     >>> condition_text({"predicate": '["(k#9L = k#3L)"]'}), condition_text({"predicate": "(t.`k` = s.`k`)"})
     ('(k#9L = k#3L)', '(t.`k` = s.`k`)')
@@ -89,7 +90,7 @@ def _conjuncts(condition: str) -> Iterator[str]:
 
 
 def _top_level(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between the ANDs outside of parentheses and quotes."""
+    """Yield the character range of each operand of an AND outside of parentheses and quotes."""
     depth, quote, start, i = 0, "", 0, 0
     while i < len(text):
         if quote:
@@ -124,7 +125,7 @@ def _closes_at_end(text: str) -> bool:
 
 
 def _column(text: str, named: Mapping[str, str]) -> tuple[str, str | None]:
-    """Return the last name of a column, and its name in the table; None if the table has no such column."""
+    """Return the last part of a column reference, and its name in the table (None if not in the table)."""
     written = _PART.findall(text)
     parts = [_ID.sub("", part) for part in written]
     parts = [part[1:-1].replace(part[0] * 2, part[0]) if part[0] in _QUOTES else part for part in parts]
@@ -139,6 +140,6 @@ def _column(text: str, named: Mapping[str, str]) -> tuple[str, str | None]:
 
 
 def _key(left: tuple[str, str | None], right: tuple[str, str | None]) -> list[str]:
-    """Return the side that is a column of the table; [] if neither is, or both are and differ."""
+    """Return the side that is a column of the table; [] if neither is one, or if they are two different columns."""
     columns = {column for _, column in (left, right) if column is not None}
     return list(columns) if len(columns) == 1 else []

@@ -63,7 +63,7 @@ def _restored(
 
 
 def _are_unchanged(head: Head, table: str, allow: tuple[str, ...]) -> bool:
-    """True if the version's files that the log listing does not contain exist unchanged.
+    """True if the version's files outside the log listing still exist, unchanged.
 
     Raises OutsideTable for files that may not be opened: the process that cached the version may have allowed more
     locations.

@@ -39,8 +39,8 @@ _MOST = 16
 def advance_to(snapshot: Snapshot, listing: LogListing, version: int, *, started: float) -> Snapshot | None:
     """Return the snapshot at the same or a later version; None if that is impossible.
 
-    The commits in between are read. That is possible if the log still has the snapshot's files unchanged, and every
-    commit after them.
+    The commits in between are read. The log must still have the snapshot's log files, unchanged, and every later
+    commit.
     """
     if not _continues(snapshot, listing) or not all(
         commit_version in listing.commits for commit_version in _since(snapshot, version)
@@ -60,7 +60,7 @@ def _since(snapshot: Snapshot, version: int) -> range:
 
 
 def _continues(snapshot: Snapshot, listing: LogListing) -> bool:
-    """True if a log still has all files of a snapshot unchanged."""
+    """True if a log still has all log files of a snapshot, unchanged."""
     checkpoint, tail = snapshot.segment.checkpoint, snapshot.segment.tail
     if checkpoint is not None and checkpoint not in listing.checkpoints.get(checkpoint.version, ()):
         return False
@@ -74,7 +74,7 @@ def _later(snapshot: Snapshot, listing: LogListing, version: int, started: float
     files = [listing.commits[commit_version] for commit_version in _since(snapshot, version)]
     traffic = Traffic(snapshot.traffic.requests, {**snapshot.traffic.bytes})
     tail = read_tail(files, LINES, traffic)
-    blocks = apply_commits(tail, snapshot.blocks, snapshot._tail)  # noqa: SLF001 - what it keeps for this
+    blocks = apply_commits(tail, snapshot.blocks, snapshot._tail)  # noqa: SLF001 - same package
     if blocks is None:
         return None
     return replace(

@@ -1,7 +1,7 @@
 """MERGE, UPDATE and DELETE of a table's history: their conditions, and the bytes that they opened and rewrote.
 
-A log records the rewritten files of a statement, but rarely the opened files. A MERGE of delta-spark whose
-condition has no conjunct on the table alone opens all files of the table.
+A log records the rewritten files of a statement, but rarely the opened files. In delta-spark, a MERGE opens
+all files of the table unless a conjunct of its condition uses only the table's columns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deltalog.snapshot.snapshot import Snapshot
 
 OPERATIONS = ("MERGE", "UPDATE", "DELETE")
-# Commits that are searched, and commits that are read at a time.
+# Number of commits that are searched, and number of commits that are read at a time.
 MOST_COMMITS, _BATCH = 200, 50
 
 
@@ -45,8 +45,8 @@ class RowChange:
     `predicate`: the condition in the commit; None if missing.
     `join_keys`: columns of the table that a MERGE compares with its source.
     `table`: all files of the previous version.
-    `opened`: files that the statement opened to find its rows. Unknown for a statement that may have skipped files, if
-    the commit does not record it.
+    `opened`: files that the statement opened to find its rows. Unknown if the statement may have skipped files and the
+    commit does not record their number.
     `rewritten`: files that the statement replaced, or gave another deletion vector.
     `added`: paths of the files that the statement wrote.
     `changed_rows`: number of updated and deleted rows.
@@ -173,9 +173,9 @@ class _SizedRemove(msgspec.Struct, frozen=True, gc=False):
 
 
 class _SizedLine(Line, frozen=True, gc=False):
-    """A line of a commit, with the sizes of files only."""
+    """A line of a commit, with only the paths and sizes of its files."""
 
-    add: _SizedAdd | None = None  # type: ignore[assignment]  # fewer fields than those of the table's files
+    add: _SizedAdd | None = None  # type: ignore[assignment]  # a subset of the fields of `Add`
     remove: _SizedRemove | None = None  # type: ignore[assignment]
 
 
@@ -193,7 +193,7 @@ class _Changed(NamedTuple):
     def of(cls, lines: Iterable[_SizedLine]) -> _Changed:
         lines = list(lines)
         removed = {line.remove.path: line.remove.size for line in lines if line.remove}
-        # Without removed files, such an action repeats a file of the table, with new statistics.
+        # In a commit without removed files, an `add` without a data change only gives a file new statistics.
         adds = [line.add for line in lines if line.add and (line.add.data_change or removed)]
         added = {add.path: add.size for add in adds}
         # A new deletion vector removes a file and adds it again.
@@ -240,7 +240,7 @@ def _row_change(version: int, timestamp: int, commit: _Changed, table: FileTotal
 def _opened(commit: _Changed, metrics: Mapping[str, object], table: FileTotals, *, may_skip: bool) -> FileTotals:
     """Return the files that a statement opened to find its rows."""
     files = _count(metrics, "numTargetFilesAfterSkipping", "num_target_files_scanned")
-    # delta-rs 1.6 counts no file for a MERGE of larger files.
+    # delta-rs 1.6 reports 0 opened files for a MERGE of larger files.
     if files is not None and files >= max(len(commit.removed), 1):
         size = _count(metrics, "numTargetBytesAfterSkipping")
         return FileTotals(files, table.bytes if size is None and files == table.files else size)
@@ -249,7 +249,7 @@ def _opened(commit: _Changed, metrics: Mapping[str, object], table: FileTotals, 
     if files is not None or "clusterId" in info or re.search("Databricks|delta-rs", str(info.get("engineInfo", ""))):
         return _UNKNOWN
     parameters = _mapping(info.get("operationParameters"))
-    # Without a match, rows of any file may be changed, so no file is skipped.
+    # WHEN NOT MATCHED BY SOURCE may change rows in any file, so no file is skipped.
     if _clauses(parameters.get("notMatchedBySourcePredicates")):
         return table
     return _UNKNOWN if may_skip or _all_matched_conditional(parameters) else table
@@ -276,7 +276,7 @@ def _mapping(written: object) -> dict[str, Any]:
 
 
 def _count(metrics: Mapping[str, object], *names: str) -> int | None:
-    """Return the first of some metrics, which are numbers or texts of numbers; None if missing."""
+    """Return the first metric that exists under one of the names, as a number; None if none exists."""
     for name in names:
         value = metrics.get(name)
         if isinstance(value, int | str) and str(value).isdecimal():
@@ -285,7 +285,7 @@ def _count(metrics: Mapping[str, object], *names: str) -> int | None:
 
 
 def _total(metrics: Mapping[str, object], *words: tuple[str, str]) -> int | None:
-    """Return the sum of the rows of a MERGE, an UPDATE or a DELETE by verbs; None if no metric counts them."""
+    """Return the sum of the metrics that count the rows of some verbs, such as `updated`; None if there is none."""
     names = (
         (f"numTargetRows{camel}", f"num{camel}Rows", f"num_target_rows_{snake}", f"num_{snake}_rows")
         for snake, camel in words

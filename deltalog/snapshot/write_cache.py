@@ -43,11 +43,12 @@ _MOST_COMMITS = 32
 class CachedSnapshot:
     """Bounds of a snapshot's files in memory, and their location in the disk cache.
 
-    A column has only the files that queries examined: partition values exclude most files, and later queries add more.
+    A column has bounds only for files that queries examined: partition values exclude most files; later queries add
+    more.
     `count`: number of files.
     `generation`: generation of the entries in the disk cache.
-    `version`: the cached version, which has these files. None before it is written.
-    `later`: version and generation that were written after it. None without one.
+    `version`: the cached version of these files; None before the cache is written.
+    `later`: version and generation of a later version in the cache; None if there is none.
     `listed_ns`: time when the log was listed.
     """
 
@@ -80,7 +81,7 @@ class CachedSnapshot:
             for key, parts in by_key.items():
                 positions, bounds = np.concatenate([at for at, _ in parts]), Bounds.concat([part for _, part in parts])
                 order = np.argsort(positions, kind="stable")
-                # Concurrent queries note the same files twice.
+                # Concurrent queries may note the bounds of a file twice.
                 once = np.diff(positions[order], prepend=-1) > 0
                 new = order[once & (self._column(key).slot[positions[order]] < 0)]
                 if len(new):
@@ -117,7 +118,7 @@ class CachedSnapshot:
     def save_columns(self, moved: Snapshot | None, generation: str, keys: Iterable[str] | None = None) -> None:
         """Write the bounds of columns to the cache.
 
-        `moved`: later version for whose files they are written. None for the cached files.
+        `moved`: later version for whose files the bounds are written; None for the files of the cached version.
         `keys`: keys of the columns. None for all columns.
         """
         for key in list(self._columns if keys is None else keys):
@@ -139,7 +140,7 @@ def with_cache(snapshot: Snapshot, cache: TableCache, *, listed_ns: int) -> Snap
 
 
 def numbered(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
-    """Yield blocks with the numbers of their files in a cached snapshot."""
+    """Yield blocks with the position of each file in a cached snapshot."""
     first = 0
     for block in blocks:
         yield replace(block, position=np.arange(first, first + len(block)))
@@ -174,8 +175,8 @@ def _save_version(snapshot: Snapshot, cached: CachedSnapshot) -> None:
 
 
 def _head(snapshot: Snapshot) -> Head:
-    parts = {file.file: i for i, file in enumerate(snapshot._checkpoint)}  # noqa: SLF001 - its own
-    tail, checkpoint = snapshot._tail, snapshot.segment.checkpoint  # noqa: SLF001 - its own
+    parts = {file.file: i for i, file in enumerate(snapshot._checkpoint)}  # noqa: SLF001 - same package
+    tail, checkpoint = snapshot._tail, snapshot.segment.checkpoint  # noqa: SLF001 - same package
     return Head(
         version=snapshot.version,
         checkpoint=None if checkpoint is None else (checkpoint.version, checkpoint.kind, list(checkpoint.files)),

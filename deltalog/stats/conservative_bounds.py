@@ -43,7 +43,7 @@ def exact_pair(values: pa.Array) -> Pair:
 
 
 def unknown_pair(count: int, arrow_type: pa.DataType) -> Pair:
-    """Return a pair of `count` null bounds each, for unknown values."""
+    """Return a pair of arrays of `count` null bounds, for unknown values."""
     return exact_pair(pa.nulls(count, arrow_type))
 
 
@@ -126,7 +126,7 @@ def _float(value: Any) -> float | None:
 
 
 def float_of(string: str, arrow_type: pa.DataType) -> pa.Scalar | None:
-    """Return the nearest float to a text, as Java parses it; None for non-numeric text.
+    """Parse text to the nearest float, as Java does; None for non-numeric text.
 
     >>> [float_of(text, pa.float32()).as_py() for text in ("0.1", "-0", "16777217", "inf", "1e400")]
     [0.10000000149011612, -0.0, 16777216.0, inf, inf]
@@ -147,7 +147,7 @@ def float_of(string: str, arrow_type: pa.DataType) -> pa.Scalar | None:
 
 
 def integer_texts(strings: pa.Array, arrow_type: pa.DataType) -> Pair:
-    """Parse integers as Spark writes and casts them."""
+    """Parse integers in the forms that Spark writes and casts."""
     if _all(pc.match_substring_regex(strings, _INTEGERS)):
         try:
             return exact_pair(strings.cast(pa.int64()).cast(arrow_type))
@@ -184,8 +184,8 @@ def _day(string: str | None) -> Any:
 def instants(strings: pa.Array) -> Pair:
     """Parse timestamps to bounds in UTC microseconds. Without a zone, bounds are 15 hours wider on each side.
 
-    An offset that is not a multiple of 15 minutes is local mean time, whose seconds are not written. Then bounds are
-    one minute wider on each side.
+    An offset that is not a multiple of 15 minutes is local mean time, whose seconds are not written, so bounds
+    are one minute wider on each side.
     """
     zoned = flags_from(pc.match_substring_regex(strings, _CLOCK + "(?:Z|[+-][0-9]{2}:[0-9]{2})$"))
     plain = flags_from(pc.match_substring_regex(strings, _CLOCK + "$")) | _days_only(strings)

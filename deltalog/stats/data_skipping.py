@@ -97,7 +97,7 @@ def _partitions(columns: Mapping[Path, TableColumn]) -> frozenset[Path]:
 
 
 def _never(snapshot: Snapshot, predicate: Predicate, by_values: frozenset[Path]) -> FileAnswers:
-    """Return the answers for a predicate that contradicts itself, so that no file may match."""
+    """Return the answers for a predicate that contradicts itself, so that no file can match."""
     open_ = unknown(snapshot.file_count)
     never = np.full(snapshot.file_count, Outcomes.FALSE | Outcomes.NULL, np.uint8)
     by_leaf = tuple(open_ for _ in leaves(predicate))

@@ -55,7 +55,7 @@ ABSENT = int(np.iinfo(np.int64).min)
 def parsed_pair(column: TableColumn, values: pa.Array) -> Pair:
     """Convert typed values to a column's bounds type, widened if inexact.
 
-    Null if the stored type does not widen to the bounds type.
+    Bounds are null if the stored type does not widen to the bounds type.
     """
     stored, target = values.type, bounds_type(column.leaf)
     if pa.types.is_timestamp(stored) and pa.types.is_timestamp(target):
@@ -147,7 +147,7 @@ def statistics_from_objects(rows: Sequence[dict[str, Any]]) -> ReadStatistics:
 
 
 def statistics_reader(columns: Sequence[TableColumn]) -> Callable[[StatisticsBatch], list[Bounds]]:
-    """Return a function from a batch to the bounds of columns."""
+    """Return a function that computes the bounds of columns from a batch of statistics."""
     return lambda batch: ask_batch(
         columns, batch, lambda read: [consistent_file_bounds(column, read) for column in columns]
     )

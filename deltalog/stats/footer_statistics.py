@@ -81,7 +81,7 @@ def adds_of(
     `data_change`: False if the table already contains the rows of these files.
     `traffic`: counts the bytes read.
 
-    Raises WrongUse for values of other partition columns than the table's, TableNotFound for a missing file,
+    Raises WrongUse if the partition columns of a file differ from the table's, TableNotFound for a missing file,
     RefusedCommit for a file that Spark would not read with the table's schema, OutsideTable for a file outside the
     table, and the errors of `read_logged`.
     """
@@ -113,7 +113,7 @@ def _existing_file(path: str) -> DataFile:
 
 
 def _partition_values(schema: TableSchema, file: NewFile) -> dict[str, str | None]:
-    """Return partition values by the names that columns have in actions."""
+    """Return a file's partition values, keyed by the column names that actions use."""
     keys = {column.leaf.path[0]: column.partition for column in schema.columns if column.partition is not None}
     if keys.keys() != file.partition_values.keys():
         given, wanted = (", ".join(sorted(names)) or "none" for names in (file.partition_values, keys))
@@ -196,7 +196,7 @@ def _nan_counts(file: Counts, bounds: Bounds, count: int) -> Counts:
 
 
 def _summed(file: Counts, counts: pa.Array, count: int) -> Counts:
-    """Return the sum of a count over each file's row groups; unknown (-1) if one row group's count is.
+    """Return the sum of a count over each file's row groups; -1 (unknown) if the count of any row group is unknown.
 
     `file`: file of each row group.
     `count`: number of files.

@@ -40,8 +40,8 @@ def parse_texts(columns: Sequence[TableColumn], json_strings: pa.Array) -> pa.St
 
     `json_strings`: large binary, none null. Numbers of decimal columns are exact.
 
-    None if a text is not a plain object, has a duplicate key, or has a value of another type than its column. None also
-    for fewer than 64 texts, which are decoded faster one by one, and for more than 1 GiB.
+    None if a text is not a plain object, has a duplicate key, or has a value whose type does not match its column. None
+    also for fewer than 64 texts, which are decoded faster one by one, and for more than 1 GiB.
     """
     form = _form(columns)
     if form is None or len(json_strings) < _LEAST or _bytes(json_strings) > _MOST_BYTES:
@@ -125,7 +125,7 @@ def _as_one(json_strings: pa.Array) -> pa.Buffer:
 
 
 def _form(columns: Sequence[TableColumn]) -> pa.StructType | None:
-    """Return the struct type of a text.
+    """Return the struct type to which a text is parsed.
 
     None if two columns have the same path, or if a decimal type cannot be parsed exactly.
     """

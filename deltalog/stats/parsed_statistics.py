@@ -54,7 +54,7 @@ class ParsedStatistics:
         return self._of(statistics_from_objects(rows), flags)
 
     def of_structs(self, parsed: pa.StructArray) -> pa.StructArray:
-        """Convert structs of another checkpoint, which may be of an older schema."""
+        """Convert structs of another checkpoint, whose schema may be older."""
         if parsed.type == self.type:
             return parsed
         tight = child(parsed, ("tightBounds",))

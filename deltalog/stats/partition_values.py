@@ -1,7 +1,7 @@
 """Partition values as evidence for pruning: each value text in the log is valid for all rows of a file.
 
-Bounds are computed for each distinct value, as if the value were a file with one row. In a STRING
-column, some writers mean null by an empty string or by Hive's name for null, and others the text itself: both remain
+Bounds are computed for each distinct value, as if the value were a file with one row. In a STRING column, an
+empty string or Hive's name for null means null to some writers and the text itself to others, so both meanings remain
 possible.
 """
 
@@ -169,7 +169,7 @@ def partition_value(column: TableColumn, value_string: str | None) -> pa.Scalar 
 
 
 def _certainly_null_or_not(value_strings: pa.Array, blank: Flags, values: pa.Array, *, text_like: bool) -> Flags:
-    """Return flags of texts of which it is certain whether Spark reads them as null.
+    """Flag the texts for which it is certain whether Spark reads null.
 
     Spark reads an invalid text as null only in some sessions.
     """
@@ -201,7 +201,7 @@ def _without_nan(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array, 
     return low, high, from_numpy(nan.astype(np.int64), valid=valid)
 
 
-def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType) -> Pair:  # noqa: PLR0911 - one for each kind
+def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType) -> Pair:  # noqa: PLR0911 - one return per type
     match column.delta_type:
         case "string":
             return exact_pair(value_strings.cast(pa.binary()))
@@ -231,7 +231,7 @@ def _read(column: TableColumn, value_strings: pa.Array, arrow_type: pa.DataType)
 
 
 def parsed_partition_type(columns: Sequence[TableColumn]) -> pa.DataType | None:
-    """Return the struct type of a table's partition columns; None if the values of one type are never certain."""
+    """Return the struct type of a table's partition columns; None if a column's type makes all values ambiguous."""
     if any(column.leaf.type is None or column.delta_type == "binary" for column in columns):
         return None
     return pa.struct([(column.partition, column.leaf.type) for column in columns])

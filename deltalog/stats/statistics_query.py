@@ -1,4 +1,4 @@
-"""Bounds of files, by the key of a column, from the cached snapshot or else from the log."""
+"""Bounds of files for the columns of a query, from the cached snapshot or, if missing there, from the log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StatisticsQuery(NamedTuple):
     `keys`: keys of the bounds in the cache, one per column.
     `paths`: fields of the statistics that the query reads.
     `read`: computes the bounds from a batch of statistics, one entry per key.
-    `silent`: returns the bounds of a number of files without statistics.
+    `silent`: returns unknown bounds for a given number of files, which have no statistics.
     """
 
     keys: tuple[str, ...]
@@ -41,7 +41,7 @@ def answers(snapshot: Snapshot, block: FileBlock, query: StatisticsQuery, wanted
     Bounds from the log are noted in the cached snapshot, if there is one. Cached files without statistics are included,
     with unknown bounds.
     """
-    cached = snapshot._cached  # noqa: SLF001 - of the same package
+    cached = snapshot._cached  # noqa: SLF001 - same package
     if cached is None or block.position is None:
         yield from _from_log(block, query, wanted)
         return
@@ -73,7 +73,7 @@ def _note(cached: CachedSnapshot, query: StatisticsQuery, positions: Numbers, bo
 
 
 def as_bounds(numbers: Numbers) -> Bounds:
-    """Return one number per file in the form of bounds, so that it can be cached like them."""
+    """Return one number per file in the form of bounds, so that the cache can store it."""
     none = from_numpy(numbers, valid=np.zeros(len(numbers), np.bool_))
     values = from_numpy(numbers)
     return Bounds.of(values, values, none, np.ones(len(numbers), np.int64))

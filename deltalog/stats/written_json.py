@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 _EPOCH_DAY = 719_163
 _LAST_DAY = dt.date.max.toordinal()
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the zone is put behind the text
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - the zone is appended to the text
 _MICROS = 1_000
 PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
 _BY_DEFAULT = 32
-# Tie-breakers of the reference implementation: ASCII if that suffices.
+# The reference implementation appends one of these to a truncated upper bound: ASCII if that suffices.
 _LAST_ASCII = "\x7f"
 _LAST = "\U0010ffff"
 
 
 class ColumnTexts(NamedTuple):
-    """One column over many files: JSON of both bounds, and null counts. None: missing."""
+    """One column in many files: JSON texts of both bounds, and null counts; None if missing."""
 
     path: Path
     minimum: Sequence[bytes | None]
@@ -90,12 +90,12 @@ def bound_texts(delta_type: str, bounds: pa.Array, *, upper: bool, prefix: int) 
 def _values(bounds: pa.Array) -> list[Any]:
     if not (pa.types.is_temporal(bounds.type)):
         return list(bounds.to_pylist())
-    # Read as numbers, because Python's dates and times end with the year 9999.
+    # Values are read as numbers, because Python's dates and times end with the year 9999.
     valid = flags_from(bounds.is_valid()).tolist()
     return [value if is_there else None for value, is_there in zip(numbers_from(bounds).tolist(), valid, strict=True)]
 
 
-def _writer(delta_type: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one a kind
+def _writer(delta_type: str, stored: pa.DataType, *, upper: bool, prefix: int) -> Text | None:  # noqa: PLR0911 - one return per type
     if delta_type == "string" and pa.types.is_binary(stored):
         return (
             (lambda bound: _upper_text(bound, prefix))

@@ -74,7 +74,7 @@ _MAINTAINED_FEATURES = _WRITER_FEATURES | {
 }
 LAST_READER_VERSION, _LAST_WRITER_VERSION = 3, 7
 _FEATURES_FROM_READER, _FEATURES_FROM_WRITER = 3, 7
-# Features implied by protocol versions from before features were listed.
+# Features implied by the protocol versions that do not list features.
 _OF_READER_VERSION = {2: ("columnMapping",)}
 _OF_WRITER_VERSION = {
     2: ("appendOnly", "invariants"),
@@ -139,7 +139,7 @@ _PROTECTION, _PROTECTED_BEFORE = "checkpointProtection", "delta.requireCheckpoin
 
 
 class _Support(NamedTuple):
-    """Features and highest version that one role supports, and texts for errors."""
+    """Features and highest protocol version that a reader, writer or maintainer supports, and texts for errors."""
 
     side: str
     last: int

@@ -1,7 +1,7 @@
 """Check the schemas of added files against the table's; files that Spark cannot read are refused.
 
-Spark checks only when it reads. Then it fails for the whole table, or reads a column as null that has another name in
-the file.
+Spark checks files only when it reads them. The read then fails for the whole table, or returns null for a column that
+has another name in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAP, _LIST = 2, 3
 _CONVERTED = {1: _MAP, 2: _MAP, 3: _LIST}
 _KEY_AND_VALUE = 2
-# Old writers give this name to the repeated group of a list if it is the element itself.
+# Old writers give this name to the repeated group of a list if the group is the list's element.
 _IS_ELEMENT = "array"
 
 
@@ -167,7 +167,7 @@ def _pair_of(node: _Node) -> list[_Node] | None:
 
 
 def _is_read(node: _Node, delta_type: str) -> bool:
-    """True if Spark reads a plain value as a table type."""
+    """True if Spark can read a file's plain value as the type of the table's column."""
     if delta_type == "variant":
         return node.element.physical is None and not node.repeated
     wanted = parquet_element(delta_type)

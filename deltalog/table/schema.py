@@ -67,9 +67,9 @@ class TableColumn:
     `physical`: the path in statistics.
     `partition`: the key in `partitionValues`; None for a column stored in files.
     `field_id`: the id with column mapping, else None.
-    `from_float`: True if some files may hold it as FLOAT.
+    `from_float`: True if some files may store the column as FLOAT.
     `delta_type`: Delta's name of the type.
-    `refused`: the reason why the log cannot be used for it, else "".
+    `refused`: the reason why the log's values of the column cannot be used; "" if they can.
     """
 
     leaf: LeafColumn
@@ -190,7 +190,7 @@ def _fields(type_: DataType, above: _Above, *, mapped: bool, location: str) -> I
 
 
 def _collation(metadata: Mapping[str, Any]) -> str:
-    # A struct has the collation entries of its fields. All its fields count as not compared by bytes.
+    # A struct holds the collation entries of its fields. None of its fields then counts as compared by bytes.
     if _COLLATIONS in metadata:
         return ComparedOtherwise.COLLATION
     return ComparedOtherwise.CHAR if _PADDED.search(str(metadata.get(DECLARED_LENGTH, ""))) else ""

@@ -131,7 +131,7 @@ def _field(field: pa.Field) -> StructField:
     return StructField(field.name, _type(field.type, field.name), field.nullable)
 
 
-def _type(stored: pa.DataType, name: str) -> DataType:  # noqa: PLR0911 - one for each kind
+def _type(stored: pa.DataType, name: str) -> DataType:  # noqa: PLR0911 - one return per type
     if stored in _PLAIN:
         return _PLAIN[stored]
     if pa.types.is_timestamp(stored):

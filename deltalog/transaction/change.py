@@ -117,7 +117,7 @@ class CommitContext:
     def has_new_rows(self) -> bool:
         """True if an added file may have new rows.
 
-        A removed file that is added again with more deleted rows has none.
+        A removed file that is added again with more deleted rows has no new rows.
         """
         if not self.change.data_change:
             return False

@@ -177,7 +177,7 @@ def _statistics(add: Add, table_paths: set[tuple[str, ...]], where: str) -> AddS
 
 
 def _stray(values: Mapping[str, Any], table_paths: set[tuple[str, ...]], above: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a column path of the statistics that the table lacks; empty if none."""
+    """Return the path of a column that has statistics but is not in the table; empty if there is none."""
     for name, value in values.items():
         path = (*above, name)
         if path not in table_paths:

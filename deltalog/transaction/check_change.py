@@ -1,7 +1,7 @@
 """Check a change against its snapshot and the table features.
 
-The check is made before the commit is written. The files of a commit are written elsewhere, so requirements on their
-rows cannot be checked here: they must follow from statistics, or the commit is refused. Source: the Delta protocol,
+The check is made before the commit is written. It does not read the rows of the added files: if the table has
+requirements on rows and the statistics do not prove them, the commit is refused. Source: the Delta protocol,
 "Table Features" and its requirements for writers.
 """
 
@@ -58,7 +58,7 @@ def check_appendable(snapshot: Snapshot, *, obeys: Collection[Constraint] = ()) 
 
 
 def check_compactable(snapshot: Snapshot) -> None:
-    """Raise UnsupportedTable if files cannot be replaced by others with the same rows.
+    """Raise UnsupportedTable if files cannot be replaced by new files with the same rows.
 
     >>> import tempfile
     >>> import pyarrow as pa

@@ -81,7 +81,7 @@ def _check_names(fields: Sequence[Field], metadata: Metadata, location: str) -> 
 
 
 def _check_mapping(fields: Sequence[Field], last: int | None, location: str) -> None:
-    """Require an id and a physical name of every field; they are not assigned here."""
+    """Require an id and a physical name for every field; this function does not assign them."""
     field_ids = []
     for field in fields:
         field_id, name = field.metadata.get(COLUMN_ID), field.metadata.get(PHYSICAL_NAME)

@@ -68,7 +68,7 @@ ATTEMPTS = 100
 # Seconds: longest wait after the first lost race, doubled after each further one, and its upper limit.
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 1.0
 # Retries while the store reports the version taken but does not show it, because another writer may be in the middle of
-# its commit. An uncertain write has already retried for a minute and counts `_LONG_DOUBT` times.
+# its commit. An uncertain write has already retried for a minute, so it counts as `_LONG_DOUBT` retries.
 _DOUBTS, _LONG_DOUBT = 9, 3
 # Larger commits are not sent again to prove that the store does not overwrite.
 _LARGEST_PROOF = 1 << 20
@@ -108,8 +108,8 @@ def commit(snapshot: Snapshot, change: Change, *, attempts: int = ATTEMPTS, chec
     `checkpoint`: False to write no checkpoint, even if one is due; another writer will.
 
     Raises CommitConflict if a concurrent commit conflicts with the change, RefusedCommit and UnsupportedTable if the
-    table does not allow it, and StorageFailure; nothing was written then. Raises UncertainCommit if the storage does
-    not report whether it wrote the commit.
+    table does not allow it, and StorageFailure; these errors mean that nothing was written. Raises UncertainCommit if
+    the storage does not report whether it wrote the commit.
     """
     after = state_after(snapshot.state, change.protocol, change.metadata, location=snapshot.table)
     return commit_to(snapshot, change, after, attempts=attempts, checkpoint=checkpoint)
@@ -267,7 +267,7 @@ def _still_exists(commit: DataFile) -> bool:
     except StaleListing:
         return False
     if not existed:
-        # The proof recreated the commit; a writer with an old snapshot must not find it.
+        # The proof created the deleted commit again; a writer with an old snapshot must not find it.
         delete_files([commit])
     return existed
 
@@ -328,7 +328,7 @@ def _put(draft: _Draft, version: int) -> tuple[Committed | None, ConcurrentCommi
             return Committed(table=draft.context.table, version=version, txn_id=draft.txn_id, notes=notes), None
         if concurrent is not None:
             return None, concurrent
-        # Neither written nor visibly taken: a pending request of any writer may still arrive.
+        # The version is neither written nor visibly taken: a pending request of any writer may still arrive.
         _wait(doubts)
     raise _uncertain(draft, path, doubt)
 

@@ -253,6 +253,6 @@ def next_time(before: Mapping[str, Any], *, now: int, location: str) -> int:
 
 
 def with_enablement(metadata: Metadata, *, version: int, enabled_at: int) -> Metadata:
-    """Return a `metaData` with the version and time of enabled in-commit timestamps."""
+    """Return a `metaData` with the version and time at which in-commit timestamps were enabled."""
     since = {SINCE_VERSION: str(version), SINCE_TIME: str(enabled_at)}
     return msgspec.structs.replace(metadata, configuration={**(metadata.configuration or {}), **since})

@@ -5,9 +5,9 @@ A concurrent commit took a version first. The change may follow if it would have
 - protocol and `metaData` must be unchanged, because files were written for them;
 - no file that the change removes (delete, delete) or has read (delete, read) may have been removed;
 - no rows may have been added where the change has read (append). Under WriteSerializable, a blind append may be ordered
-  after the change, whatever its version. A change that preserves the rows (compaction) reads only the rows of its
-  files, so new rows do not matter to it. Files that a compaction rewrote do not matter to any change;
-- both must not have transactions of the same application, nor change the same metadata domain.
+  after the change, although it has the earlier version. A change that preserves the rows (compaction) reads only the
+  rows of its files, so new rows do not matter to it. Files that a compaction rewrote do not matter to any change;
+- the two commits must not both have a transaction of one application, or change one metadata domain.
 
 Source: the Delta protocol, and the rules of delta-spark's transactions.
 """

@@ -1,9 +1,9 @@
 """Create a table with its first files, unless another writer was faster.
 
-If several writers start without a table, one of them creates it. The others decided on a table without rows, so each
-continues with its append, overwrite or replacement of that table. Rows that such a write would remove were written by
-others meanwhile, which is a conflict as for any existing table. Files fit the new table if it has the columns and
-partition columns that they were written for.
+If several writers start without a table, one of them creates it. Each of the other writers then appends to this table,
+or overwrites it, according to its mode. A write that would remove rows is a conflict, because these rows were added
+after the writer found no table. Files fit the new table if it has the columns and partition columns that they were
+written for.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def create_with_files(location: str, schema: TableSchema, files: Sequence[NewFil
     `schema`: the result of `check_create`, for which the files were written.
     `mode`: operation of the write if the table exists; "error" raises TableExists.
 
-    Raises MetadataChanged if the files do not fit the other writer's table, and ConcurrentAppend if the write would
-    replace its rows; nothing was committed then. Else raises as `commit`.
+    Raises MetadataChanged if the files do not fit a table that another writer created, and ConcurrentAppend if the
+    write would replace rows of that table; nothing was committed then. Else raises as `commit`.
     """
     try:
         adds = adds_of(location, schema, files)

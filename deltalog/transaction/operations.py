@@ -57,7 +57,7 @@ def append(
     ['part-0.parquet', 'part-1.parquet']
 
     `reads`: the parts of the table that the rows were derived from; by default none.
-    `txn`: the application's own number of this change, which prevents a second commit of it.
+    `txn`: the application's id and its number for this change; a committed number is not committed again.
     `obeys`: constraints of the table that the writer of the files has enforced on their rows.
     `checkpoint`: see `commit`.
 
@@ -183,7 +183,7 @@ def rewrite(
     txn: Transaction | None = None,
     checkpoint: bool = True,
 ) -> Committed:
-    """Replace files by others with their remaining or changed rows: delete, update, merge.
+    """Replace files by new files with the remaining or changed rows, as DELETE, UPDATE and MERGE do.
 
     This example deletes all rows of the table's only file:
 
@@ -220,7 +220,7 @@ def compact(
     metrics: Mapping[str, int] | None = None,
     checkpoint: bool = True,
 ) -> Committed:
-    """Replace files by others with exactly the same rows.
+    """Replace files by new files with exactly the same rows.
 
     >>> import deltalog
     >>> compacted = deltalog.compact(snapshot, removes=snapshot.paths(), adds=[new_file])
@@ -284,7 +284,7 @@ def _inside(snapshot: Snapshot, adds: Sequence[Add], where: Predicate) -> list[s
 
 
 def _partition_text(snapshot: Snapshot, add: Add) -> str:
-    """Return the name of a file's partition, else of the file."""
+    """Return a file's partition as text for messages; the file's path if it has no partition values."""
     columns = partition_columns(snapshot.schema)
     values = (add.partition_values or {}).items()
     parts = [

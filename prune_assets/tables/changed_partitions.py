@@ -121,5 +121,5 @@ def _condition(changed: Sequence[Mapping[str, str | None]], columns: Mapping[str
 
 
 def fingerprint_of(parts: Sequence[str]) -> str:
-    """Return one short hash of several strings, in any order."""
+    """Return one short hash of several strings, independent of their order."""
     return hashlib.sha256("\n".join(sorted(parts)).encode(errors="surrogateescape")).hexdigest()[:16]

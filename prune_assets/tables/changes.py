@@ -44,7 +44,7 @@ def poll(table: Path | str, before: PolledState | None) -> PolledState:
     >>> poll(table, first).changes
     2
 
-    `changes` distinguishes a state that returns to an earlier one. Costs a listing; raises TableNotFound.
+    `changes` also grows if the table returns to an earlier state. Costs a listing; raises TableNotFound.
     """
     now = _fingerprint(table)
     fingerprint, version = fingerprint_text(now), now if isinstance(now, int) else None
@@ -62,7 +62,7 @@ def table_fingerprint(table: Path | str) -> str:
 
 
 def fingerprint_text(fingerprint: int | str) -> str:
-    """Return a fingerprint in the form of cursors and run keys.
+    """Return a fingerprint as text for cursors and run keys.
 
     >>> fingerprint_text(12), fingerprint_text("0a1b2c3d")
     ('version 12', '0a1b2c3d')
@@ -78,7 +78,7 @@ def _fingerprint(table: Path | str) -> int | str:
 def polled_states(cursor: str | None) -> dict[str, PolledState]:
     """Return the last known state of each table from a sensor's cursor.
 
-    The cursor is a JSON object, by table name, of pairs of fingerprint and number of changes.
+    The cursor is a JSON object that maps each table name to a pair: its fingerprint and its number of changes.
 
     >>> polled_states('{"lake/a": ["version 3", 2]}')
     {'lake/a': PolledState(fingerprint='version 3', changes=2, version=None)}

@@ -1,4 +1,4 @@
-"""Count the deleted rows of each file that readers still read, from the log or the manifests."""
+"""Count, per data file, the deleted rows that readers still have to read, from the log or the manifests."""
 
 from __future__ import annotations
 

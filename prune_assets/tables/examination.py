@@ -64,19 +64,19 @@ class Claims:
     name: str
     partition_remedy: str
 
-    def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+    def bounds(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - default: no claim
         """Return the claimed bounds of a column in a file; None without a claim."""
         return None
 
-    def rows(self, file: int) -> int | None:  # noqa: ARG002 - none are claimed
+    def rows(self, file: int) -> int | None:  # noqa: ARG002 - default: no claim
         """Return the claimed row count of a file, which includes deleted rows; None without a claim."""
         return None
 
-    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - none are deleted
+    def live(self, file: int, rows: int) -> NDArray[np.bool_] | None:  # noqa: ARG002 - default: no claim
         """Return flags of the rows of a file that are not deleted; None if all rows are live."""
         return None
 
-    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - none are claimed
+    def partition(self, path: Path, file: int) -> Bounds | None:  # noqa: ARG002 - default: no claim
         """Return the value of a partition column in a file; None if it is not certain."""
         return None
 
@@ -87,15 +87,14 @@ class Examination:
 
     `inspect`: describes a table.
     `claims`: returns the table's claims about its files.
-    `read_partitioned`: reads the footers of all files, or of some files as a table of their own, and numbers the
-    partition of each file.
+    `read_partitioned`: reads the footers of all files or of the given files, and numbers the partition of each file.
     `deleted_rows`: number of deleted rows in each file.
     `log_findings`: returns findings about the log or manifests, without opening a data file.
     `clustered_by`: names of the columns by which the log or the metadata clusters the table.
     `delete_debt`: returns the deleted rows and delete files, from the log or manifests; None if the format has no
     deletes.
-    `row_changes`: returns the last statements that changed rows, newest first, from the log or manifests: at most the
-    given number, of the given operations. None if the format does not record them.
+    `row_changes`: returns the last statements that changed rows, newest first, from the log or manifests; the
+    arguments limit their number and operations. None if the format does not record statements.
     `is_file`: True if the table is named by the path of its only file.
     """
 

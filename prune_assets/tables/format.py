@@ -73,13 +73,13 @@ class Format:
     `open`: opens a table; None if `is_at` is false.
     `check_columns`: refuses a table whose columns in its catalog differ from those in its files.
     `is_unfinished`: True if the table contains the journal of a write, which Spark ignores.
-    `save`: stores the log or manifests that were read in the cache directory.
+    `save`: stores the log or manifests, as far as read, in the cache directory.
     `describe`: returns the planned snapshot, from the table, its index, flags of the files to read, `pro_rata` and
     `log_bytes`; None for tables without versions.
-    `is_in_listing`: like `is_at`, from a location, the names of its directories, and True if it has Parquet files.
+    `is_in_listing`: like `is_at`; also takes the names of the location's directories, and whether it has Parquet files.
     `found_in_catalog`: lists the tables of a catalog that is named after the format.
     `entry_in_session`: returns the entry of a table that a catalog of the session lists with this format as provider.
-    `refused_provider`: why tables with this provider in other catalogs are not read by their locations; "" if they are.
+    `refused_provider`: why a table that a catalog lists with this provider is not read from its location; "" if it is.
     `keeps_deletes`: True if rows can be deleted without a rewrite of their files.
     `storage_kind`: Dagster's name of the format.
     `directory_of`: returns the directory of a table whose location may be its metadata file.
@@ -91,7 +91,7 @@ class Format:
     `partition_files`: yields, for each file, the values of partition columns as strings, and a value that changes with
     the file.
     `spark_lists_files`: True if Spark lists the files itself when it opens a table, so that it may see more than the
-    planned files. Otherwise Spark gets the files.
+    planned files. False if Spark is given the files to read.
     `read_alone_by`: engine that reads tables of the format without a plan. None if only Spark does.
     `log_checks`: returns the checks of the log or manifests.
     `examination`: returns the functions of commands and checks.
@@ -100,7 +100,7 @@ class Format:
     `by_catalog_alone`: True if tables are written only by their name in a catalog of the session, which also creates
     them.
     `read_only`: next step for the user, for a format that is not written.
-    `settings`: text for remedies, by writer setting that differs for the format; "" if the format lacks the setting.
+    `settings`: texts for remedies, by the writer setting they replace; "" if the format lacks the setting.
     `fixes`: remedies that differ for the format, by the code of a finding.
     `not_inspected`: options of `prune inspect` that do not apply to the format, with the reason.
     """

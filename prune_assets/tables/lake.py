@@ -34,7 +34,7 @@ class FoundTable(NamedTuple):
 def tables_below(root: str, *, depth: int = 4) -> list[FoundTable]:
     """Find the tables in a directory tree or in a catalog.
 
-    They are sorted by name; no file is opened.
+    The tables are sorted by name. No file is opened.
 
     >>> import os, tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -88,7 +88,7 @@ def _tables_of_catalog(root: str) -> list[FoundTable] | None:
     return [FoundTable(table, ".".join((catalog, *table)), format_name) for table in list_tables(name)]
 
 
-def _is_at(each: Format, directory: str, below: AbstractSet[str], has_files: bool) -> bool:  # noqa: FBT001 - as listed
+def _is_at(each: Format, directory: str, below: AbstractSet[str], has_files: bool) -> bool:  # noqa: FBT001 - passed on
     return each.is_at(directory) if each.is_in_listing is None else each.is_in_listing(directory, below, has_files)
 
 

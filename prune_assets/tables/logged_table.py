@@ -72,7 +72,7 @@ class LoggedTable(TableDefaults, Protocol):
         return self.last_answers[1]
 
     def unread(self) -> NDArray[np.bool_]:
-        """Return a flag for every file: cached footers are only found when the file is read."""
+        """Flag every file, because cached footers are only found when the files are read."""
         return np.ones(len(self.logged().files), np.bool_)
 
     def read_all(self) -> MetadataIndex:
@@ -107,7 +107,7 @@ class LoggedTable(TableDefaults, Protocol):
     ) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `file_numbers`: read only these files, as a table of their own.
+        `file_numbers`: read only these files; the returned index then has no other files.
         """
         partition = self.rewrite_scope()
         return (

@@ -41,7 +41,7 @@ def open_table(
 ) -> Table:
     """Open a table, at one of its versions if it has any. Arguments not listed here are documented in `plan`.
 
-    `session`: its catalogs resolve names.
+    `session`: Spark session whose catalogs resolve names.
     `whole_below`: as in `read_for_schema`.
     """
     entry = catalog_entry(table, session)
@@ -102,7 +102,7 @@ _ATTEMPTS = 3
 def retry_on_stale_listing(attempt: Callable[[], Made], *, is_steady: Callable[[Made], bool] = lambda _: True) -> Made:
     """Return the result of an attempt, after up to two retries.
 
-    An attempt is repeated if it raises StaleListing, and if its result is not steady. The third attempt is the last:
+    An attempt is repeated if it raises StaleListing, or if its result is not steady. The third attempt is the last:
     its result is returned, or its error raised, in any case.
 
     >>> numbers = iter([1, 2, 3, 4])

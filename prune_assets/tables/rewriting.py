@@ -73,7 +73,7 @@ class Rewritten(NamedTuple):
 
 
 def check_rewrite(table: Table, layout: LayoutSpec) -> None:
-    """Refuse a layout that a rewrite of some files cannot follow, before Spark starts."""
+    """Refuse a layout that a rewrite of only some files cannot produce, before Spark starts."""
     table.format.writing_at(table.name).check_rewrite(table, layout)
 
 

@@ -44,6 +44,6 @@ def small_files(
             + (f"; {limit:,} are allowed" if severity is Severity.ERROR else "")
         )
         fix = Fix("merge them: ", Step.OPTIMIZE)
-        if count - merged < SPARE_FILES:  # most are the only small file of their partition, and merges stay within one
+        if count - merged < SPARE_FILES:  # most are their partition's only small file; no merge crosses partitions
             fix = Fix("partition by a column with fewer values, or do not partition: ", Step.WRITE_TABLE)
         yield Finding(code, severity, location, message, fix=fix)

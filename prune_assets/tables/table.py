@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Opening(Enum):
-    """How files are named to Spark, if Spark lists the files of a table itself.
+    """What Spark is given to open, if Spark lists the files of a table itself.
 
-    Either no files, or paths of files, names of files, or the whole table.
+    One of: no files, paths of files, a pattern of file names, or the whole table.
     """
 
     NOTHING = auto()
@@ -42,7 +42,7 @@ class FilesToRead:
     """Files whose rows Spark reads.
 
     `files`: index numbers of the files, ascending.
-    `opening`: how the files are named if Spark lists files itself.
+    `opening`: what Spark is given to open, if Spark lists files itself.
     `options`: options of Spark's reader for this read only.
     `predicate`: the condition on rows, with the conditions of joins.
     `where`: the WHERE that Spark filters by.
@@ -69,7 +69,7 @@ class FileConstants(NamedTuple):
     """Constants of a file.
 
     `values`: values of columns.
-    `unknown`: reasons why values of other columns are unknown.
+    `unknown`: for each column of unknown value, the reason.
     `deleted`: deleted rows of the file. None if it has none.
     """
 
@@ -88,20 +88,20 @@ class TablePart(Protocol):
 class TableDefaults(Protocol):
     """Members of `Table` with a default for all formats."""
 
-    def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - none is declared
+    def declared_type(self, name: str) -> DeclaredType | None:  # noqa: ARG002 - default: no declared type
         """Return the declared type of a top-level column; None if only the files store it.
 
         Raises UnsupportedFeature for a type that Arrow lacks.
         """
         return None
 
-    def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - of none
+    def file_bounds(self, path: Path) -> Bounds | None:  # noqa: ARG002 - default: no bounds
         """Return the bounds of a column in each file, from the log or manifests; None if missing."""
         return None
 
-    def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - of no list
+    def count_rows(self, index: MetadataIndex) -> None:  # noqa: ARG002 - default: nothing to fill in
         """Fill in row counts of unopened files (reports only; plans do not need them)."""
-        return None  # noqa: RET501 - else abstract to mypy
+        return None  # noqa: RET501 - without it, mypy takes the method as abstract
 
 
 class Table(TableDefaults, Protocol):
@@ -109,7 +109,7 @@ class Table(TableDefaults, Protocol):
 
     @property
     def format(self) -> Format:
-        """Format of the table, which implements what all its tables share."""
+        """Format of the table; implements what all tables of the format share."""
 
     @property
     def given(self) -> Location:

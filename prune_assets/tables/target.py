@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
     @property
     def opened_by(self) -> str:
-        """Location that opens the table's current version; its name if only a catalog has that version."""
+        """Location that opens the table's current version, or the table's name if only a catalog has that version."""
         return self.entry.name if self.entry is not None and self.format.by_catalog_alone else self.location
 
 
@@ -71,8 +71,8 @@ def refuse_place(table: str | os.PathLike[str], name: str | None = None) -> None
 
     `name`: the format; by default the existing format.
 
-    Does not check what requires a session: a name without a slash that is not a path may be a table of its catalogs,
-    and the session may have the credentials of a store.
+    Does not check what requires a session: a name without a slash may be a table in the session's catalogs, and the
+    session may have the credentials of a store.
     """
     _check_name(name)
     path = os.fspath(table)

@@ -47,9 +47,9 @@ class Writing:
     `location`: returns the location of a table, and refuses one that cannot be written.
     `write`: writes all rows or none.
     `refuse_existing`: refuses a table that has rows, before Spark starts.
-    `check_entry`: refuses a table whose catalog would not see the files or would read them differently; it also gets
-    entries of other formats.
-    `check_rewrite`: refuses a layout that a rewrite of some files cannot follow, before Spark starts.
+    `check_entry`: refuses a table whose catalog would not see the files or would read them differently. It is
+    also called with entries of other formats.
+    `check_rewrite`: refuses a layout that a rewrite of only some files cannot produce, before Spark starts.
     `rewrite_scope`: numbers the partition or directory of each file, within which a rewrite keeps its rows.
     `rewrite`: replaces old files with new ones atomically; a conflicting write is not undone. Runs the `statements` of
     a `Rewrite`.

@@ -98,7 +98,7 @@ def entry_of(
 
 
 def plain(location: str) -> str:
-    """Normalize a path or address, so that spellings of one location are equal.
+    """Normalize a path or address, so that all spellings of a location become equal.
 
     >>> plain("file:///lake/t/p=1/"), plain("s3a://lake/t")
     ('/lake/t/p=1', 's3://lake/t')

@@ -7,7 +7,7 @@ import re
 
 # The keys of `CATALOGS`, which work without a session: `glue:database.table`.
 PREFIXES = frozenset({"glue", "iceberg", "unity"})
-# Endings of file and directory names. Such a name is not a table name.
+# A name with one of these endings is a file or directory, not a table.
 SUFFIXES = frozenset({"parquet", "pq", "delta"})
 _PART = r"(?:[A-Za-z0-9_]+|`[^`/]+`)"
 # Some catalogs have nested databases.
@@ -29,7 +29,7 @@ def is_name(table: str | os.PathLike[str]) -> bool:
 
 
 def may_be_of_session(table: str) -> bool:
-    """Return True for a name that a catalog of a Spark session may have. Iceberg tables are written only by such names.
+    """Return True for a name that a catalog of a Spark session may have. Writes to Iceberg require such a name.
 
     >>> may_be_of_session("lake.db.orders"), may_be_of_session("iceberg:lake.db.orders")
     (True, False)

@@ -56,12 +56,12 @@ def catalog_entry(
     >>> catalog_entry("/lake/orders") is None
     True
 
-    `to_write`: True if the table may be new. An unknown name of one part is then a path; `database.table` still raises
-    TableNotFound, because new tables of a catalog are not created here.
+    `to_write`: True to resolve the target of a write, which may be new. An unknown name of one part is then a path; an
+    unknown `database.table` raises TableNotFound unless `may_be_new` is True.
     `may_be_new`: True if a catalog may create the table.
 
-    Raises WrongUse for the name of both a path and another table, and for a path in Spark SQL's form; TableNotFound for
-    the name of neither; UnsupportedFeature for a table that only its own engine can write.
+    Raises WrongUse if a path and another table have the name, and for a path in Spark SQL's form; TableNotFound if
+    neither a path nor a table has the name; UnsupportedFeature for a table that only its own engine can write.
     """
     given: object = table
     if not isinstance(given, str | os.PathLike | Sequence):

@@ -33,7 +33,7 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 
     try:
         with quiet():
-            # Checked first, because Spark logs a failing query with a hundred lines of Java.
+            # The name is checked first, because Spark logs a failing query with a hundred lines of Java.
             if not spark.catalog.tableExists(name):
                 return None
             rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
@@ -47,7 +47,7 @@ def described(name: str, spark: SparkSession) -> dict[str, str] | None:
 def session_table(name: str, description: Mapping[str, str], spark: SparkSession) -> CatalogEntry:
     """Return the catalog entry of a table from its DESCRIBE output.
 
-    Raises UnsupportedFeature if the rows of the table are not those of its files, for example for a view.
+    Raises UnsupportedFeature if the table's rows are not simply the rows of its files, for example for a view.
     """
     from prune_assets.tables.opening import FORMATS, format_named
 

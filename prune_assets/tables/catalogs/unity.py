@@ -39,16 +39,16 @@ def unity_table(name: str) -> CatalogEntry:
 
 
 def _describe_table(name: str) -> dict[str, Any]:
-    # Imported late: slow to import, and most plans use no catalog.
+    # These modules are imported late, because they are slow to import and most plans use no catalog.
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
-    request = Request(f"{_server(name)}/api/2.1/unity-catalog/tables/{quote(name, safe='.')}")  # noqa: S310 - checked
+    request = Request(f"{_server(name)}/api/2.1/unity-catalog/tables/{quote(name, safe='.')}")  # noqa: S310 - the scheme is checked
     token = os.environ.get("DATABRICKS_TOKEN")
     if token:
         request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
-        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - its scheme was checked
+        with urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - the scheme is checked
             description = json.load(answer)
     except HTTPError as error:
         error.close()  # closes its connection, which a stored traceback would keep open

@@ -74,7 +74,7 @@ def has_log(table: str | os.PathLike[str] | Sequence[str]) -> bool:
 
 
 def _with_log(table: str | os.PathLike[str] | Sequence[str]) -> str | None:
-    """Return the path of a table with a Delta log; None without one."""
+    """Return the path of a table that has a Delta log; None if it has no log."""
     if not isinstance(table, str | os.PathLike):
         return None
     path = address(os.fspath(table))

@@ -159,7 +159,7 @@ def _metrics(adds: Sequence[FullAdd], files: Sequence[DataFile]) -> dict[str, in
 
 
 def check_rewrite(table: DeltaTable, layout: LayoutSpec) -> None:
-    """Refuse a version whose features, or a layout whose keys, a rewrite does not support, before Spark starts."""
+    """Refuse table features and layout keys that a rewrite does not support, before Spark starts."""
     import deltalog
 
     snapshot = table.snapshot

@@ -210,7 +210,7 @@ class DeltaTable(LoggedTable):
         return self.snapshot.schema.partition_columns
 
     def rewrite_scope(self) -> NDArray[np.int64]:
-        """Return a number per live file that is equal for files of one partition.
+        """Return the partition number of each live file; files of one partition have the same number.
 
         Partition values are read from the log. A rewrite keeps rows in their partition.
         """

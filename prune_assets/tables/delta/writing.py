@@ -302,7 +302,7 @@ def _protocol_value(value: str, type_name: str) -> str | None:
 
 
 def _removes_files(snapshot: Snapshot, request: WriteRequest) -> bool:
-    """Return True if a write of no rows may still remove files."""
+    """Return True if a write without rows may still remove files."""
     return request.mode == "overwrite" and not request.only_by_rows and bool(snapshot.file_count)
 
 
@@ -346,7 +346,7 @@ def _refuse_existing(table: str) -> None:
 
 
 def _check_entry(entry: CatalogEntry) -> None:
-    """Refuse a table whose catalog lists another format than its location has."""
+    """Refuse a table if its catalog lists a format that differs from the format at its location."""
     if entry.format == "delta" and not has_log(entry.location):
         raise TableNotFound(
             f"{entry.name}: the catalog lists it as Delta, but {entry.location} has no Delta log; create it first with "

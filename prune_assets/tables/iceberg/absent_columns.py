@@ -29,8 +29,8 @@ def absent_values(
 ) -> Mapping[str, pa.Scalar]:
     """Return the values of top-level columns that a file lacks, by name.
 
-    Columns of unknown value are left out, and so are columns whose value is null in every file that lacks them, because
-    the reader fills in the nulls.
+    Columns of unknown value are left out. Columns whose value is null in every file that lacks them are left out too,
+    because the reader fills in the nulls.
     """
     footer_kind = index.groups.provenances[int(index.groups.provenance_ids[file])]
     values = {}

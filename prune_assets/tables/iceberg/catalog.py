@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def configured_table(table: str) -> CatalogEntry | None:
     """Return the table `catalog.database.table` if pyiceberg is configured for the catalog; otherwise None.
 
-    A table in the catalog of a Spark session can then be read by the same name without Spark. Only a session writes.
+    A table in the catalog of a Spark session can then be read by the same name without Spark. Writing requires a
+    session.
     """
     parts = table.replace("`", "").split(".")
     if len(parts) < 3 or os.path.lexists(table):

@@ -41,7 +41,7 @@ class IcebergColumn:
 
     @property
     def physical(self) -> Path:
-        """Path of the leaf in files with the table's current names; files from before a rename have others."""
+        """Path of the leaf in files with the table's current names; files written before a rename have older names."""
         return self.leaf.path
 
 
@@ -53,7 +53,7 @@ def spark_name(type_name: str) -> str | None:
 def columns_of(schema: Schema, filled: Container[int]) -> tuple[IcebergColumn, ...]:
     """Return the leaves of a schema.
 
-    `filled`: ids of columns that may have values in files that lack them.
+    `filled`: ids of columns that may have a non-null value for files that lack the column.
 
     Raises ValueError if two leaves have one id, because their values in files could be mixed up.
     """
@@ -151,7 +151,7 @@ def _mapped_field_ids(names: str) -> dict[Path, int]:
 
 
 def spark_type(iceberg_type: Any) -> Any:
-    """Return a type in Spark's JSON. Raises ValueError with a type that Spark's Parquet reader lacks."""
+    """Return a type in Spark's JSON. Raises ValueError, naming the type, if Spark's Parquet reader lacks it."""
     if iceberg_type.is_struct:
         fields = [
             {"name": field.name, "type": spark_type(field.field_type), "nullable": not field.required, "metadata": {}}

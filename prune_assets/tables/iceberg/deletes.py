@@ -81,7 +81,7 @@ def _may_be_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def debt_of(files: ListedFiles, deletes: Mapping[int, FileDeletes]) -> DeleteDebt:
-    """Return the deletes that data files still have, from the manifests alone."""
+    """Return the deletes that readers still apply to data files, from the manifests alone."""
     rows = files.numbers("records", 0)
     deleted, positions, equality = (np.zeros(len(files), np.int64) for _ in range(3))
     shared: dict[tuple[str, int | None], int] = {}
@@ -111,7 +111,7 @@ def applied_positions(deletes: FileDeletes) -> tuple[DeleteFile, ...]:
 
 
 def count_positions(snapshot: IcebergSnapshot, file_number: int, deletes: FileDeletes) -> int:
-    """Count the rows of a file that position deletes delete. Reads delete files that cover several data files."""
+    """Count the rows of a file deleted by position deletes. Reads delete files that cover several data files."""
     applied = applied_positions(deletes)
     if all(only_file(each) is not None for each in applied):
         return sum(each.record_count for each in applied)
@@ -121,7 +121,7 @@ def count_positions(snapshot: IcebergSnapshot, file_number: int, deletes: FileDe
 class PositionDeletes(NamedTuple):
     """Position deletes of one data file.
 
-    `data`: path of the data file as the delete files have it.
+    `data`: path of the data file as spelled in the delete files.
     """
 
     data: str

@@ -2,8 +2,8 @@
 
 Iceberg would skip rows that Spark selects:
 
-- Floats: in Spark, NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds exclude NaN, and it orders
-  -0.0 before 0.0.
+- Floats: in Spark, NaN is greater than every number, and 0.0 equals -0.0. Iceberg's bounds exclude NaN, and Iceberg
+  orders -0.0 before 0.0.
 - UUIDs: Iceberg orders them as signed numbers, Spark as strings.
 - Columns with an initial default: Iceberg treats row groups of files that lack such a column as nulls.
 - Tables converted from Delta: their bounds may exclude values, and Iceberg skips files by them.
@@ -51,8 +51,8 @@ _LEAST = 1e-30
 def doubted_columns(snapshot: IcebergSnapshot, predicate: Predicate) -> frozenset[Path]:
     """Return the columns by which Iceberg may skip rows that a predicate selects.
 
-    `x > 5` on a float column returns `x`, because it selects NaN; `x < 5` does not. An unsupported condition may refer
-    to any column.
+    For a float column, `x > 5` returns `x`, because this condition selects NaN; `x < 5` returns nothing. An unsupported
+    condition may refer to any column.
     """
     named, parts = set(columns_of(predicate)), list(leaves(predicate))
     unseen = any(isinstance(leaf, Unsupported) for leaf in parts)
@@ -89,7 +89,7 @@ def _is_doubted(
 def _is_lost(column: IcebergColumn, snapshot: IcebergSnapshot, parts: list[Leaf]) -> bool:
     """Return True if bounds that were converted from Delta may exclude matching files.
 
-    The outcomes by the bounds as written are compared with the outcomes by the widened bounds.
+    Compares the outcomes that follow from the bounds as written with those that follow from the widened bounds.
     """
     column_leaves = [leaf for leaf in parts if column.leaf.path in columns_of_leaf(leaf)]
     if column.leaf.unsupported or not all(isinstance(leaf, ColumnLeaf) for leaf in column_leaves):

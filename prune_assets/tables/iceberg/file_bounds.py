@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.snapshot import IcebergSnapshot
 
 
-# Marks of converters. XTable moved its mark from the table properties to the summary of each snapshot.
+# Properties that converters set. XTable moved its property from the table properties to the summary of each snapshot.
 _MARKS = frozenset({"delta-version", "XTABLE_METADATA"})
 
 

@@ -135,7 +135,7 @@ def clustered_by(table: IcebergTable) -> list[str]:
 
 @dataclass(slots=True)
 class ManifestClaims(Claims):
-    """What manifests claim about files: bounds, counts and rows, of the rows as written, deleted ones included."""
+    """What manifests claim about files: bounds, counts and rows. The claims include deleted rows."""
 
     table: IcebergTable
     name = "the manifest"

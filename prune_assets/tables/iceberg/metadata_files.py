@@ -90,7 +90,7 @@ def wrapping_pyiceberg_errors(path: str) -> Iterator[None]:
         yield
     except PruneError:
         raise
-    except Exception as error:  # noqa: BLE001 - bytes that are no metadata fail in many ways
+    except Exception as error:  # noqa: BLE001 - invalid metadata fails in many ways
         why = f"{type(error).__name__}: {error}".split("\n", 1)[0][:200]
         raise MalformedFile(f"{path}: not readable as Iceberg metadata ({why}); the file is damaged") from None
 
@@ -101,7 +101,7 @@ def is_metadata_file(location: str) -> bool:
 
 
 def listed(table: str) -> list[DataFile]:
-    """Return the files in a table's metadata directory that determine the current one; empty if there are none."""
+    """Return the files that determine a table's current metadata file; empty if there are none."""
     try:
         return list_directory(f"{table.rstrip('/')}/metadata", _WANTED)
     except UnsupportedFeature:  # the location cannot be listed, such as a web server

@@ -44,7 +44,7 @@ _AHEAD: ContextVar[tuple[str, Future[list[DataFile]]] | None] = ContextVar("_AHE
 
 @contextmanager
 def listing_in_background(location: Location) -> Iterator[None]:
-    """List a table's metadata directory in a store in the background, while other formats check the location."""
+    """List the metadata directory of a remote table in the background, while other formats check the location."""
     path = os.fspath(location) if isinstance(location, str | os.PathLike) else ""
     if not is_remote(path) or is_metadata_file(path):
         yield
@@ -102,7 +102,7 @@ def _open(location: Location, options: OpenOptions) -> IcebergTable | None:
             f"{entry.name}: the catalog lists it as {entry.format}, but {entry.location} has an Iceberg table; "
             "name the table by its path"
         )
-    check_installed(os.fspath(location))  # type: ignore[arg-type]  # a list is of no table
+    check_installed(os.fspath(location))  # type: ignore[arg-type]  # a list is never an Iceberg table
     version = options.version
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
         raise WrongUse(f"version={shown(version)}: must be the id of a snapshot")

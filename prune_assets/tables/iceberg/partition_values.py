@@ -65,7 +65,7 @@ def outcomes_of_partitions(leaf: ColumnLeaf, column: IcebergColumn, snapshot: Ic
 
 
 def bounds_of_files(column: IcebergColumn, snapshot: IcebergSnapshot) -> Bounds | None:
-    """Return the bounds of a column in each file, from partition values; None if they imply none."""
+    """Return the bounds of a column in each file, from partition values; None if the values imply no bounds."""
     found = None
     for field in snapshot.partition_fields:
         if field.source == column.field_id and field.transform != "void":
@@ -93,7 +93,7 @@ def _outcomes(
 
 
 def bounds_of_transformed(column: IcebergColumn, transform: str, values: Sequence[Any]) -> Bounds:
-    """Return bounds of the column for each transformed value, in the form of bounds of containers with one row."""
+    """Return bounds of the column for each transformed value; each value counts as one row."""
     null = np.array([value is None for value in values], np.bool_)
     plain_values = [None if value is None else number_of(value) for value in values]
     if transform == "identity":
@@ -130,7 +130,7 @@ def ends_of(column: IcebergColumn, transform: str) -> Callable[[Any], _Ends]:
 def _ends_of_time(unit: str, value: int, *, is_date: bool) -> _Ends:
     """Return the range of a year, month, day or hour, counted since 1970.
 
-    Before 1970, some writers rounded towards 1970 instead of down, so the range includes the interval before.
+    Before 1970, some writers rounded towards 1970 instead of down, so the range includes the preceding interval.
     """
     exact = unit == "D" and is_date
     first = value - 1 if value <= 0 and not exact else value
@@ -160,7 +160,7 @@ def _ends_of_truncated(column: IcebergColumn, width: int, value: Any) -> _Ends:
 
 
 def buckets(leaf: ColumnLeaf, column: IcebergColumn, transform: str, iceberg_type: IcebergType) -> set[int] | None:
-    """Return the buckets of a leaf's literals; None if the leaf is not an equality, or they are unknown or all."""
+    """Return the buckets of a leaf's literals; None if the leaf is not an equality, or if any bucket may match."""
     match leaf:
         case Compare(_, Op.EQ, value):
             values = array_of([value.as_py()], value.type)

@@ -75,7 +75,7 @@ def open_files(spark: SparkSession, table: IcebergTable, wanted: FilesToRead) ->
 
 
 def _difference(index: MetadataIndex, footer_kind: int) -> str:
-    """Return why Spark would read other columns than Iceberg from files of one kind; "" if the columns are the same."""
+    """Return why Spark and Iceberg would read different columns from files of one footer kind; "" if they do not."""
     called, stored = index.groups.provenances[footer_kind], index.groups.names.provenances[footer_kind]
     if called.is_unnamed:
         return "does not number its columns"

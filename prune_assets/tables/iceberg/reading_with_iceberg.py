@@ -113,7 +113,7 @@ def _table_cache(spark: SparkSession) -> JavaObject | None:
 
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     try:
-        # By reflection, because Py4J does not always find the method of the class.
+        # The method is called by reflection, because Py4J does not always find the method of the class.
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()  # type: ignore[union-attr]
         cache_class = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
         method = cache_class.getMethod("get", gateway.new_array(jvm.java.lang.Class, 0))  # type: ignore[union-attr]
@@ -150,7 +150,7 @@ def _filter_scan(spark: SparkSession, name: str, scan: Any, where: str | None) -
 
 
 def loaded(spark: SparkSession, name: str) -> JavaObject:
-    """Return Iceberg's Java object of a table in its current state in the session."""
+    """Return Iceberg's Java object for the current state of a table in the session."""
     return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(  # type: ignore[union-attr]
         spark._jsparkSession, name
     )

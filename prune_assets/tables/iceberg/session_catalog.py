@@ -61,7 +61,7 @@ def entry_in_session(name: str, spark: SparkSession) -> CatalogEntry:
 
 
 def current_metadata(name: str, spark: SparkSession) -> str:
-    """Return the address of the current metadata file, including changes of other sessions."""
+    """Return the address of the current metadata file, which includes commits of other sessions."""
     from pyspark.errors import PySparkException
 
     with quiet(), suppress(PySparkException, java_error()):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from prune_assets.tables.iceberg.metadata_json import ParsedMetadata
 
 MAX_BYTES = 1 << 30
-# Maximum number of snapshots cached in memory, the last ones used.
+# Maximum number of snapshots cached in memory; the most recently used ones stay.
 MAX_KEPT = 4
 _KEPT: dict[tuple[Any, ...], IcebergSnapshot] = {}
 _FORMATS = (1, 2, 3)
@@ -69,7 +69,7 @@ class PartitionField(NamedTuple):
 class IcebergSnapshot:
     """A snapshot of a table.
 
-    `snapshot`: None for a table without rows.
+    `snapshot`: the snapshot in the metadata; None for a table without rows.
     `files`: live files, in manifest order.
     `summaries`: for each manifest, the summaries of partition fields in the manifest list.
     `deletes`: delete files.
@@ -211,7 +211,7 @@ def _metadata(metadata_path: str, io: MetadataFiles) -> ParsedMetadata:
 
 
 def _decompress(data: bytes) -> bytes:
-    """Decompress a metadata file (gzip, zstd or plain), but at most one byte more than the limit."""
+    """Decompress a metadata file (gzip, zstd or plain), up to one byte more than the limit."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(BytesIO(data)) as packed:
             return packed.read(MAX_BYTES + 1)

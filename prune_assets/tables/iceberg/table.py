@@ -202,10 +202,10 @@ class IcebergTable(LoggedTable):
         index.groups.put_row_count(counts, np.zeros(len(index), np.bool_))  # manifests count the rows of every file
 
     def deleted_rows(self) -> NDArray[np.int64]:
-        """Count the rows of each file that position deletes delete.
+        """Count the rows deleted by position deletes, per data file.
 
-        Reads delete files whose count for each data file is not in the manifests. Rows deleted by equality deletes are
-        not counted, as only the data shows them.
+        Reads a delete file if the manifests do not state its number of deletes for each data file. Rows deleted by
+        equality deletes are not counted, as only the data shows them.
         """
         from prune_assets.tables.iceberg.deletes import count_positions
 

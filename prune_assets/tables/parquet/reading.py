@@ -53,7 +53,7 @@ def open_files(spark: SparkSession, table: ParquetTable, wanted: FilesToRead) ->
             return whole
         schema = whole.schema
     if opening is Opening.NOTHING:
-        # An empty frame of the table's files, not of no files, because the predicate may use `_metadata`.
+        # The empty frame is opened on the table's files, so that the predicate can use `_metadata`.
         return open_for_columns(spark, given, index).limit(0)
     reader = reader_of(spark, given).options(**wanted.options).schema(schema)
     if opening is Opening.PATHS:
@@ -87,7 +87,7 @@ def _refuse_unfinished(table: ParquetTable) -> None:
 
 
 def _infers_same_types(whole: DataFrame, partitions: Sequence[LeafColumn]) -> bool:
-    """Return True if Spark infers the same types from directory names as the plan."""
+    """Return True if Spark infers the same types from directory names as the plan does."""
     types = {name.casefold(): type_name for name, type_name in whole.dtypes}
     return all(
         column.unsupported or types.get(column.path[0].casefold()) == spark_type(column.type) for column in partitions

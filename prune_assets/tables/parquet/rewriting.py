@@ -82,7 +82,7 @@ def _open(spark: SparkSession, rewrite: Rewrite) -> DataFrame:
 
 
 def _check_columns(rewrite: Rewrite) -> None:
-    """Refuse plain files whose columns or types differ: Spark would write all files with the columns of one."""
+    """Refuse plain files whose columns or types differ: Spark would write all files with the columns of one file."""
     index = rewrite.index
     ours = _types(index.groups.columns)
     for file in rewrite.numbers:
@@ -98,7 +98,7 @@ def _check_columns(rewrite: Rewrite) -> None:
 
 
 def _check_types(stage: Path, rewrite: Rewrite) -> None:
-    """Refuse new files whose types differ from the old files, for example if these have unsigned integers."""
+    """Refuse new files whose types differ from the old files, for example if the old files have unsigned integers."""
     table_types = _types(rewrite.index.groups.columns)
     for path, written_type in _types(read_dataset(str(stage)).groups.columns).items():
         if table_types.get(path) != written_type:
@@ -113,7 +113,7 @@ def _types(columns: Iterable[LeafColumn]) -> dict[tuple[str, ...], str]:
 
 
 def _put_into_place(stage: Path, directory: Path, rewrite: Rewrite) -> None:
-    """Move new files to directories in the stage with the names of the directories of the files that they replace."""
+    """Move new files, inside the stage, to directories named like those of the files that they replace."""
     old_directories = {group: Path(file.path).parent for group, file in zip(rewrite.groups, rewrite.files, strict=True)}
     for group, target_directory in old_directories.items():
         for file in sorted((stage / f"{GROUP}={group}").glob("*.parquet")):

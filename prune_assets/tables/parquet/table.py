@@ -82,7 +82,7 @@ class ParquetTable(TableDefaults):
             return open_files(spark, self, wanted)
 
     def constants(self, index: MetadataIndex, files: Sequence[int], names: Collection[str]) -> list[FileConstants]:
-        """Return the values of files from directory names."""
+        """Return the partition values of files, from directory names."""
         columns = {column.path[0]: column for column in self.partitions if column.path[0] in names}
         values_by_name = {name: index.groups.partition_values.get(column.path) for name, column in columns.items()}
         unknown = {
@@ -118,7 +118,7 @@ class ParquetTable(TableDefaults):
     def read_partitioned(self, files: NDArray[np.int64] | None = None) -> tuple[MetadataIndex, NDArray[np.int64]]:
         """Read the footers of all files, and number the partition of each.
 
-        `files`: read only these files, as a table of their own.
+        `files`: read only these files; the returned index then has no other files.
         """
         from parquet_core.layout.places import partition_of_files
 
@@ -165,7 +165,7 @@ def named_columns(index: MetadataIndex) -> list[LeafColumn]:
     ]
 
 
-def _is_at(location: Location) -> bool:  # noqa: ARG001 - what is of no other format
+def _is_at(location: Location) -> bool:  # noqa: ARG001 - takes all that other formats refuse
     return True
 
 

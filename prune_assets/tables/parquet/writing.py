@@ -174,7 +174,7 @@ def _literal(path: str) -> str:
 def _order_columns(df: DataFrame, entry: CatalogEntry, layout: LayoutSpec) -> DataFrame:
     """Return the data with its columns in the order of the catalog's table.
 
-    Raises WrongUse for other columns, and LayoutError for other partitions.
+    Raises WrongUse if the columns differ, and LayoutError if the partitions differ.
     """
     session = df.sparkSession
     frame = conformed(df, entry.name, columns_of(entry, session).fields)

@@ -130,7 +130,7 @@ def write_parquet(df: DataFrame, path: str, options: Mapping[str, str], *, parti
     from pyspark.sql import functions as fn
 
     passed = observation(df)
-    # Observed after the shuffle: before it, the rows of the range sampling would be counted too.
+    # Rows are counted after the shuffle, because the count would include the range sampling before the shuffle.
     counted = df.observe(passed, fn.count(fn.lit(1)).alias("rows"))
     session = df.sparkSession
     with temporary_option(session, _TIMESTAMP_TYPE, "TIMESTAMP_MICROS"), explaining(session, path):
@@ -145,7 +145,7 @@ def along_curve(
 ) -> tuple[DataFrame, Codes]:
     """Add each row's position on the curve as a column; also return the positions of the sample.
 
-    `codes`: for each column of the key, partition columns first, the order of the sample's rows.
+    `codes`: for each key column, partition columns first, integers that sort like the values of the sample's rows.
     """
     first, bits = len(bound.partition_by), bits_per_column(len(bound.curve_by))
     cells, of_sample = [], np.zeros(measured.keys.num_rows, np.int64)

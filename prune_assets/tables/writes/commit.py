@@ -187,7 +187,7 @@ def _directories_of(names: Iterable[str]) -> list[str]:
 
 
 def _undo(journal: Journal, table: Path) -> None:
-    """Move the files back, then remove the journal, because its files count as committed while it exists."""
+    """Move the files back, then remove the journal, because files in a journal count as committed."""
     if not (table / JOURNAL).exists():
         return
     try:

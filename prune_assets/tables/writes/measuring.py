@@ -2,9 +2,9 @@
 
 Each row has a random score, and one score per bloom column: the hash of its value. The sample consists of the rows with
 the smallest scores. Let `rate` be the largest score in the sample. Then the sample has every row with the same
-probability `rate`, and in addition *all* rows of that share of each bloom column's values. The random rows determine
-where files begin and end. The hashed values determine the number of distinct values in a row group (k minimum values:
-Bar-Yossef et al., "Counting distinct elements in a data stream", 2002).
+probability `rate`. In addition, for a share `rate` of each bloom column's values, it has *all* rows. The random rows
+determine where files begin and end. The hashed values determine the number of distinct values in a row group (k minimum
+values: Bar-Yossef et al., "Counting distinct elements in a data stream", 2002).
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def ranks_of(codes: Sequence[Codes], rows: int) -> Codes:
 def cuts(ranks: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, int]]:
     """Return the starts of `parts` ranges of equal size, ascending.
 
-    A start is a pair of the first row in the sample and the number of the range. Rows with equal keys are in one range,
-    so numbers may be missing.
+    A start is a pair: the range's first row in the sample, and the range's number. Rows with equal keys are in one
+    range, so numbers may be missing.
     """
     rows = np.flatnonzero(drawn)
     rows = rows[np.argsort(ranks[rows], kind="stable")]
@@ -59,7 +59,7 @@ def cuts(ranks: Codes, drawn: NDArray[np.bool_], parts: int) -> list[tuple[int, 
 def at_partitions(
     starts: Sequence[int], ranks: Codes, drawn: NDArray[np.bool_], partitions: Codes, parts: int
 ) -> list[tuple[int, bool]]:
-    """Move each start of a file to the start of a partition nearby, by at most half a file.
+    """Move each file's start to the start of a nearby partition, by at most half a file.
 
     Otherwise a partition that ends shortly after a start would get a small file for its last rows. Returns, for each
     file, the first row in the sample, and True if a partition starts there.
@@ -79,7 +79,7 @@ def at_partitions(
     for position in np.searchsorted(ranks[rows], ranks[list(starts)], side="left").tolist():
         nearest = int(begins[np.argmin(np.abs(begins - position))])
         is_near = abs(nearest - position) <= half
-        # The first row of all starts the first file already.
+        # The first file already starts at the very first row.
         if nearest or not is_near:
             moved_starts[nearest if is_near else position] = is_near
     return [(int(rows[position]), is_near) for position, is_near in moved_starts.items()]
@@ -95,9 +95,10 @@ def distinct_per_row_group(measured: MeasuredData, ranks: Codes, partitions: Cod
     """Estimate, for each bloom column, the largest number of distinct values in a row group.
 
     A bloom filter is sized for one row group, and the number of values in a row group depends on the sort order: the
-    rows of a customer are all together, or in every row group. So the key is cut into slices of at least the size of a
-    row group, and the largest number of values in a slice is used. Too large a number wastes bytes, too small a number
-    exceeds the requested false-positive rate: hence three standard deviations are added, up to the number of rows.
+    rows of a customer may be in one row group, or in every row group. So the key is cut into slices of at least the
+    size of a row group, and the largest number of values in a slice is used. Too large a number wastes bytes, too small
+    a number exceeds the requested false-positive rate: hence three standard deviations are added, up to the number of
+    rows.
     """
     drawn, rows = measured.drawn, measured.size.rows
     slices = max(1, min(rows // group_rows, int(drawn.sum()) // SAMPLE_PER_FILE))

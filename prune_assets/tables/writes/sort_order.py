@@ -72,7 +72,7 @@ def rank_expression(keys: Sequence[Ordered], bounds: Sequence[tuple[Any, ...]], 
 
     The expression is a search tree.
     `bounds`: values of the keys, or of the first keys, ascending.
-    `ranks`: one more entry than `bounds`.
+    `ranks`: the rank before, between and after the bounds; one more entry than `bounds`.
     """
     from pyspark.sql import functions as fn
 

@@ -40,8 +40,8 @@ class StagedFile:
 def staging_directory(table: Path, *, lock_timeout: float | None = None) -> Iterator[Path]:
     """Yield a hidden directory inside the table, for one writer at a time.
 
-    Interrupted writes are completed or removed first. Afterwards the directory is deleted, and also a table directory
-    that was created but stayed empty. The directory of a commit that could not be completed stays, for the next writer.
+    Interrupted writes are completed or removed first. Afterwards the hidden directory is deleted, unless its commit
+    could not be completed: then it stays for the next writer. A new table directory that stayed empty is deleted too.
     Raises UnfinishedWrite if another writer runs for longer than `lock_timeout` seconds (None for PRUNE_LOCK_TIMEOUT).
     """
     seconds = lock_seconds(lock_timeout)

@@ -63,16 +63,16 @@ def plain_directory(table: str | os.PathLike[str]) -> Path:
 def refuse_unread(table: object) -> None:
     """Raise UnsupportedFeature for a directory that is not plain Parquet.
 
-    This is a local Hudi or Iceberg directory, or one inside a table of any format. It also holds rows of old versions,
-    which a plain Parquet read would return.
+    A local directory is refused if it is a Hudi or Iceberg table, or is inside a table of any format. Such a directory
+    also holds rows of old versions, which a plain Parquet read would return.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return
-    directory = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - as it is named
+    directory = Path(os.path.abspath(local_path(os.fspath(table))))  # noqa: PTH100 - keeps symbolic links
     if has_magic(str(directory)) and not os.path.lexists(directory):
         _refuse_pattern(table, directory)
         return
-    if not os.path.isdir(directory):  # noqa: PTH112 - of any name
+    if not os.path.isdir(directory):  # noqa: PTH112 - the name may be invalid
         return
     for name in OF_OTHERS:
         if (mark := FORMATS[name](directory)) is not None:
@@ -103,12 +103,12 @@ def _refuse_pattern(table: object, pattern: Path) -> None:
 def table_inside(table: object) -> tuple[str, Path] | None:
     """Return the format and the path of the first Delta, Iceberg or Hudi table below a directory.
 
-    None without such a table, and for a remote location.
+    None if there is no such table, or if the location is remote.
     """
     if not isinstance(table, str | os.PathLike) or is_remote(os.fspath(table)):
         return None
     above = local_path(os.fspath(table))
-    if not os.path.isdir(above):  # noqa: PTH112 - of any name
+    if not os.path.isdir(above):  # noqa: PTH112 - the name may be invalid
         return None
     for directory, inside, _ in os.walk(above):
         inside.sort()
@@ -127,7 +127,7 @@ def refuse_table_formats(directories: Iterable[Path], formats: Collection[str] =
     """
     seen: set[Path] = set()
     for directory in directories:
-        for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as named, then behind links
+        for named in (os.path.abspath(directory), os.path.realpath(directory)):  # noqa: PTH100 - as given, then without links
             for ancestor in (Path(named), *Path(named).parents):
                 if ancestor in seen:
                     break

@@ -59,7 +59,7 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
         _sign(lock)
         yield
     finally:
-        # Removed while the lock is held, so that no other writer's file is removed.
+        # The file is removed while the lock is held, so that no other writer's file is removed.
         with suppress(OSError):
             path.unlink()
         os.close(lock)
@@ -68,7 +68,7 @@ def write_lock(table: Path, *, timeout: float | None = None) -> Iterator[None]:
 def _sign(lock: int) -> None:
     """Write the owner into the lock file, for messages of waiting writers.
 
-    If the disk is full, the lock is held without it.
+    If the disk is full, the lock is held without naming the owner.
     """
     now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     with suppress(OSError):

@@ -33,7 +33,7 @@ _GZIP = ("", "BEST_SPEED", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGH
 class WriteLayout:
     """A layout in the DataFrame's spelling of columns.
 
-    `bloom`, `dictionary`: values by dotted leaf path.
+    `bloom`, `dictionary`: the layout's values, by dotted leaf path.
     """
 
     sort_by: tuple[SortKey, ...]
@@ -44,7 +44,7 @@ class WriteLayout:
 
     @property
     def keys(self) -> tuple[SortKey, ...]:
-        """Columns that determine the position of a row, without a curve."""
+        """Sort keys of the rows: partition columns first; the position on a curve is not included."""
         return (*map(SortKey, self.partition_by), *self.sort_by)
 
 

@@ -188,7 +188,7 @@ def _resolve_names(schema: Any, names: dict[str, Any], depth: int) -> Any:
 def compiled(schema: Any, wanted: Mapping[int, int], slot: int = -1) -> Node:
     """Compile a schema to nodes.
 
-    `wanted`: slot of each wanted field, by field id.
+    `wanted`: slot (output column) of each wanted field, by field id.
     `slot`: slot of the value itself; -1 for none.
     """
     if isinstance(schema, list):
@@ -228,7 +228,7 @@ def _size(schema: Mapping[str, Any]) -> int:
     return size
 
 
-def value_at(schema: Any, data: bytes, position: int) -> tuple[Any, int]:  # noqa: PLR0911 - one for each kind
+def value_at(schema: Any, data: bytes, position: int) -> tuple[Any, int]:  # noqa: PLR0911 - one return per type
     """Return the value at a position, and the position after it.
 
     Records become dicts by field id, maps become dicts.

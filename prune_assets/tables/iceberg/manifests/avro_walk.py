@@ -1,10 +1,10 @@
 """Find wanted fields and map values in the rows of an Avro file.
 
 An Avro file has no index of its rows. So each row is walked from start to end, by the `Node`s of the schema that wrote
-it. The position of each value whose node has a slot is stored, except of null. The bytes are not trusted: a count or a
-length that exceeds the remaining bytes is an error. `avro_walk.pxd` has the types with which Cython compiles this file;
-without a compiler it runs as Python, and then takes about as long as pyiceberg. Source: "Binary encoding" in Avro's
-specification.
+it. If a node has a slot, the position of each of its values except null is stored. The bytes are not trusted: a count
+or a length that exceeds the remaining bytes is an error. `avro_walk.pxd` has the types with which Cython compiles this
+file; without a compiler it runs as Python, and then takes about as long as pyiceberg. Source: "Binary encoding" in
+Avro's specification.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ARRAY: Final = 4
 MAP: Final = 5
 RECORD: Final = 6
 UNION: Final = 7
-# The `size` of an array of (number, number) or (number, bytes) records, which are all maps in manifests.
+# The `size` of an array of (number, number) or (number, bytes) records. Manifests store all their maps as such arrays.
 PAIRS_OF_NUMBERS: Final = 1
 PAIRS_OF_BYTES: Final = 2
 # The same constants as C integers.
@@ -175,7 +175,7 @@ def _walk(data: bytes, position: int, size: int, node: Node, table: Numbers, cel
         if node.size > size - position:
             raise IndexError
         return position + node.size
-    if kind == _ARRAY or kind == _MAP:  # noqa: PLR1714, SIM109 - of numbers of the machine
+    if kind == _ARRAY or kind == _MAP:  # noqa: PLR1714, SIM109 - C integers
         return _walk_many(data, position, size, node, table, cell)
     return position
 
@@ -191,7 +191,7 @@ def _after_bytes(data: bytes, position: int, size: int) -> int:
 def _walk_many(data: bytes, position: int, size: int, node: Node, table: Numbers, cell: int) -> int:
     """Walk an array or a map.
 
-    It consists of blocks, each with a count and values. A negative count is followed by the number of bytes of the
+    Both consist of blocks, each with a count and values. A negative count is followed by the number of bytes of the
     block.
     """
     while True:

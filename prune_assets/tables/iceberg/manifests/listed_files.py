@@ -38,7 +38,7 @@ class ListedFile(NamedTuple):
 
 
 class Miscounted(Exception):
-    """A manifest has a number of files that differs from the manifest list."""
+    """A manifest lists more or fewer files than the manifest list claims."""
 
 
 class ListedFiles(Sequence[ListedFile]):
@@ -172,7 +172,7 @@ class ListedFiles(Sequence[ListedFile]):
         return self.by_file(np.array([entry.spec for entry in self.listed], np.int64))
 
     def partition_values(self, spec: int, position: int) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return the values of a partition field in read manifests of a spec, as file numbers and their values."""
+        """Return the numbers of files of a spec whose manifests were read, and their values of a partition field."""
         file_numbers: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         values: list[Any] = []
         for i, manifest in sorted(self._opened.items()):
@@ -191,7 +191,7 @@ class ListedFiles(Sequence[ListedFile]):
     def of_column(self, of: int, field_id: int) -> Any:
         """Return bounds or counts of a column in each file; unknown bounds are null, unknown counts -1.
 
-        `of`: which ones (`LOWER`, ..).
+        `of`: the bound or count to return (`LOWER`, ..).
         """
         parts: list[Any] = []
         empty = pa.nulls(0, pa.binary()) if of in BOUNDS else np.zeros(0, np.int64)

@@ -77,7 +77,7 @@ class Manifest:
 
     `spec`: ids of the partition fields.
     `partition`: for each partition field, the values of all files; None for a field that the manifest lacks.
-    `cached`: for each map of the files (`LOWER`, ..) and column id, the entries of all files.
+    `cached`: bounds and counts of all files, by kind (`LOWER`, ..) and column id.
     """
 
     listed: Listed
@@ -154,8 +154,8 @@ def locate_fields(packed: bytes, listed: Listed, spec: Sequence[int], wanted: It
 def _number_partition_fields(fields: Sequence[dict[str, Any]], spec: Sequence[int]) -> list[int] | None:
     """Return the position of each partition field of a manifest in the spec; None if field ids are missing.
 
-    A manifest may lack fields of the spec, such as fields of a dropped column. Writers that use other ids write all
-    fields.
+    A manifest may lack fields of the spec, such as fields of a dropped column. If the ids are not those
+    of the spec but their number is the same, the fields are in the order of the spec.
     """
     ids: list[int | None] = [partition_field.get("field-id") for partition_field in fields]
     by_id: dict[int | None, int] = {field_id: i for i, field_id in enumerate(spec)}

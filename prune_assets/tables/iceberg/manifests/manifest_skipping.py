@@ -1,4 +1,4 @@
-"""The manifest list as evidence, before a manifest is read: it has the range of partition values in each manifest.
+"""Skip manifests before they are read, by the ranges of partition values in the manifest list.
 
 Bounds [19700, 19702] of `day(ts)` imply that `ts` is in these three days, like single values in `partition_values.py`.
 """
@@ -82,7 +82,7 @@ def _bounds(
     low: list[bytes | None],
     high: list[bytes | None],
 ) -> Bounds:
-    """Return bounds of the column in each manifest, in the form of bounds of containers with one row."""
+    """Return bounds of the column in each manifest; each manifest counts as one row."""
     lower, upper = bytes_array(low), bytes_array(high)
     rows = np.ones(len(summaries), np.int64)
     no_nulls, no_nans = _absences(summaries, valid_flags(lower) | valid_flags(upper), column)

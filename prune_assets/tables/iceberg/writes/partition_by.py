@@ -95,7 +95,7 @@ def transforms_kept(
 
     `by`: the operation, for messages.
 
-    Raises LayoutError for a layout with other fields than the current spec.
+    Raises LayoutError if the layout's fields differ from the current spec.
     """
     mine = list(map(parse_transform, layout.partition_by))
     if snapshot is None:
@@ -120,7 +120,7 @@ def are_same(mine: Sequence[PartitionTransform], theirs: Sequence[PartitionTrans
 def with_partition_values(
     frame: DataFrame, transforms: Sequence[PartitionTransform], catalog: str
 ) -> tuple[DataFrame, list[str]]:
-    """Add one column per partition field, by which rows are arranged; also return the names of these columns.
+    """Add one column per partition field, to sort the rows by; also return the names of these columns.
 
     Strings get a prefix, so that an empty string is not treated as null.
     """

@@ -57,13 +57,13 @@ _INTEGERS = {"year", "month", "hour", "bucket"}
 
 # Maximum number of groups per call, because a condition of more groups would be long.
 _MOST_GROUPS = 100
-# Manifests are merged if there are more than this factor times the number that their bytes need.
+# Manifests are merged if their number exceeds this factor times the number that their bytes need.
 _MANIFESTS = 4
 _MANIFEST_BYTES = 8 << 20
 
 
 def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
-    """Refuse a layout that Iceberg's procedures cannot produce, or with partitions unlike the table's."""
+    """Refuse a layout that Iceberg's procedures cannot produce, or whose partitions differ from the table's."""
     check_layout(layout)
     if layout.hilbert_by:
         raise LayoutError(
@@ -73,7 +73,7 @@ def check_iceberg_rewrite(table: IcebergTable, layout: LayoutSpec) -> None:
 
 
 def calls_of_procedures(spark: SparkSession, table: IcebergTable, rewrite: Rewrite | None) -> tuple[str, ...]:
-    """Return the procedure calls that rewrite files; without a `Rewrite`, those that merge deletes and manifests."""
+    """Return the calls that rewrite files; without a `Rewrite`, the calls that merge delete files and manifests."""
     named = name_in_session(table.name, spark)
     return tuple(upkeep_calls(table.snapshot, named) if rewrite is None else rewrite_calls(table, rewrite, named))
 
@@ -159,7 +159,7 @@ def rewrite_iceberg(spark: SparkSession, table: IcebergTable, rewrite: Rewrite) 
 def _bloom_options(spark: SparkSession, named: NameInSession, rewrite: Rewrite, present: Any) -> dict[str, str]:
     """Return bloom filter options.
 
-    For columns without such a property of the table, distinct values are counted.
+    Distinct values are counted for columns whose number of distinct values is not in the table's properties.
     """
     from pyspark.sql import functions as fn
 
@@ -202,8 +202,8 @@ def conditions_of(
 
     `groups`: numbers of the files of each group.
 
-    Iceberg's procedures do not accept file names, and select all files that may hold rows of the condition. So a
-    condition consists of the partition and a range of the leading sort key in which no other file has rows.
+    Iceberg's procedures do not accept file names, and select all files that may hold matching rows. So a condition
+    consists of the partition and a range of the leading sort key in which no other file has rows.
     """
     index, keys = rewrite.index, rewrite.layout.sort_columns
     key, bounds = None, None
@@ -236,7 +236,7 @@ def _partition_conditions(table: IcebergTable, named: NameInSession, file_number
 
 
 def _literal(column: IcebergColumn, transform: str, value: Any) -> str | None:
-    """Return a partition value as a SQL literal; None if SQL has none, or if other values may equal it."""
+    """Return a partition value as a SQL literal; None if SQL lacks such literals, or if other values may equal it."""
     if transform in _INTEGERS:
         return str(int(value))
     if transform == "day":

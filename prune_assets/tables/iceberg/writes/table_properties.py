@@ -1,4 +1,4 @@
-"""Express a layout as Iceberg table properties, which Iceberg's Parquet writer reads, and sort order."""
+"""Express a layout as a sort order and table properties of Iceberg; Iceberg's Parquet writer reads the properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLOOM = "write.parquet.bloom-filter"
 _DISTINCT = f"{_BLOOM}-ndv.column."
 _MAX_BYTES = f"{_BLOOM}-max-bytes"
 DISTRIBUTION = "write.distribution-mode"
-# Rows before Iceberg's first check of sizes, by default.
+# Iceberg's default number of rows before it first checks sizes.
 _FIRST_CHECK = 100
 # An existing distinct count is kept if it is at least this share of the new one: each property change is a commit, and
 # counts are estimates.
@@ -48,7 +48,7 @@ def properties_of(
     """Return the table properties of a layout.
 
     `options`: the layout's options for Spark's writer from `arrange`, with distinct values of bloom columns.
-    `present`: present properties of the table. A bloom filter there that is large enough is not changed.
+    `present`: current properties of the table. The setting of a bloom filter that is large enough is not changed.
     """
     codec = {"none": "uncompressed"}.get(layout.compression, layout.compression)
     first_check = int(options.get("parquet.page.size.row.check.min", _FIRST_CHECK))
@@ -100,7 +100,7 @@ def _filter_bytes(distinct: int, probability: float) -> int:
 
 
 def removed_properties(layout: LayoutSpec, present: Mapping[str, str]) -> list[str]:
-    """Return the names of the present properties of bloom filters that the layout does not have."""
+    """Return the names of current table properties that set bloom filters which the layout does not have."""
     stale = {name.rpartition(".column.")[2] for name in present if name.startswith(f"{_BLOOM}-enabled.column.")}
     stale -= set(layout.bloom)
     names = [name for name in present if name.startswith(_BLOOM) and name.rpartition(".column.")[2] in stale]

@@ -66,7 +66,7 @@ _OUTSIDE = "prune-assets: a row outside of where"
 class _Arranged:
     """Rows in the order of a layout.
 
-    `bound`: the layout.
+    `bound`: the layout, in the spelling of the frame's columns.
     `properties`, `removed`: table properties to set and to remove.
     """
 
@@ -195,14 +195,14 @@ def _commit(frame: DataFrame, named: NameInSession, request: WriteRequest, table
     if sort_order_of(table):
         options["output-sort-order-id"] = str(table.metadata.default_sort_order_id)
     if request.mode != "append" and version is not None:
-        # A concurrent commit must not be replaced unseen.
+        # Iceberg then refuses the write if a concurrent commit conflicts with it.
         options |= {"isolation-level": "serializable", "validate-from-snapshot-id": str(version)}
     passed = observation(frame)
     writer = frame.observe(passed, fn.count(fn.lit(1)).alias("rows")).writeTo(named.table)
     for option, value in merged_options(options, request.options).items():
         writer = writer.option(option, value)
     if request.mode == "overwrite":
-        writer.overwrite(fn.lit(True) if request.where is None else _condition(request.where))  # noqa: FBT003 - SQL's
+        writer.overwrite(fn.lit(True) if request.where is None else _condition(request.where))  # noqa: FBT003 - an SQL literal
     elif request.mode == "replace_partitions":
         writer.overwritePartitions()
     else:
