@@ -14,7 +14,7 @@ def get_provider_info() -> dict[str, Any]:
     from prune_assets import __version__
 
     name = "prune-assets"
-    operators = ("writing", "checking", "skip_report", "optimizing", "advice")
+    operators = ("writing", "merging", "checking", "skip_report", "optimizing", "advice")
     return {
         "package-name": name,
         "name": name,

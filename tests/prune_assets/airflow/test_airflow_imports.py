@@ -50,6 +50,7 @@ def test_a_dag_with_every_operator_imports_nothing_heavy(tmp_path):
         f"    CheckLayoutOperator(task_id='f', table='t', layout={str(tmp_path / 'layout.yaml')!r}, where='id = 1')\n"
         "    SkipReportOperator(task_id='r', table='t', predicates=['id < 1'], min_skipped='90%', time_zone='UTC')\n"
         "    OptimizeTableOperator(task_id='o', table='t', layout={'sort_by': ['id']}, budget='1GiB')\n"
+        "    MergeTableOperator(task_id='m', table='/t', source='SELECT 1 AS id', on='t.id = s.id')\n"
         "    TableChangeSensor(task_id='s', table='t')\n"
         "    TableChangeSensor(task_id='v', table='t', version=1)\n"
     )
