@@ -63,7 +63,7 @@ class MergeTableOperator(TableOperator):
         self.make_rows = source if callable(source) else None
         self.source: Any = None if callable(source) else source
         self.on = on
-        self.when = list(when)
+        self.when: Any = when if isinstance(when, str) else list(when)
         self.conn_id = conn_id
         self.check_arguments()
 
