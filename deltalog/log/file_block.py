@@ -105,7 +105,7 @@ class FileBlock:
 
 
 def empty_codes(count: int) -> Texts:
-    """Return a partition column that lacks an entry in every file."""
+    """Return the values of a partition column for which no file has an entry."""
     return Texts(np.full(count, ABSENT, np.int32), pa.nulls(0, pa.string()))
 
 

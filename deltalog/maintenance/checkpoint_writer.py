@@ -1,4 +1,4 @@
-"""Write Parquet files of checkpoints in batches: a million files need the memory of a few thousand."""
+"""Write checkpoints in batches, so that a table of a million files needs the memory of a few thousand."""
 
 from __future__ import annotations
 

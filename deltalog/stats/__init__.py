@@ -1,4 +1,4 @@
-"""Statistics and partition values: as evidence for pruning, from footers of new files, and in checkpoints.
+"""Use statistics and partition values for pruning, collect them from new files, and store them in checkpoints.
 
 Imports `log`, `table` and `snapshot`.
 """

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deltalog.table.schema import TableColumn
 
 Answer = TypeVar("Answer")
-# Missing count; a negative count is damage.
+# Stands for a missing count. Other negative counts are damage.
 ABSENT = int(np.iinfo(np.int64).min)
 
 

@@ -166,7 +166,7 @@ class Cause(Enum):
 
 
 class SkippingRemedy(str):
-    """A remedy that enables skipping, but not the evaluation of rows."""
+    """Advice with which a condition can skip data, but still cannot be evaluated on rows."""
 
     __slots__ = ()
 

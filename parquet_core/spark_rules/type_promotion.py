@@ -96,8 +96,8 @@ def as_read(values: pa.Array, column: LeafColumn) -> pa.Array:
 def as_stored(values: pa.Array, leaf: LeafColumn) -> pa.Array | None:
     """Convert values of a table's column to the type of a file's leaf.
 
-    Values that the leaf cannot hold are left out. None if a value exceeds only the declared type of the leaf, because
-    the file may contain it nevertheless.
+    Values that the leaf cannot hold are left out. None if a value is outside the declared type of the leaf but fits its
+    physical type, because a file may contain such a value.
     """
     stored = leaf.type
     if stored is None or values.type == stored:

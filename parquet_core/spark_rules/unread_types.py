@@ -1,8 +1,8 @@
 """Columns stored in a type that makes Spark's queries fail.
 
-Spark cannot read the stored type as the table's, and the whole query fails. Source: observed with the default reader of
-Spark 4.3. Two kinds of types are not covered: types that Spark reads with a loss, and types that Spark can read or not
-depending on more than the type.
+Spark cannot convert the stored type to the column's type in the table, and the whole query fails. Source: observed with
+the default reader of Spark 4.3. Not covered are types that Spark reads with a loss, and types for which success depends
+on something besides the type.
 """
 
 from __future__ import annotations

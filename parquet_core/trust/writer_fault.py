@@ -72,7 +72,7 @@ class Mark(Enum):
     SHARED_VTABLES = "an Arrow schema whose fields share their FlatBuffers vtable"
 
     def is_on(self, provenance: Provenance) -> bool:
-        """True if files of a kind (schema and writer) have the mark."""
+        """True if files of this schema and writer have the mark."""
         return _shares_vtables(provenance.key_values.get(_ARROW_SCHEMA, ""))
 
 

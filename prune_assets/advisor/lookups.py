@@ -205,7 +205,7 @@ class _Spread(NamedTuple):
 
 
 def _more_groups(met: Numbers, rows: float) -> float:
-    """Estimate the number of row groups without sampled rows that hold some of `rows` further rows.
+    """Estimate how many row groups that the sample missed hold at least one of `rows` further rows.
 
     Source: Chao and Jost 2012. `met`: number of sampled rows in each row group.
 

@@ -154,7 +154,7 @@ def _measured(shapes: Sequence[QueryShape], what: str, before: float | None) -> 
 
 
 def _by_rows(shapes: Sequence[QueryShape], promise: PromisedShape) -> tuple[float, float] | None:
-    """Return the bytes that the runs read before, and these bytes scaled by the rows scanned now; None if unknown."""
+    """Return the bytes read before, and an estimate of the bytes read now by the rows that were scanned; else None."""
     measured = _measured(shapes, "rows_read", promise.rows_read)
     if measured is None or not measured[0]:
         return None

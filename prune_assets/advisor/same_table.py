@@ -67,9 +67,9 @@ def _places(shapes: Sequence[QueryShape]) -> list[str]:
 
 
 def _names_without_place(shapes: Sequence[QueryShape]) -> list[str]:
-    """Return names that denote different tables, without names of tables whose path is known.
+    """Return the names of tables whose path is unknown, one name per table.
 
-    A shorter name of one of the tables is left out: `orders` may be `sales.orders`; `web.orders` is another table.
+    A name that may be short for another one is left out: with `sales.orders` and `web.orders`, `orders` is.
     """
     placed = {name for shape in shapes if "/" in shape.table for name in shape.names}
     called = {shape.table for shape in shapes if "/" not in shape.table}

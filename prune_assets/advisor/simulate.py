@@ -186,7 +186,7 @@ def _simulated(workspace: Workspace, layout: LayoutSpec) -> Simulated:
     for query, flags in zip(workspace.queries, chosen, strict=True):
         kept_rows, kept_groups = rows[flags].sum(), len(np.unique(cut.group_of_page[flags]))
         if query.rows and not kept_groups:
-            # Today the query reads rows that are not in the sample, so it reads at least one page in the layout.
+            # The query selects rows, of which the sample has none. Assume that it reads one page and one row group.
             kept_rows, kept_groups = rows.mean(), 1
         of_columns = [sizes[column.path] for column in query.columns if column.path in sizes]
         per_row, per_group = sum(it.data for it in of_columns), sum(it.dictionary for it in of_columns)

@@ -155,7 +155,7 @@ def _terminate(_: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    # At exit, a collection would find nothing to free in these objects either.
+    # Garbage collection finds little to free in a command, so it does not examine all objects again at exit.
     atexit.register(gc.freeze)
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)

@@ -77,7 +77,7 @@ class CheckOptions(dg.Model, dg.Resolvable):
 
 
 def checks_of(table: LayoutTable, options: CheckOptions) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of a table's layout, and the checks of the bytes that its predicates skip."""
+    """Return the check of a table's layout and, if the table has predicates, checks that they skip enough bytes."""
     judged: dict[str, Any] = {"blocking": options.blocking, "severity": dg.AssetCheckSeverity(options.severity)}
     judged["when_empty"] = options.when_empty
     checks = [table.checks(**judged)]

@@ -86,7 +86,7 @@ class ReadStats:
         return sum(scan.rows_read for scan, _ in self._reads)
 
     def are_of(self, plan: PlannedRead) -> bool:
-        """Return True if there is a read, and all reads were planned as `plan`."""
+        """Return True if there is a read, and each read has the predicate and the files of `plan`."""
         return bool(self._reads) and all(
             one.predicate_sql == plan.predicate_sql and set(one.index.groups.files) == set(plan.index.groups.files)
             for _, one in self._reads

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # Types of a join that, with the table on its left, returns only rows of the table that have a partner.
 _NEEDS_PARTNER = ("inner", "semi", "leftsemi", "right", "rightouter")
-# Other characters may be an escape, a variable or a quote in some sessions.
+# Text that can be quoted as it is. Other characters may be an escape, a variable or a quote in some sessions.
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.:/+-]*")
 _WILD, _ESCAPED = re.compile(r"[%_\\]"), r"\\\g<0>"
 # Literal suffixes of integer types. Spark reads an unsigned integer as the next wider type.

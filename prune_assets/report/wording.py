@@ -16,7 +16,7 @@ _LONGEST_NAME = 100
 # If less than this share is skipped, a report explains why.
 ENOUGH_SKIPPED = 0.5
 DEPENDS_ON_ZONE = "depends on the session's time zone"
-# A report names Spark's figure if Spark skips less than the best possible by more than this share of the table.
+# A report has Spark's bytes if they exceed the best possible bytes by more than this share of the table.
 _CLEARLY_MORE = 0.1
 PUSHED_IN_PART = (
     "Spark skips row groups and pages only by filters that it pushes down, and these prune less than this plan"

@@ -142,7 +142,7 @@ class Table(TableDefaults, Protocol):
         """Return the outcomes of a predicate for every file, without opening files."""
 
     def read(self, wanted: NDArray[np.bool_]) -> MetadataIndex:
-        """Read the wanted footers; cached ones may be included."""
+        """Read the footers of the wanted files. The result may have footers of other files that were read before."""
 
     def read_all(self) -> MetadataIndex:
         """Read the footers of all files."""

@@ -197,7 +197,7 @@ def _test(
 
 
 def _candidates(listed: ListedTuples, sides: Sequence[_Side], boxes: Numbers) -> _Candidates:
-    """Return the candidates of each box, from the order with the fewest candidates."""
+    """Return the candidate tuples of each box, taken from the sort order that leaves the fewest."""
     chosen, first = np.zeros(len(boxes), np.int64), np.zeros(len(boxes), np.int64)
     count = np.full(len(boxes), np.iinfo(np.int64).max)
     for i, order in enumerate(listed.orders):

@@ -135,9 +135,9 @@ def _as_for_numbers(leaf: Compare | Interval | In) -> Compare | Interval | In | 
 
 
 def holds_by_type(op: Op, value: pa.Scalar) -> bool | None:
-    """Return the constant result of comparing with an extreme value.
+    """Return the result of `x op value` if it is the same for every x of the type, else None.
 
-    None if the result depends on the compared value. The extremes are the smallest and largest value, or infinities.
+    Then `value` is an extreme of the type: its smallest or largest value, or an infinity.
 
     >>> holds_by_type(Op.LT, pa.scalar(-128, pa.int8())), holds_by_type(Op.GE, pa.scalar(float("-inf")))
     (False, True)

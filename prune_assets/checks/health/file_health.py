@@ -99,7 +99,7 @@ def check_footers(files: ExaminedFiles) -> Iterator[Finding]:
 def is_pruned_on(column: LeafColumn) -> bool:
     """Return True if predicates prune by a column.
 
-    Columns that would prune only if they were written as another type count too.
+    Also True for columns that would prune if they were written as another type.
     """
     return not column.unsupported or column.physical is Physical.INT96 or has_nanoseconds(column)
 

@@ -73,7 +73,7 @@ class ColumnAdvice:
     def is_open(self) -> bool:
         """True if the conjuncts on the column skip too little, although they select a narrow part of its values.
 
-        Only the row groups that the other conjuncts keep count.
+        Considers only the row groups that the other conjuncts keep.
         """
         is_narrow = self.selects_little() or (self.spread is not None and not self.spread.has_end)
         return (

@@ -41,7 +41,10 @@ class ValueSpread(NamedTuple):
 
 
 def spread_of(bounds: Bounds, conjuncts: tuple[Predicate, ...]) -> ValueSpread | None:
-    """Return the spread of one column, with the share that predicates on this column alone request; None if unknown."""
+    """Return the share of a column's range that a row group spans on average, and the share that predicates request.
+
+    `conjuncts`: predicates on this column alone. None if unknown.
+    """
     low, high = doubles(bounds.lower), doubles(bounds.upper)
     if low is None or high is None:
         return None

@@ -205,7 +205,7 @@ def _columns(tree: SparkFilter) -> list[Path]:
 
 
 def _located(index: MetadataIndex, columns: Sequence[LeafColumn]) -> Flags:
-    """Return flags of row groups with an offset index for every column read; only these use column indexes."""
+    """Flag the row groups that have an offset index for each column to read: Spark uses column indexes only there."""
     located = np.ones(len(index), np.bool_)
     located[index.groups.read_from()] = index.footers.totals(columns).located
     return located

@@ -243,7 +243,7 @@ def _merge(low: Positions, high: Positions) -> tuple[Positions, Positions]:
 
 
 def _gain_by_gap(low: Positions, high: Positions, first: Positions, last: Positions, gain: Positions) -> Positions:
-    """Sum the gain of the containers that are entirely below, between or above the ranges."""
+    """Return the total gain of the containers that are entirely in each gap below, between or above ranges."""
     paying = np.flatnonzero(gain)
     gap = np.searchsorted(low[first], low[paying], side="right")
     after = (gap == 0) | (high[last][np.maximum(gap - 1, 0)] < low[paying])

@@ -94,7 +94,7 @@ class Term:
 
     @property
     def single(self) -> Value | None:
-        """The value if it does not depend on the row; None if there are several branches."""
+        """The value if the term has one branch without a condition, else None."""
         return self.branches[0].value if len(self.branches) == 1 and self.branches[0].guard is None else None
 
 

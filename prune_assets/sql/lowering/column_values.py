@@ -101,7 +101,7 @@ def is_one_of(values: ColumnValues, chosen: ValueRanges) -> Predicate:
     rest = complement(chosen, values.least, values.greatest)
     if not rest:
         return _everything(values)
-    # A column that Spark reads wider may hold values beyond the ends, which are treated like the ends.
+    # Spark reads some columns as a wider type. They may hold values beyond `least` and `greatest`.
     has_ends = (chosen.pairs[0][0], chosen.pairs[-1][1]) == (values.least, values.greatest)
     may_invert = has_ends or not is_read_wider(values.arrow)
     if may_invert and (len(rest.pairs) < len(chosen.pairs) or _is_point(rest)):

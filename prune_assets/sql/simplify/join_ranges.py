@@ -29,7 +29,10 @@ _EXACT = Context(prec=80)
 
 
 def join_ranges(operands: Sequence[Predicate]) -> tuple[Predicate, ...]:
-    """Join lower and upper limits of a column under AND to intervals, each in place of the first of its limits."""
+    """Combine lower and upper limits of a column into an interval, in place of the first limit.
+
+    `operands`: operands of an AND.
+    """
     limits = [_limit(operand) for operand in operands]
     by_column: dict[Path, list[int]] = {}
     for i, limit in enumerate(limits):

@@ -1,4 +1,4 @@
-"""Value ranges of exact ordered column types, and comparisons that are constant on them."""
+"""Value ranges of integer and decimal types, and comparisons with the same result for every value of a range."""
 
 from __future__ import annotations
 

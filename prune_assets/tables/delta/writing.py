@@ -267,7 +267,7 @@ def own_directory(location: str) -> Iterator[str]:
 
 
 def _remove(directory: str) -> int:
-    """Remove a directory; return the number of its files in a store that could not be deleted."""
+    """Remove a directory. Return how many files of a store were not deleted, 1 if it cannot be listed; else 0."""
     from parquet_core.storage import delete_files
 
     if not is_remote(directory):

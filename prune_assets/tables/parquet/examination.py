@@ -1,4 +1,4 @@
-"""Inspection and claims of plain files."""
+"""Inspect tables of plain Parquet files, and list the partition values that directory names claim."""
 
 from __future__ import annotations
 
