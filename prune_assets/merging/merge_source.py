@@ -105,11 +105,16 @@ def given_source(source: pa.Table | DataFrame, session: SparkSession | None) -> 
     return MergeSource(source.columns, source, session=source.sparkSession)
 
 
+def target_name(target: str) -> str:
+    """Return the absolute path of a target that is a directory: Spark would look for its name in the catalog."""
+    return str(Path(target).absolute()) if Path(target).is_dir() else target
+
+
 def source_sql(source: str | pa.Table | DataFrame) -> str:
     """Return the SQL name of the source: `source` for rows, a format and an address for a path."""
     if not isinstance(source, str):
         return "source"
-    if not is_path(source):
+    if not is_path(source) and not Path(source).exists():
         return source
     location = source if "://" in source else Path(source).absolute()
     return f"{recognize(source)[0].name}.`{location}`"

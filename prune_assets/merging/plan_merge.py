@@ -20,7 +20,7 @@ from parquet_core.pruning.evidence.listed_values import listed_values
 from parquet_core.quantities import counted
 from prune_assets.cache_directory import metadata_cache
 from prune_assets.merging.implied_condition import ImpliedCondition, implied_condition, key_columns
-from prune_assets.merging.merge_source import given_source, is_timeless, named_source, source_sql
+from prune_assets.merging.merge_source import given_source, is_timeless, named_source, source_sql, target_name
 from prune_assets.merging.report import FileExtent, MergeReport, Obstacle, WhyNotLess
 from prune_assets.planner.explain.plan import Plan
 from prune_assets.planner.join_keys import Join, JoinedColumn, key_conditions, with_keys
@@ -140,6 +140,7 @@ def plan_merge(
     target without MERGE, such as plain files.
     """
     name = source_sql(source)
+    target = target_name(target)
 
     def parsed(
         targets: Sequence[str] | None = None, sources: Sequence[str] | None = None, *, case_sensitive: bool = False

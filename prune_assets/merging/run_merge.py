@@ -12,7 +12,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from parquet_core.errors import UnsupportedFeature, WrongUse
-from prune_assets.merging.merge_source import named_source, source_sql
+from prune_assets.merging.merge_source import named_source, source_sql, target_name
 from prune_assets.merging.plan_merge import plan_merge
 from prune_assets.merging.report import FileExtent
 from prune_assets.spark.java_message import java_message
@@ -141,6 +141,7 @@ def merge(
     started = time.perf_counter()
     spark = given_or_active(getattr(source, "sparkSession", None) if session is None else session)
     name = source_sql(source)
+    target = target_name(target)
     given = merge_statement(target, name, on, when)
     rows = _computed(source, given.source, spark)
     with _temporary_view(spark, rows) as view:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import deltalake
 import pyarrow as pa
@@ -228,6 +229,12 @@ def test_a_query_needs_spark(orders):
 def test_a_misspelt_column_is_an_error(orders, on, message):
     with pytest.raises(WrongUse, match=message.replace(".", r"\.").replace("?", r"\?")):
         pr.plan_merge(orders, pa.table({"k": [1]}), on=on, when=UPSERT)
+
+
+def test_a_name_that_exists_as_a_path_is_a_path(orders, monkeypatch):
+    monkeypatch.chdir(Path(orders).parent)
+    planned = pr.plan_merge("t", "t", on="t.k = s.k", when=UPSERT)
+    assert f"MERGE INTO delta.`{orders}` AS t\nUSING delta.`{orders}` AS s\n" in planned.statement
 
 
 def test_a_key_that_depends_on_the_current_time_is_not_used(events):
