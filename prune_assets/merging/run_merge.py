@@ -18,7 +18,7 @@ from prune_assets.merging.report import FileExtent
 from prune_assets.spark.java_message import java_message
 from prune_assets.spark.semantics_of_session import semantics_of
 from prune_assets.spark.spark_session import given_or_active, own_jobs
-from prune_assets.spark.spark_versions import from_arrow
+from prune_assets.spark.spark_versions import from_arrow, quiet
 from prune_assets.spark.statement_scans import observed_scans
 from prune_assets.sql.merge_statement import merge_statement, table_location
 from prune_assets.tables.opening import recognize
@@ -196,7 +196,8 @@ def _run(spark: SparkSession, planned: MergePlan, shown: str) -> dict[str, Any]:
     from pyspark.errors import AnalysisException
 
     try:
-        rows = spark.sql(planned.statement).collect()
+        with quiet():  # PySpark also logs the errors that are raised here
+            rows = spark.sql(planned.statement).collect()
     except AnalysisException as error:
         if not str(error).lstrip().startswith(tuple(f"[{condition}" for condition in _WITHOUT_ENGINE)):
             raise
